@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A weft_context belongs to one device in one OpenCL context. It remembers compiled programs and
+// scratch memory.
+#ifndef WEFT_CONTEXT_H
+#define WEFT_CONTEXT_H
+
+#ifndef CL_TARGET_OPENCL_VERSION
+#define CL_TARGET_OPENCL_VERSION 300
+#endif
+#include <CL/cl.h>
+
+#include <weft/limits.h>
+#include <weft/status.h>
+
+WEFT_BEGIN
+
+typedef struct weft_context weft_context;
+
+typedef enum weft_log_level {
+    WEFT_LOG_ERROR,   // a build failed: options, compiler log and numbered source
+    WEFT_LOG_WARNING, // something was worked around: a cache that cannot be written, a query that
+                      // failed
+    WEFT_LOG_INFO,    // a program was compiled or loaded, a plan chosen
+} weft_log_level;
+
+// One message, no newline at the end. May be called from any thread that calls weft.
+typedef void (*weft_log_fn)(void *user, weft_log_level level, const char *message);
+
+typedef struct weft_context_params {
+    size_t size;        // sizeof(weft_context_params): WEFT_CONTEXT() fills it in
+    const char *device; // weft_context_open: part of a platform or device name, case ignored;
+                        // NULL takes $WEFT_DEVICE, and where that is unset any device, GPUs first
+    weft_log_fn log;    // NULL is silence
+    void *log_user;
+    const char *cache_dir; // of compiled programs; NULL takes $WEFT_CACHE_DIR,
+                           // $XDG_CACHE_HOME/weft, or ~/.cache/weft; "" keeps none on disk
+    uint64_t cache_bytes;      // bound on that folder; 0 takes 256 MiB. The oldest go first
+    const weft_limits *limits; // plan for this device instead, clamped to what the real one can
+                               // hold. Copied. NULL takes the device's own
+    uint64_t scratch_bytes; // bound on scratch memory kept by the context; 0 takes a quarter of
+                            // max_alloc_bytes
+} weft_context_params;
+
+#define WEFT_CONTEXT(...)                                                                          \
+    (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
+
+// A context over the caller's device. Both are retained until the context is destroyed.
+// `params` may be NULL; its `device` is not looked at.
+WEFT_API weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
+                                         const weft_context_params *params);
+
+// Picks a device and makes an OpenCL context and an in-order queue with it. WEFT_NO_DEVICE lists
+// the devices that there are.
+WEFT_API weft_status weft_context_open(weft_context **out, const weft_context_params *params);
+
+// Waits for nothing and releases what the context holds; enqueued work still completes. Sets *ctx
+// to NULL. No other thread may be inside a call on the same context. NULL and a NULL handle are
+// fine.
+WEFT_API void weft_context_destroy(weft_context **ctx);
+
+// What the context was made of. Borrowed: do not release.
+WEFT_API cl_context weft_context_cl(const weft_context *ctx);
+WEFT_API cl_device_id weft_context_device(const weft_context *ctx);
+
+// The queue that weft_context_open() made; NULL for a context over the caller's device.
+WEFT_API cl_command_queue weft_context_queue(const weft_context *ctx);
+
+// What plans are made from: the device's answers, or the limits given in the params after clamping.
+// Valid as long as the context.
+WEFT_API const weft_limits *weft_context_limits(const weft_context *ctx);
+
+typedef struct weft_context_stats {
+    uint64_t programs_built;  // compiled from source
+    uint64_t programs_loaded; // taken from the folder on disk
+    uint64_t launches;        // kernels enqueued
+    uint64_t scratch_bytes;   // scratch memory held now
+} weft_context_stats;
+
+// Thread-safety: any thread, at any time between create and destroy.
+WEFT_API weft_context_stats weft_context_get_stats(weft_context *ctx);
+
+// Fills `out` from whatever the device answers. A query that fails takes the fallback named in
+// lib/device.c, so this fails only for a NULL or a device that answers nothing at all.
+WEFT_API weft_status weft_limits_query(cl_device_id device, weft_limits *out);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sparse operand in compressed sparse rows (CSR), on the device and on the host.
+//
+// Row r holds the entries offsets[r] .. offsets[r + 1] - 1: column indices[e], value values[e].
+//
+//   0 5 0      offsets  0 1 1 3
+//   0 0 0      indices  1 0 2
+//   6 0 7      values   5 6 7
+#ifndef WEFT_CSR_H
+#define WEFT_CSR_H
+
+#include <weft/context.h>
+#include <weft/dtype.h>
+
+WEFT_BEGIN
+
+// On the device. Memory is the caller's; each *_start is the element of the buffer where the array
+// begins. Columns need not be sorted; a column that occurs twice in a row counts twice. With nnz =
+// 0 indices and values may be NULL.
+typedef struct weft_csr {
+    int64_t n_rows, n_cols, nnz;
+    weft_dtype offset_dtype; // i32 (default) or i64
+    weft_dtype index_dtype;  // i32 (default) or i16
+    weft_dtype dtype;        // of the values: f32 (default), f64, f16 or bf16
+    cl_mem offsets, indices, values;
+    int64_t offsets_start, indices_start, values_start;
+    int64_t values_batch_stride; // elements between the values of one matrix of a batch and the
+                                 // next; 0: all the same
+} weft_csr;
+
+// On the host. From the functions below the three arrays are allocated and belong to whoever calls
+// weft_csr_host_destroy(); a caller may also fill the struct with arrays of his own and not destroy
+// it.
+typedef struct weft_csr_host {
+    int64_t n_rows, n_cols, nnz;
+    weft_dtype offset_dtype, index_dtype, dtype; // as in weft_csr
+    void *offsets, *indices, *values;
+} weft_csr_host;
+
+// What a conversion makes. WEFT_DEFAULT takes i32 offsets (i64 where nnz needs it), i32 indices,
+// and f32.
+typedef struct weft_csr_params {
+    size_t size; // sizeof(weft_csr_params): WEFT_CSR() fills it in
+    weft_dtype offset_dtype, index_dtype, dtype;
+} weft_csr_params;
+
+#define WEFT_CSR(...) (&(const weft_csr_params){.size = sizeof(weft_csr_params), __VA_ARGS__})
+
+// From coordinates in any order: entry e is values[e] at (rows[e], cols[e]), counted from 0.
+// Duplicates are summed, in double and in the order given; columns come out sorted. values == NULL
+// means all ones. Fails: WEFT_BAD_DATA names the first entry outside the matrix; WEFT_BAD_DTYPE
+// where the columns or nnz do not fit the types asked for; WEFT_NO_MEMORY.
+WEFT_API weft_status weft_csr_host_from_coo(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
+                                            int64_t n_entries, const int64_t *rows,
+                                            const int64_t *cols, const double *values,
+                                            const weft_csr_params *params);
+
+// From a dense matrix: element (r, c) at dense[r stride_r + c stride_c]; kept where |element| >
+// threshold, or is NaN. threshold 0 keeps every non-zero. Fails as above; WEFT_BAD_ARGUMENT for a
+// negative or NaN threshold.
+WEFT_API weft_status weft_csr_host_from_dense(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
+                                              const float *dense, int64_t stride_r,
+                                              int64_t stride_c, double threshold,
+                                              const weft_csr_params *params);
+
+// Frees the arrays and zeroes the struct. NULL is fine.
+WEFT_API void weft_csr_host_destroy(weft_csr_host *host);
+
+// Allocates the three buffers on the context's device and copies the arrays in, through `queue`;
+// blocks until that is done. The caller owns the buffers and gives them back with
+// weft_csr_destroy(), or clReleaseMemObject() each.
+WEFT_API weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue queue,
+                                     const weft_csr_host *host);
+
+// Releases the three buffers and zeroes the struct. NULL is fine.
+WEFT_API void weft_csr_destroy(weft_csr *csr);
+
+typedef enum weft_csr_demand {
+    WEFT_CSR_SOUND = 0,  // offsets rise from 0 to nnz, every column is within the matrix
+    WEFT_CSR_SORTED = 1, // and columns do not fall within a row
+    WEFT_CSR_UNIQUE = 2, // and no column occurs twice in a row (sorted or not)
+} weft_csr_demand;       // may be or-ed
+
+// For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
+// Blocks. WEFT_BAD_DATA names the row, the entry and the numbers. No operation of weft does this by
+// itself: a CSR that lies makes kernels read out of bounds.
+WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
+                                    int demand);
+WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);
+
+// Lengths of the rows, as plans use them.
+typedef struct weft_row_stats {
+    int64_t n_rows, nnz;
+    int64_t n_empty; // rows without an entry
+    int64_t max;     // entries of the longest row
+    double mean;     // nnz / n_rows; 0 without rows
+    double cov;      // coefficient of variation: standard deviation / mean; 0 where the mean is
+} weft_row_stats;
+
+// `offsets` has n_rows + 1 elements of offset_dtype (i32 or i64), on the host.
+WEFT_API weft_row_stats weft_row_stats_of(const void *offsets, weft_dtype offset_dtype,
+                                          int64_t n_rows);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// 2-D launch geometry for work along any axis of a tensor seen as (high, mid, low).
+//
+//   mid   the axis that is reduced or normalised
+//   low   product of the extents inside it: neighbours in memory
+//   high  product of the extents outside it
+//
+// Neighbouring lanes (x) own neighbouring outputs along low, and the lanes of y share mid:
+//
+//   bx = min(pow2(low), warp)     by = min(pow2(mid), max_block / bx)     bx = min(pow2(low),
+//   max_block / by) gx = min(ceil(low / bx), max_blocks)     gy = min(ceil(max_blocks / gx), high)
+//
+// with pow2 rounding up. low 48, mid 896, high 512 on warp 32, max_block 1024, max_blocks 160 gives
+// blocks of 32 x 32 lanes in a grid of 2 x 80. What the grid does not cover, strided loops over low
+// and high do. low = 1 is a reduction of the innermost axis: all lanes lie along mid.
+//
+// A CPU is a device whose lanes are elements of a vector in one item. There by is held to what one
+// item carries (max_team = 1), and bx grows to several vectors where low is wide, so that whole
+// cache lines are used.
+//
+// The method is PyTorch's and others' "spatial" softmax launch, generalised by the fold.
+#ifndef WEFT_GEOMETRY_H
+#define WEFT_GEOMETRY_H
+
+#include <weft/limits.h>
+
+WEFT_BEGIN
+
+typedef struct weft_geometry {
+    int block_x, block_y;   // lanes of a group
+    int fold_x, fold_y;     // of them, lanes carried by one item; block / fold items make the group
+    int64_t grid_x, grid_y; // groups
+} weft_geometry;
+
+// Never empty: an extent below 1 counts as 1. A pure function; `limits` must pass
+// weft_limits_check().
+WEFT_API weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t mid,
+                                         int64_t low);
+
+// The same as OpenCL wants it, in items.
+WEFT_API void weft_geometry_sizes(const weft_geometry *geometry, size_t global[2], size_t local[2]);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device can do, as plain numbers. Every plan is arithmetic on these and on the problem.
+#ifndef WEFT_LIMITS_H
+#define WEFT_LIMITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <weft/status.h>
+
+WEFT_BEGIN
+
+typedef enum weft_device_kind {
+    WEFT_DEVICE_OTHER = 0,
+    WEFT_DEVICE_CPU,
+    WEFT_DEVICE_GPU,
+} weft_device_kind;
+
+// A "lane" handles one element at a time; an "item" is an OpenCL work-item and carries
+// fold x vectors lanes at most; a "group" is an OpenCL work-group.
+//
+//   a GPU  warp 32  fold  1  vectors 1  max_block 1024  max_team 1024   lanes are items
+//   a CPU  warp 16  fold 16  vectors 8  max_block  128  max_team    1   lanes are vector elements
+typedef struct weft_limits {
+    char name[96];         // device name, for people
+    weft_device_kind kind; // for people too: plans look at the numbers below
+
+    // Geometry. Powers of two, at least 1.
+    int warp;       // lanes that execute together: sub-group, wavefront, or native vector of f32
+    int fold;       // lanes of one OpenCL vector: warp on a CPU, 1 on a GPU
+    int vectors;    // such vectors that one item may carry at a time
+    int max_block;  // lanes a group may have
+    int max_team;   // items that may work on one output together; 1 where a barrier does not pay
+    int max_blocks; // groups to aim for: those that can be resident at once (any number, >= 1)
+
+    // Hard limits of the device.
+    size_t max_items;          // items a group may have
+    size_t max_items_along[3]; // and along each dimension
+    size_t local_bytes;        // local memory of a group
+    uint64_t max_alloc_bytes;  // largest buffer
+    uint64_t global_bytes;     // memory of the device
+
+    // What pays.
+    int compute_units;
+    int load_bytes;       // widest load or store of one item that the hardware does at once
+    bool local_is_fast;   // local memory is a memory of its own, not a part of global memory
+    uint64_t cache_bytes; // last-level cache; 0 where unknown
+    int cache_line_bytes;
+    bool has_f64;       // double arithmetic
+    bool has_f16;       // half arithmetic (half storage needs nothing)
+    bool has_fma;       // fma() in hardware
+    bool has_subgroups; // sub-groups with shuffles in OpenCL C
+
+    // From data sheets, for rooflines; 0 where unknown, as on a device that was asked.
+    double peak_gbps;   // memory, 1e9 bytes a second
+    double peak_gflops; // f32, an FMA counted as two
+} weft_limits;
+
+// The built-in profiles: limits of known devices, written down from public data sheets, so that
+// plans can be made for a device that is not there. The figures' sources stand in lib/profiles.c.
+WEFT_API size_t weft_profile_count(void);
+
+// The i-th profile; NULL where i is out of range. Static storage.
+WEFT_API const weft_limits *weft_profile_at(size_t i);
+
+// The profile whose name contains `text`, ignoring case; the first of several; NULL where there is
+// none.
+WEFT_API const weft_limits *weft_profile_find(const char *text);
+
+// Checks limits that somebody filled in: ranges, powers of two. WEFT_BAD_ARGUMENT names the field.
+WEFT_API weft_status weft_limits_check(const weft_limits *limits);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM: sparse matrix times dense matrix.
+#ifndef WEFT_SPMM_H
+#define WEFT_SPMM_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+typedef struct weft_spmm_plan weft_spmm_plan;
+
+// What A is for, seen from the kernel: all that a tiling is chosen from, besides the limits.
+typedef struct weft_spmm_problem {
+    int64_t m, k, n, nnz; // C is m x n, op(A) m x k
+    int64_t n_batches;
+    weft_dtype dtype;      // WEFT_DEFAULT is f32
+    bool columns_adjacent; // B and C have stride 1 along n
+    int64_t alignment;     // elements: a power of two that divides every row's start in B and C; 0
+                           // counts as 1
+    const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
+} weft_spmm_problem;
+
+// How the work is cut: a slice is `width` adjacent columns of one row of C,
+// width = fold * vectors * lanes.
+typedef struct weft_spmm_tiling {
+    int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;        // such vectors that one item sums in registers, 1 to 8
+    int lanes;          // items that share a slice
+    int rows_per_group; // slices of different rows that share a group
+    int stage;    // non-zeros of a row staged in local memory at a time; 0: every item reads them
+                  // itself
+    int load;     // values and indices in one vector load while staging: 1, 2 or 4
+    int unroll;   // non-zeros in one turn of the main loop
+    int piece;    // a row longer than two pieces is cut into pieces, summed apart and combined in
+                  // order
+    bool aligned; // B and C are read and written through aligned vectors
+} weft_spmm_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits,
+                                               const weft_spmm_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling,
+                                            const weft_limits *limits,
+                                            const weft_spmm_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size);
+
+typedef struct weft_spmm_plan_params {
+    size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
+    bool transpose_a; // make it for A^T: keeps A's pattern by columns and where each value comes
+                      // from
+} weft_spmm_plan_params;
+
+#define WEFT_SPMM_PLAN(...)                                                                        \
+    (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
+
+// Analyses A's pattern once, for many products: reads the offsets (and, for A^T, the indices) back
+// and blocks until done. Rows are ordered by length and dealt so that groups get about the same
+// number of non-zeros; long rows are cut into pieces. The plan holds its own device memory and no
+// reference to A's. It is good for every product with the same pattern, whatever values, B, C, n
+// and batch: weft_spmm() checks sizes and index types, and trusts that the pattern is the same.
+// Fails: WEFT_BAD_DATA where the pattern is not sound, WEFT_NO_MEMORY, and what weft_spmm() says of
+// A.
+WEFT_API weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx,
+                                           cl_command_queue queue, const weft_csr *A,
+                                           const weft_spmm_plan_params *params);
+
+// Enqueued products that use it must have completed. Sets *plan to NULL; NULL and a NULL handle are
+// fine.
+WEFT_API void weft_spmm_plan_destroy(weft_spmm_plan **plan);
+
+// Row statistics of op(A), as the plan found them. Valid as long as the plan.
+WEFT_API const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan);
+
+typedef struct weft_spmm_params {
+    size_t size;                // sizeof(weft_spmm_params): WEFT_SPMM() fills it in
+    const weft_spmm_plan *plan; // NULL: no analysis, at most 15% slower on the patterns measured
+    bool transpose_a;           // op(A) = A^T; needs a plan made for it
+    const weft_spmm_tiling
+        *tiling;      // take this one; NULL: the one that weft_spmm_tiling_for() chooses
+    cl_mem workspace; // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;   // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the product; the caller releases it
+} weft_spmm_params;
+
+#define WEFT_SPMM(...) (&(const weft_spmm_params){.size = sizeof(weft_spmm_params), __VA_ARGS__})
+
+// C = alpha op(A) B + beta C
+//
+//   A  sparse CSR [m x k], or [k x m] where op(A) = A^T   f32, f64, f16 or bf16 values; i32 or i64
+//   offsets; i32 or i16 indices B  dense [k x n]    the same data type as A; any strides, fastest
+//   with stride 1 along n C  dense [m x n]    as B; shares no byte with A, B or itself
+//
+// Sums in f32 (f64 for f64), in an order that depends on the plan and the tiling alone: same input,
+// same bits. With B [batch x k x n] and C [batch x m x n] each matrix of the batch is multiplied by
+// A, or, with A->values_batch_stride, by values of its own at the same pattern.
+//
+// beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A's values
+// nor B. Inf and NaN go through as in the formula over the entries that A stores; rows of B that no
+// entry names change nothing. m, n or the batch 0 is nothing to do; k or nnz 0 gives beta C.
+//
+// Enqueues and returns; blocks only while a kernel is compiled for the first time. Buffers stay
+// yours; keep them until `event` completes. Nothing is enqueued on failure of a check:
+// WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a
+// device without), WEFT_NO_MEMORY. Thread-safety: any thread; calls on one in-order queue keep
+// their order.
+//
+// After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): 1-D
+// tiles, several rows in a sub-group, aligned-down row starts, rows ordered by length. Long rows
+// cut and combined are weft's addition.
+WEFT_API weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha,
+                               const weft_csr *A, const weft_tensor *B, double beta,
+                               const weft_tensor *C, const weft_spmm_params *params);
+
+// Bytes of scratch memory that this call will need; 0 where it needs none.
+WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                         const weft_tensor *C, const weft_spmm_params *params,
+                                         size_t *bytes);
+
+// What weft_spmm() would do with these operands, in words, as snprintf() does it: "16 columns x 8 a
+// row, ...". Returns the length, or -1 after a failed check.
+WEFT_API int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                const weft_tensor *C, const weft_spmm_params *params, char *text,
+                                size_t size);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call says when it ends: a status, and behind it a sentence with the numbers that disagree.
+#ifndef WEFT_STATUS_H
+#define WEFT_STATUS_H
+
+#include <weft/api.h>
+
+WEFT_BEGIN
+
+typedef enum weft_status {
+    WEFT_OK = 0,
+    WEFT_BAD_ARGUMENT, // a NULL, a negative count, a field out of its range
+    WEFT_BAD_SHAPE,    // extents or strides that disagree
+    WEFT_BAD_DTYPE,    // a data type that the operand does not take
+    WEFT_BAD_BUFFER,   // a buffer too small for its view, of another context, or overlapping an
+                       // output
+    WEFT_BAD_DATA,     // contents that contradict themselves: CSR offsets, column indices
+    WEFT_UNSUPPORTED,  // sound, but the device at hand cannot do it (f64 without fp64, ...)
+    WEFT_NO_DEVICE,    // no OpenCL device, or none that matches what was asked for
+    WEFT_NO_MEMORY,    // of the host or of the device
+    WEFT_BUILD_FAILED, // a kernel did not compile; the log callback has options, log and source
+    WEFT_DEVICE_LOST,  // the device stopped answering; the context is of no further use
+    WEFT_OPENCL_ERROR, // any other error of the OpenCL implementation
+} weft_status;
+
+// "bad shape" for WEFT_BAD_SHAPE, and so on; "unknown status" for anything else. Static storage.
+WEFT_API const char *weft_status_name(weft_status status);
+
+// The sentence of the last call on this thread that did not return WEFT_OK; "" before the first.
+// Valid until the next failing call on the same thread. A call that succeeds leaves it as it was.
+WEFT_API const char *weft_last_error(void);
+
+WEFT_END
+
+#endif

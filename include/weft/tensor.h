@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A dense operand: a strided view of memory that the caller owns.
+#ifndef WEFT_TENSOR_H
+#define WEFT_TENSOR_H
+
+#include <weft/context.h>
+#include <weft/dtype.h>
+
+WEFT_BEGIN
+
+enum { WEFT_MAX_NDIM = 8 };
+
+// Element (i0, i1, ...) stands at buffer[offset + i0 stride[0] + i1 stride[1] + ...], all counted
+// in elements. An input's stride may be 0 (the same element again) or negative; an output's
+// elements are all distinct.
+typedef struct weft_tensor {
+    cl_mem buffer;
+    weft_dtype dtype; // WEFT_DEFAULT is f32
+    int64_t offset;   // of element (0, 0, ...)
+    int ndim;         // 0 to 8; 0 is a scalar
+    int64_t shape[WEFT_MAX_NDIM];
+    int64_t stride[WEFT_MAX_NDIM];
+} weft_tensor;
+
+// A row-major matrix that fills its buffer from the start.
+static inline weft_tensor weft_matrix(cl_mem buffer, weft_dtype dtype, int64_t n_rows,
+                                      int64_t n_cols)
+{
+    weft_tensor t = {0};
+    t.buffer = buffer;
+    t.dtype = dtype;
+    t.ndim = 2;
+    t.shape[0] = n_rows;
+    t.shape[1] = n_cols;
+    t.stride[0] = n_cols;
+    t.stride[1] = 1;
+    return t;
+}
+
+WEFT_END
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// All of weft.
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include <weft/api.h>
+#include <weft/context.h>
+#include <weft/csr.h>
+#include <weft/dtype.h>
+#include <weft/geometry.h>
+#include <weft/limits.h>
+#include <weft/spmm.h>
+#include <weft/status.h>
+#include <weft/tensor.h>
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole-number arithmetic that plans are made of.
+#ifndef WEFT_LIB_ARITHMETIC_H
+#define WEFT_LIB_ARITHMETIC_H
+
+#include <stdint.h>
+
+static inline int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t max_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+// The least power of two not below x, for x from 1 to 2^62; what is larger gives 2^62.
+static inline int64_t pow2_up(int64_t x)
+{
+    int64_t power = 1;
+    while (power < x && power < INT64_C(1) << 62)
+        power *= 2;
+    return power;
+}
+
+// The largest power of two not above x, for x from 1.
+static inline int64_t pow2_down(int64_t x)
+{
+    int64_t power = 1;
+    while (power <= x / 2)
+        power *= 2;
+    return power;
+}
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one internal door to OpenCL, and the one check that OpenCL calls pass.
+#ifndef WEFT_LIB_OCL_H
+#define WEFT_LIB_OCL_H
+
+#include <weft/context.h>
+
+#include "fail.h"
+
+// WEFT_OK for CL_SUCCESS; else records "<what>: <call> failed: CL_OUT_OF_RESOURCES (-5)" and
+// returns the status of that kind: no memory, lost device, or WEFT_OPENCL_ERROR.
+weft_status weft_cl_check(cl_int code, const char *what, const char *call);
+
+// "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
+const char *weft_cl_error_name(cl_int code);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs: one list of defines makes the build options and the cache key, so that key and kernel
+// cannot disagree.
+#ifndef WEFT_LIB_PROGRAM_H
+#define WEFT_LIB_PROGRAM_H
+
+#include "ocl.h"
+
+// "-D FOLD=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: the lists are
+// ours.
+typedef struct weft_defines {
+    char text[1024];
+    size_t length;
+} weft_defines;
+
+void weft_defines_add(weft_defines *defines, const char *name, int64_t value);
+void weft_defines_add_word(weft_defines *defines, const char *name, const char *word);
+
+// Device code, embedded by the build: cl/<name>.cl with its includes spliced in (cl/embed.py).
+typedef struct weft_source {
+    const char *name; // "spmm"
+    const char *text;
+    size_t length;
+} weft_source;
+
+extern const weft_source weft_source_spmm; // lib/sources.c, generated; one line per .cl file
+
+// A kernel of a cached program. Both live as long as the context. Setting arguments and enqueuing
+// happen under the kernel's lock, inside weft_launch_kernel().
+typedef struct weft_kernel weft_kernel;
+
+// The kernel `name` of `source` built with `defines`: from memory, else from disk, else compiled.
+// Several threads may ask at once; each program is built once, and others that need it wait for it
+// alone.
+weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
+                            const weft_defines *defines, const char *name, weft_kernel **out);
+
+// CL_KERNEL_WORK_GROUP_SIZE: below the plan's group means plan again.
+size_t weft_kernel_max_items(const weft_kernel *kernel);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statuses, and the sentence of the thread's last failure.
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "fail.h"
+
+static _Thread_local char last_error[1024];
+
+weft_status weft_fail(weft_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error, sizeof(last_error), format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+const char *weft_last_error(void)
+{
+    return last_error;
+}
+
+const char *weft_status_name(weft_status status)
+{
+    switch (status) {
+    case WEFT_OK:
+        return "ok";
+    case WEFT_BAD_ARGUMENT:
+        return "bad argument";
+    case WEFT_BAD_SHAPE:
+        return "bad shape";
+    case WEFT_BAD_DTYPE:
+        return "bad data type";
+    case WEFT_BAD_BUFFER:
+        return "bad buffer";
+    case WEFT_BAD_DATA:
+        return "bad data";
+    case WEFT_UNSUPPORTED:
+        return "unsupported";
+    case WEFT_NO_DEVICE:
+        return "no device";
+    case WEFT_NO_MEMORY:
+        return "no memory";
+    case WEFT_BUILD_FAILED:
+        return "build failed";
+    case WEFT_DEVICE_LOST:
+        return "device lost";
+    case WEFT_OPENCL_ERROR:
+        return "OpenCL error";
+    }
+    return "unknown status";
+}

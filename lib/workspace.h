@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scratch memory of a call: a piece from the context's pool, given back when the call's last event
+// completes.
+#ifndef WEFT_LIB_WORKSPACE_H
+#define WEFT_LIB_WORKSPACE_H
+
+#include "launch.h"
+
+// A buffer of at least `bytes`, not used by any unfinished call (or used on this same in-order
+// queue only). The pool is bounded by the context's scratch_bytes: beyond it idle buffers are
+// released first, then the call waits for calls in flight; a single request above the bound is
+// WEFT_NO_MEMORY and says how much was wanted and is allowed.
+weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                                size_t bytes, cl_mem *out);
+
+// Gives it back: free again when `last` completes. `last` NULL: nothing was enqueued that uses it.
+void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last);
+
+#endif
