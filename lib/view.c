@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of operands. All arithmetic on sizes that come from outside is checked for overflow.
+#include "view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ocl.h"
+
+enum { SHAPE_TEXT = 2 + WEFT_MAX_NDIM * 24 };
+
+bool weft_mul(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+bool weft_add(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback)
+{
+    return dtype == WEFT_DEFAULT ? fallback : dtype;
+}
+
+// "[4 x 16]"
+static const char *shape_text(const weft_tensor *tensor, char text[SHAPE_TEXT])
+{
+    int length = snprintf(text, SHAPE_TEXT, "[");
+    for (int d = 0; d < tensor->ndim; d++)
+        length += snprintf(text + length, (size_t)(SHAPE_TEXT - length), "%s%" PRId64,
+                           d ? " x " : "", tensor->shape[d]);
+    snprintf(text + length, (size_t)(SHAPE_TEXT - length), "]");
+    return text;
+}
+
+static bool is_empty(const weft_tensor *tensor)
+{
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] == 0)
+            return true;
+    return false;
+}
+
+static bool is_floating(weft_dtype dtype)
+{
+    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+static bool is_tensor_dtype(weft_dtype dtype)
+{
+    return is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
+}
+
+// False where the range or the number of elements does not fit in 64 bits.
+static bool find_span(const weft_tensor *tensor, weft_span *span)
+{
+    *span = (weft_span){0, 0};
+    if (is_empty(tensor))
+        return true;
+
+    weft_span reach = {tensor->offset, tensor->offset};
+    int64_t n_elements = 1;
+    for (int d = 0; d < tensor->ndim; d++) {
+        int64_t *end = tensor->stride[d] < 0 ? &reach.first : &reach.last;
+        int64_t step;
+        if (!weft_mul(n_elements, tensor->shape[d], &n_elements) ||
+            !weft_mul(tensor->shape[d] - 1, tensor->stride[d], &step) || !weft_add(*end, step, end))
+            return false;
+    }
+    *span = reach;
+    return weft_add(reach.last, 1, &span->last);
+}
+
+weft_span weft_tensor_span(const weft_tensor *tensor)
+{
+    weft_span span;
+    find_span(tensor, &span);
+    return span;
+}
+
+static weft_status buffer_info(cl_mem buffer, cl_mem_info name, size_t size, void *value,
+                               const char *what)
+{
+    return weft_cl_check(clGetMemObjectInfo(buffer, name, size, value, NULL), what,
+                         "clGetMemObjectInfo");
+}
+
+// The size of a buffer of the context. `part` follows `what` in messages: "" or "'s offsets".
+static weft_status buffer_size(const weft_context *ctx, cl_mem buffer, const char *what,
+                               const char *part, size_t *bytes)
+{
+    if (!buffer)
+        return fail(WEFT_BAD_BUFFER, "%s%s: the buffer is NULL", what, part);
+
+    cl_mem_object_type type;
+    TRY(buffer_info(buffer, CL_MEM_TYPE, sizeof(type), &type, what));
+    if (type != CL_MEM_OBJECT_BUFFER)
+        return fail(WEFT_BAD_BUFFER, "%s%s: the memory object is an image or pipe, not a buffer",
+                    what, part);
+
+    cl_context context;
+    TRY(buffer_info(buffer, CL_MEM_CONTEXT, sizeof(context), &context, what));
+    if (context != weft_context_cl(ctx))
+        return fail(WEFT_BAD_BUFFER, "%s%s: the buffer belongs to another OpenCL context", what,
+                    part);
+
+    return buffer_info(buffer, CL_MEM_SIZE, sizeof(*bytes), bytes, what);
+}
+
+static weft_status tensor_form_check(const weft_tensor *tensor, const char *what)
+{
+    if (!tensor)
+        return fail(WEFT_BAD_ARGUMENT, "%s is NULL", what);
+    if (tensor->ndim < 0 || tensor->ndim > WEFT_MAX_NDIM)
+        return fail(WEFT_BAD_SHAPE, "%s has %d dimensions, 0 to %d are possible", what,
+                    tensor->ndim, WEFT_MAX_NDIM);
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] < 0)
+            return fail(WEFT_BAD_SHAPE, "%s has extent %" PRId64 " in dimension %d", what,
+                        tensor->shape[d], d);
+
+    const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
+    if (!is_tensor_dtype(dtype))
+        return fail(WEFT_BAD_DTYPE, "%s has data type %s (%d), which no tensor has", what,
+                    weft_dtype_name(dtype), (int)dtype);
+    return WEFT_OK;
+}
+
+weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+{
+    TRY(tensor_form_check(tensor, what));
+    if (is_empty(tensor))
+        return WEFT_OK;
+
+    char shape[SHAPE_TEXT];
+    weft_span span;
+    int64_t needed;
+    const size_t size = weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
+    if (!find_span(tensor, &span) || !weft_mul(span.last, (int64_t)size, &needed))
+        return fail(WEFT_BAD_SHAPE, "%s %s: extents, strides and offset pass 2^63", what,
+                    shape_text(tensor, shape));
+    if (span.first < 0)
+        return fail(WEFT_BAD_BUFFER,
+                    "%s %s reaches element %" PRId64 " of its buffer: offset %" PRId64
+                    " is too small for its strides",
+                    what, shape_text(tensor, shape), span.first, tensor->offset);
+
+    size_t bytes;
+    TRY(buffer_size(ctx, tensor->buffer, what, "", &bytes));
+    if ((uint64_t)needed > bytes)
+        return fail(WEFT_BAD_BUFFER, "%s %s needs %" PRId64 " bytes, its buffer has %zu", what,
+                    shape_text(tensor, shape), needed, bytes);
+    return WEFT_OK;
+}
+
+typedef struct axis {
+    int64_t extent, step; // step: |stride|
+} axis;
+
+// The axes along which elements differ, by rising step.
+static int sorted_axes(const weft_tensor *tensor, axis axes[WEFT_MAX_NDIM])
+{
+    int n = 0;
+    for (int d = 0; d < tensor->ndim; d++) {
+        if (tensor->shape[d] == 1)
+            continue;
+        const int64_t stride = tensor->stride[d];
+        const axis next = {tensor->shape[d], stride < 0 ? -stride : stride};
+        int place = n++;
+        for (; place > 0 && axes[place - 1].step > next.step; place--)
+            axes[place] = axes[place - 1];
+        axes[place] = next;
+    }
+    return n;
+}
+
+static weft_status distinct_check(const weft_tensor *tensor, const char *what)
+{
+    axis axes[WEFT_MAX_NDIM];
+    const int n = sorted_axes(tensor, axes);
+    int64_t reach = 0;
+    for (int i = 0; i < n; i++) {
+        if (axes[i].step <= reach) {
+            char shape[SHAPE_TEXT];
+            return fail(WEFT_BAD_SHAPE,
+                        "%s %s: an output's elements must not share a place; the stride %" PRId64
+                        " of extent %" PRId64 " does not pass the %" PRId64
+                        " elements that smaller strides span",
+                        what, shape_text(tensor, shape), axes[i].step, axes[i].extent, reach + 1);
+        }
+        reach += (axes[i].extent - 1) * axes[i].step;
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+{
+    TRY(weft_tensor_check(ctx, tensor, what));
+    if (is_empty(tensor))
+        return WEFT_OK;
+
+    cl_mem_flags flags;
+    TRY(buffer_info(tensor->buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what));
+    if (flags & CL_MEM_READ_ONLY)
+        return fail(WEFT_BAD_BUFFER, "%s is an output, its buffer is CL_MEM_READ_ONLY", what);
+    return distinct_check(tensor, what);
+}
+
+static int64_t most_columns(weft_dtype index_dtype)
+{
+    return index_dtype == WEFT_I16 ? INT64_C(1) << 15 : INT64_C(1) << 31;
+}
+
+static int64_t most_entries(weft_dtype offset_dtype)
+{
+    return offset_dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
+}
+
+weft_status weft_csr_form_check(const weft_csr *csr, const char *what)
+{
+    if (!csr)
+        return fail(WEFT_BAD_ARGUMENT, "%s is NULL", what);
+    if (csr->n_rows < 0 || csr->n_cols < 0 || csr->nnz < 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s is %" PRId64 " x %" PRId64 " with %" PRId64 " entries: negative", what,
+                    csr->n_rows, csr->n_cols, csr->nnz);
+
+    const weft_dtype offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
+    const weft_dtype index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
+    const weft_dtype dtype = weft_dtype_or(csr->dtype, WEFT_F32);
+    if (offset_dtype != WEFT_I32 && offset_dtype != WEFT_I64)
+        return fail(WEFT_BAD_DTYPE, "%s has %s offsets, i32 and i64 are possible", what,
+                    weft_dtype_name(offset_dtype));
+    if (index_dtype != WEFT_I32 && index_dtype != WEFT_I16)
+        return fail(WEFT_BAD_DTYPE, "%s has %s indices, i32 and i16 are possible", what,
+                    weft_dtype_name(index_dtype));
+    if (!is_floating(dtype))
+        return fail(WEFT_BAD_DTYPE, "%s has %s values, f32, f64, f16 and bf16 are possible", what,
+                    weft_dtype_name(dtype));
+
+    if (csr->n_cols > most_columns(index_dtype))
+        return fail(WEFT_BAD_DTYPE, "%s has %" PRId64 " columns, %s indices reach %" PRId64, what,
+                    csr->n_cols, weft_dtype_name(index_dtype), most_columns(index_dtype));
+    if (csr->nnz > most_entries(offset_dtype))
+        return fail(WEFT_BAD_DTYPE, "%s has %" PRId64 " entries, %s offsets reach %" PRId64, what,
+                    csr->nnz, weft_dtype_name(offset_dtype), most_entries(offset_dtype));
+    return WEFT_OK;
+}
+
+// One array of a CSR: `n` elements from `start`.
+static weft_status array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                               weft_dtype dtype, const char *what, const char *part)
+{
+    int64_t needed;
+    if (start < 0)
+        return fail(WEFT_BAD_ARGUMENT, "%s%s start at element %" PRId64, what, part, start);
+    if (!weft_add(start, n, &needed) || !weft_mul(needed, (int64_t)weft_dtype_size(dtype), &needed))
+        return fail(WEFT_BAD_SHAPE, "%s%s: %" PRId64 " elements from %" PRId64 " pass 2^63 bytes",
+                    what, part, n, start);
+
+    size_t bytes;
+    TRY(buffer_size(ctx, buffer, what, part, &bytes));
+    if ((uint64_t)needed > bytes)
+        return fail(WEFT_BAD_BUFFER,
+                    "%s%s, %" PRId64 " from element %" PRId64 ", need %" PRId64
+                    " bytes, their buffer has %zu",
+                    what, part, n, start, needed, bytes);
+    return WEFT_OK;
+}
+
+// Elements from the first value of the first matrix to the last value of the last.
+static weft_status count_values(const weft_csr *csr, int64_t n_batches, const char *what,
+                                int64_t *n)
+{
+    if (csr->values_batch_stride < 0)
+        return fail(WEFT_BAD_ARGUMENT, "%s has a batch stride of %" PRId64, what,
+                    csr->values_batch_stride);
+    if (!weft_mul(n_batches > 1 ? n_batches - 1 : 0, csr->values_batch_stride, n) ||
+        !weft_add(*n, csr->nnz, n))
+        return fail(WEFT_BAD_SHAPE,
+                    "%s's values: %" PRId64 " matrices, %" PRId64 " elements apart, pass 2^63",
+                    what, n_batches, csr->values_batch_stride);
+    return WEFT_OK;
+}
+
+weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
+                                const char *what)
+{
+    TRY(weft_csr_form_check(csr, what));
+
+    int64_t n_offsets = 0, n_values = 0;
+    if (!weft_add(csr->n_rows, 1, &n_offsets))
+        return fail(WEFT_BAD_SHAPE, "%s has %" PRId64 " rows", what, csr->n_rows);
+    TRY(count_values(csr, n_batches, what, &n_values));
+
+    TRY(array_check(ctx, csr->offsets, csr->offsets_start, n_offsets,
+                    weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
+    if (csr->nnz == 0)
+        return WEFT_OK;
+    TRY(array_check(ctx, csr->indices, csr->indices_start, csr->nnz,
+                    weft_dtype_or(csr->index_dtype, WEFT_I32), what, "'s indices"));
+    return array_check(ctx, csr->values, csr->values_start, n_values,
+                       weft_dtype_or(csr->dtype, WEFT_F32), what, "'s values");
+}
+
+// The buffer that owns the memory; `bytes` moves along where `buffer` is a part of another.
+static weft_status find_owner(cl_mem *buffer, weft_span *bytes, const char *what)
+{
+    cl_mem parent;
+    size_t origin;
+    TRY(buffer_info(*buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent, what));
+    if (!parent)
+        return WEFT_OK;
+    TRY(buffer_info(*buffer, CL_MEM_OFFSET, sizeof(origin), &origin, what));
+    *buffer = parent;
+    bytes->first += (int64_t)origin;
+    bytes->last += (int64_t)origin;
+    return WEFT_OK;
+}
+
+weft_status weft_overlap_check(const weft_tensor *output, const char *output_name, cl_mem buffer,
+                               weft_span bytes, const char *input_name, const char *op)
+{
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(output->dtype, WEFT_F32));
+    const weft_span elements = weft_tensor_span(output);
+    weft_span written = {elements.first * size, elements.last * size};
+    if (written.first >= written.last || bytes.first >= bytes.last)
+        return WEFT_OK;
+
+    cl_mem output_buffer = output->buffer;
+    TRY(find_owner(&output_buffer, &written, op));
+    TRY(find_owner(&buffer, &bytes, op));
+    if (output_buffer != buffer || written.last <= bytes.first || bytes.last <= written.first)
+        return WEFT_OK;
+    return fail(WEFT_BAD_BUFFER,
+                "%s: %s (bytes %" PRId64 " to %" PRId64 ") overlaps %s (bytes %" PRId64
+                " to %" PRId64 ") in one buffer",
+                op, output_name, written.first, written.last - 1, input_name, bytes.first,
+                bytes.last - 1);
+}
