@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands share: options, the context, and how answers and failures are printed.
+#include "command.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct argp_option options[] = {
+    {"device", 'd', "TEXT", 0, "Part of a platform or device name (default: $WEFT_DEVICE)", 0},
+    {"json", 'j', NULL, 0, "Print one JSON object on standard output", 0},
+    {"verbose", 'v', NULL, 0, "Say on standard error what is compiled and planned", 0},
+    {0},
+};
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    command_options *common = state->input;
+    switch (key) {
+    case 'd':
+        common->device = argument;
+        return 0;
+    case 'j':
+        common->json = true;
+        return 0;
+    case 'v':
+        common->verbose = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+const struct argp command_argp = {.options = options, .parser = parse_option};
+
+int64_t command_integer(struct argp_state *state, const char *option, const char *text, int64_t low,
+                        int64_t high)
+{
+    char *end = NULL;
+    errno = 0;
+    const long long value = strtoll(text, &end, 10);
+    if (end == text || *end != '\0')
+        argp_error(state, "%s: '%s' is no whole number", option, text);
+    if (errno == ERANGE || value < low || value > high)
+        argp_error(state, "%s: %s is outside %lld to %lld", option, text, (long long)low,
+                   (long long)high);
+    return value;
+}
+
+double command_number(struct argp_state *state, const char *option, const char *text)
+{
+    char *end = NULL;
+    const double value = strtod(text, &end);
+    if (end == text || *end != '\0')
+        argp_error(state, "%s: '%s' is no number", option, text);
+    if (!isfinite(value))
+        argp_error(state, "%s: %s is not finite", option, text);
+    return value;
+}
+
+weft_dtype command_dtype(struct argp_state *state, const char *option, const char *text)
+{
+    const weft_dtype dtype = weft_dtype_find(text);
+    if (dtype != WEFT_F32 && dtype != WEFT_F64 && dtype != WEFT_F16 && dtype != WEFT_BF16)
+        argp_error(state, "%s: '%s' is none of f32, f64, f16 and bf16", option, text);
+    return dtype;
+}
+
+static void print_log(void *user, weft_log_level level, const char *message)
+{
+    const command_options *common = user;
+    if (level != WEFT_LOG_INFO || common->verbose)
+        fprintf(stderr, "weft: %s\n", message);
+}
+
+bool command_open(weft_context **out, const command_options *common, complaint *why)
+{
+    const weft_status status =
+        weft_context_open(out, WEFT_CONTEXT(.device = common->device, .log = print_log,
+                                            .log_user = (void *)(uintptr_t)common));
+    return status == WEFT_OK || complain_weft(why);
+}
+
+int command_failed(const char *command, const complaint *why)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: %s\n", command, why->text);
+    return EXIT_FAILURE;
+}
+
+bool command_print_json(json_t *object, complaint *why)
+{
+    if (object == NULL)
+        return complain(why, "no memory for the JSON output");
+    const int code = json_dumpf(object, stdout, JSON_INDENT(2));
+    json_decref(object);
+    putchar('\n');
+    return code == 0 || complain(why, "the JSON output cannot be written");
+}
+
+bool command_finish_output(complaint *why)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    return complain(why, "standard output: %s", strerror(errno));
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands of the program share: options, exit status, the context, output.
+//
+// A command is one row of the table in weft.c and one function int weft_<name>_main(argc, argv) in
+// a file of its name. argv[0] is "weft <name>". It parses with argp, has `command_argp` as its
+// first child, opens its context with command_open(), prints its answer alone on standard output,
+// and returns
+//
+//   0  done        1  failed: one sentence on standard error        2  usage (argp exits by itself)
+#ifndef WEFT_TOOLS_COMMAND_H
+#define WEFT_TOOLS_COMMAND_H
+
+#include <argp.h>
+#include <jansson.h>
+
+#include <weft/context.h>
+#include <weft/dtype.h>
+
+#include "complaint.h"
+
+// The options of every command. A parser that has command_argp as a child hands them on:
+//
+//   case ARGP_KEY_INIT:
+//       state->child_inputs[0] = &options->common;
+typedef struct command_options {
+    const char *device; // --device TEXT; NULL for the default
+    bool json;          // --json
+    bool verbose;       // --verbose: what the library has to say besides warnings
+} command_options;
+
+extern const struct argp command_argp;
+
+// The number in `text`; ends the program with a usage error naming `option` where it is none, or
+// outside low .. high.
+int64_t command_integer(struct argp_state *state, const char *option, const char *text, int64_t low,
+                        int64_t high);
+double command_number(struct argp_state *state, const char *option, const char *text);
+
+// A floating-point data type by its name, or a usage error.
+weft_dtype command_dtype(struct argp_state *state, const char *option, const char *text);
+
+// The device asked for, with the library's messages on standard error. The caller destroys it.
+bool command_open(weft_context **out, const command_options *options, complaint *why);
+
+// Prints "<command>: <sentence>" on standard error and returns the exit status 1.
+int command_failed(const char *command, const complaint *why);
+
+// Prints the object on standard output and releases it. NULL complains about memory.
+bool command_print_json(json_t *object, complaint *why);
+
+// Every command ends with it: false where standard output could not take all that was printed.
+bool command_finish_output(complaint *why);
+
+int weft_info_main(int argc, char **argv);
+int weft_spmm_main(int argc, char **argv);
+int weft_bench_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What SpMM should have come to: a plain loop in double, and a bound on the error for each element.
+//
+// Data are first rounded to storage, so that both sides start from the same numbers. Let u be the
+// unit roundoff of the sums (2^-24 for f32, 2^-53 for f64), gamma(k) = k u / (1 - k u), and element
+// (i, j) have L terms, the entries of row i of op(A):
+//
+//   c = alpha sum_e a_e b_e + beta c0         M = |alpha| sum_e |a_e b_e|       D = |beta c0|
+//
+// A term meets one rounding as a product (none in an FMA) and at most L - 1 as the sum grows, in
+// whatever order and however many partial sums; then those of alpha to the type of the sums, of the
+// product with it, and of adding beta c0: L + 3 in all. beta c0 meets three. Each result or scalar
+// that is too small may be flushed to zero, an error of at most t, the smallest normal number
+// (2^-126, 2^-1022): 2 L within the sum, the scalars, and 3 behind it. The reference, being double,
+// errs the same way with u = 2^-53. So
+//
+//   computed   E = gamma(L + 3) M + gamma(3) D + t (2 L |alpha| + sum_e |a_e b_e| + |c0| + 3)
+//   stored     E + h (|c| + E) + s         only for f16: h = 2^-11, s = 2^-24; bf16: 2^-8, 2^-133
+//
+// h being half a unit in the last place and s the smallest subnormal of storage. An element
+// without terms (L = 0 or alpha = 0, and beta = 0) must be zero: bound 0.
+//
+// Where M, sum_e |a_e b_e| or D reaches the largest number of the type of the sums, an intermediate
+// sum may overflow, and the bound is infinite. Not covered: devices that flush subnormal inputs.
+#ifndef WEFT_TOOLS_REFERENCE_H
+#define WEFT_TOOLS_REFERENCE_H
+
+#include <weft/csr.h>
+
+#include "complaint.h"
+
+// All host arrays without gaps, row-major, elements of A->dtype.
+typedef struct reference_spmm {
+    const weft_csr_host *A; // sound
+    bool transpose_a;
+    int64_t n;
+    double alpha, beta;
+    const void *B;  // k x n
+    const void *C0; // m x n: C before the product; may be NULL where beta is 0
+} reference_spmm;
+
+typedef struct reference_result {
+    double error;     // the largest |C - reference| / bound; infinite where kinds differ (NaN, an
+                      // infinity) or a difference meets bound 0
+    int64_t row, col; // where
+    double got, want; // there
+} reference_result;
+
+// m x n doubles each, for whoever wants them apart: *reference and *bound are malloc'd and belong
+// to the caller.
+bool reference_spmm_run(const reference_spmm *problem, double **reference, double **bound,
+                        complaint *why);
+
+// How far element `got` of `dtype` is from the reference, in bounds.
+double reference_error(weft_dtype dtype, double got, double want, double bound);
+
+// Runs the reference and compares C (m x n) with it.
+bool reference_spmm_compare(const reference_spmm *problem, const void *C, reference_result *out,
+                            complaint *why);
+
+#endif

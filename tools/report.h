@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one timed operation came to, as JSON and as text: the same for every command.
+#ifndef WEFT_TOOLS_REPORT_H
+#define WEFT_TOOLS_REPORT_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <weft/tensor.h>
+
+#include "timing.h"
+
+// Start from report_new(): what is not set afterwards is left out. Strings are borrowed until the
+// report is printed.
+typedef struct timed_report {
+    const char *name;   // "case" in JSON: which case of a bench this is
+    const char *op;     // "spmm"
+    const char *device; // weft_limits.name
+    weft_dtype dtype;
+    bool is_product; // the sizes are m, k, n and nnz
+    int64_t m, k, n, nnz;
+    int ndim; // above 0: the sizes are a shape
+    int64_t shape[WEFT_MAX_NDIM];
+    const char *plan;
+    double setup_ms; // this and the rest: NaN where unknown
+    timing time;
+    double gflops, gbps;
+    double share; // of what the same device did in the same run on a limit
+    double error; // largest error as a multiple of its bound
+} timed_report;
+
+timed_report report_new(const char *op, const char *device, weft_dtype dtype);
+
+// A new object; NULL where memory ran out. Numbers are finite: an infinite error is the largest
+// double.
+json_t *report_json(const timed_report *report);
+
+void report_print(const timed_report *report, FILE *out);
+
+// A number for JSON: finite, and rounded to `digits` significant digits for the reader's eye.
+json_t *report_number(double value, int digits);
+
+#endif

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time on a clock that never goes back, and what many runs of the same thing come to.
+#ifndef WEFT_TOOLS_TIMING_H
+#define WEFT_TOOLS_TIMING_H
+
+#include <stddef.h>
+
+// Milliseconds since some moment in the past.
+double timing_now_ms(void);
+
+typedef struct timing {
+    double median_ms, min_ms, max_ms;
+} timing;
+
+// Of n >= 1 run times, which it sorts. The median of an even number is the mean of the middle two.
+timing timing_of(double *runs_ms, size_t n);
+
+#endif

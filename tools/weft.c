@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program weft: one command after another, each with --help.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+enum { EXIT_USAGE = 2 };
+
+typedef struct command_row {
+    const char *name, *title, *summary; // title: what it calls itself in messages
+    int (*run)(int argc, char **argv);
+} command_row;
+
+static const command_row commands[] = {
+    {"info", "weft info", "describe the OpenCL devices, or the built-in profiles", weft_info_main},
+    {"spmm", "weft spmm", "multiply a sparse matrix by a dense one", weft_spmm_main},
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *out)
+{
+    fputs("Usage: weft COMMAND [OPTION...] [ARGUMENT...]\n"
+          "Sparse tensor operations on OpenCL devices.\n\n",
+          out);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
+          "--json. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
+          out);
+}
+
+static const command_row *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+// What stands before any command: 0 or more is the exit status, below 0 means that there is a
+// command.
+static int run_without_command(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("weft %s\n", weft_version());
+        return EXIT_SUCCESS;
+    }
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    complaint why;
+    int status = run_without_command(argc, argv);
+    if (status < 0) {
+        const command_row *command = find_command(argv[1]);
+        if (command == NULL) {
+            fprintf(stderr, "weft: there is no command '%s'; `weft --help' lists them\n", argv[1]);
+            return EXIT_USAGE;
+        }
+        argp_err_exit_status = EXIT_USAGE;
+        argv[1] = (char *)(uintptr_t)command->title;
+        status = command->run(argc - 1, argv + 1);
+    }
+    if (!command_finish_output(&why) && status == EXIT_SUCCESS)
+        status = command_failed("weft", &why);
+    return status;
+}
