@@ -7,16 +7,30 @@
 //
 // Neighbouring lanes (x) own neighbouring outputs along low, and the lanes of y share mid:
 //
-//   bx = min(pow2(low), warp)     by = min(pow2(mid), max_block / bx)     bx = min(pow2(low),
-//   max_block / by) gx = min(ceil(low / bx), max_blocks)     gy = min(ceil(max_blocks / gx), high)
+//   bx = min(pow2(low), warp)
+//   by = min(pow2(mid), max_block / bx)
+//   bx = min(pow2(low), max_block / by)
+//   gx = min(ceil(low / bx), max_blocks)
+//   gy = min(ceil(max_blocks / gx), high)
 //
 // with pow2 rounding up. low 48, mid 896, high 512 on warp 32, max_block 1024, max_blocks 160 gives
 // blocks of 32 x 32 lanes in a grid of 2 x 80. What the grid does not cover, strided loops over low
 // and high do. low = 1 is a reduction of the innermost axis: all lanes lie along mid.
 //
-// A CPU is a device whose lanes are elements of a vector in one item. There by is held to what one
-// item carries (max_team = 1), and bx grows to several vectors where low is wide, so that whole
-// cache lines are used.
+// A CPU is a device whose lanes are elements of a vector in one item. There (max_team = 1) by is
+// held to what one item carries, and bx grows to several vectors where low is wide, so that whole
+// cache lines are used, as long as groups are left for the whole device:
+//
+//   warp 16, fold 16, vectors 8, max_block 128, max_team 1, max_blocks 8
+//   low  mid  high     lanes of a group, all in one item    grid
+//     1  896   512     1 x 16                               1 x 8
+//     4  896   512     4 x 4                                1 x 8
+//    48  896   512     64 x 1                               1 x 8
+//  1024  896   512     128 x 1                              8 x 1
+//   128  896     1     16 x 1                               8 x 1
+//
+// Blocks also keep to max_items, and to max_items_along x and y: on a device whose groups are flat
+// (1024 x 1 x 1 items) by is what one item carries, whatever max_team says.
 //
 // The method is PyTorch's and others' "spatial" softmax launch, generalised by the fold.
 #ifndef WEFT_GEOMETRY_H
