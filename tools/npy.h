@@ -15,8 +15,8 @@ typedef struct npy_array {
     void *data;    // malloc'd, also where count is 0
 } npy_array;
 
-// Reads '<f2', '<f4', '<f8', '<i4', '<i8' and '|u1', and converts to `dtype`: any of them to a
-// floating-point type, integers to nothing but themselves. WEFT_DEFAULT leaves the type as it is.
+// Reads '<f2', '<f4', '<f8', '<i2', '<i4', '<i8' and '|u1', and converts to `dtype`: any of them to
+// a floating-point type, integers to nothing but themselves. WEFT_DEFAULT leaves the type as it is.
 // NumPy has no bf16: '<u2' holds its bits, and is read with `dtype` WEFT_BF16 alone.
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why);
 

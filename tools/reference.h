@@ -2,7 +2,7 @@
 // What SpMM should have come to: a plain loop in double, and a bound on the error for each element.
 //
 // Data are first rounded to storage, so that both sides start from the same numbers. Let u be the
-// unit roundoff of the sums (2^-24 for f32, 2^-53 for f64), gamma(k) = k u / (1 - k u), and element
+// unit roundoff of the sums (2^-24 for f32, 2^-53 for f64), gamma(k) = (1 + u)^k - 1, and element
 // (i, j) have L terms, the entries of row i of op(A):
 //
 //   c = alpha sum_e a_e b_e + beta c0         M = |alpha| sum_e |a_e b_e|       D = |beta c0|
@@ -20,8 +20,9 @@
 // h being half a unit in the last place and s the smallest subnormal of storage. An element
 // without terms (L = 0 or alpha = 0, and beta = 0) must be zero: bound 0.
 //
-// Where M, sum_e |a_e b_e| or D reaches the largest number of the type of the sums, an intermediate
-// sum may overflow, and the bound is infinite. Not covered: devices that flush subnormal inputs.
+// Where M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums,
+// an intermediate result may overflow, and the bound is infinite. Not covered: devices that flush
+// subnormal inputs, and alpha or beta that are not finite.
 #ifndef WEFT_TOOLS_REFERENCE_H
 #define WEFT_TOOLS_REFERENCE_H
 

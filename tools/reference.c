@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM in double, and the error bound derived in reference.h.
+#include "reference.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "element.h"
+
+// What a data type does to numbers on their way through the device.
+typedef struct precision {
+    double unit;     // roundoff of the sums: u
+    double tiny;     // smallest normal number of the sums: t
+    double largest;  // largest number of the sums
+    double half_ulp; // of storage, relative: h; 0 where sums are stored as they are
+    double smallest; // subnormal of storage: s
+    double largest_stored;
+} precision;
+
+static precision precision_of(weft_dtype dtype)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        return (precision){0x1p-53, DBL_MIN, DBL_MAX, 0, 0, DBL_MAX};
+    case WEFT_F16:
+        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0x1p-11, 0x1p-24, 65504};
+    case WEFT_BF16:
+        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0x1p-8, 0x1p-133, 0x1.fep127};
+    default:
+        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0, 0, FLT_MAX};
+    }
+}
+
+// The work: sums of terms and of their absolute values, and the number of terms of each row of C.
+typedef struct term_sums {
+    int64_t m, k, n;
+    double *B;
+    double *sum, *magnitude; // m x n
+    int64_t *n_terms;        // m
+} term_sums;
+
+static void *allocate(int64_t n_rows, int64_t n_cols, size_t size)
+{
+    const size_t count = (size_t)n_rows * (size_t)n_cols;
+    return calloc(count > 0 ? count : 1, size);
+}
+
+static bool sums_create(term_sums *out, const reference_spmm *problem, complaint *why)
+{
+    const weft_csr_host *A = problem->A;
+    *out = (term_sums){
+        .m = problem->transpose_a ? A->n_cols : A->n_rows,
+        .k = problem->transpose_a ? A->n_rows : A->n_cols,
+        .n = problem->n,
+    };
+    out->B = allocate(out->k, out->n, sizeof(double));
+    out->sum = allocate(out->m, out->n, sizeof(double));
+    out->magnitude = allocate(out->m, out->n, sizeof(double));
+    out->n_terms = allocate(out->m, 1, sizeof(int64_t));
+    if (out->B != NULL && out->sum != NULL && out->magnitude != NULL && out->n_terms != NULL)
+        return true;
+    return complain(why, "no memory for the reference: %" PRId64 " x %" PRId64, out->m, out->n);
+}
+
+static void sums_destroy(term_sums *sums)
+{
+    free(sums->B);
+    free(sums->sum);
+    free(sums->magnitude);
+    free(sums->n_terms);
+}
+
+static void add_term(term_sums *sums, int64_t i, int64_t p, double a)
+{
+    double *const sum = sums->sum + i * sums->n;
+    double *const magnitude = sums->magnitude + i * sums->n;
+    const double *const b = sums->B + p * sums->n;
+    for (int64_t j = 0; j < sums->n; j++) {
+        sum[j] += a * b[j];
+        magnitude[j] += fabs(a * b[j]);
+    }
+    sums->n_terms[i]++;
+}
+
+static int64_t whole(weft_dtype dtype, const void *array, int64_t i)
+{
+    return dtype == WEFT_I64   ? ((const int64_t *)array)[i]
+           : dtype == WEFT_I16 ? ((const int16_t *)array)[i]
+                               : ((const int32_t *)array)[i];
+}
+
+static void add_terms(term_sums *sums, const reference_spmm *problem)
+{
+    const weft_csr_host *A = problem->A;
+    for (int64_t r = 0; r < A->n_rows; r++) {
+        const int64_t end = whole(A->offset_dtype, A->offsets, r + 1);
+        for (int64_t e = whole(A->offset_dtype, A->offsets, r); e < end; e++) {
+            const int64_t col = whole(A->index_dtype, A->indices, e);
+            const double a = element_get(A->dtype, A->values, e);
+            add_term(sums, problem->transpose_a ? col : r, problem->transpose_a ? r : col, a);
+        }
+    }
+}
+
+// gamma(k) of the sums and of the reference itself.
+static double growth(const precision *p, double n_roundings)
+{
+    return expm1(n_roundings * log1p(p->unit)) + expm1(n_roundings * log1p(0x1p-53));
+}
+
+// The bound of one element: what the terms and beta c0 come to, and how large they were.
+static double bound_of(const precision *p, double alpha, double beta, double n_terms,
+                       double magnitude, double c0, double value)
+{
+    const double M = fabs(alpha) * magnitude;
+    const double D = fabs(beta * c0);
+    const double scalar = fmax(fabs(alpha), fabs(beta));
+    if (n_terms == 0 && beta == 0)
+        return 0;
+    if (!(fmax(fmax(magnitude, M + D), scalar) < p->largest))
+        return INFINITY;
+    const double flushed = p->tiny * (2 * n_terms * fabs(alpha) + magnitude + fabs(c0) + 3);
+    const double computed = growth(p, n_terms + 3) * M + growth(p, 3) * D + flushed;
+    return computed + p->half_ulp * (fabs(value) + computed) + p->smallest;
+}
+
+// Turns sums into the reference, and magnitudes into bounds.
+static void finish(term_sums *sums, const reference_spmm *problem)
+{
+    const precision p = precision_of(problem->A->dtype);
+    for (int64_t i = 0; i < sums->m; i++)
+        for (int64_t at = i * sums->n; at < (i + 1) * sums->n; at++) {
+            const double c0 =
+                problem->beta != 0 ? element_get(problem->A->dtype, problem->C0, at) : 0;
+            double value = sums->n_terms[i] > 0 ? problem->alpha * sums->sum[at] : 0;
+            if (problem->beta != 0)
+                value += problem->beta * c0;
+            sums->magnitude[at] =
+                bound_of(&p, problem->alpha, problem->beta, (double)sums->n_terms[i],
+                         sums->magnitude[at], c0, value);
+            sums->sum[at] = value;
+        }
+}
+
+bool reference_spmm_run(const reference_spmm *problem, double **reference, double **bound,
+                        complaint *why)
+{
+    term_sums sums;
+    *reference = *bound = NULL;
+    const bool done = sums_create(&sums, problem, why);
+    if (done) {
+        for (int64_t i = 0; i < sums.k * sums.n; i++)
+            sums.B[i] = element_get(problem->A->dtype, problem->B, i);
+        if (problem->alpha != 0)
+            add_terms(&sums, problem);
+        finish(&sums, problem);
+        *reference = sums.sum;
+        *bound = sums.magnitude;
+        sums.sum = sums.magnitude = NULL;
+    }
+    sums_destroy(&sums);
+    return done;
+}
+
+double reference_error(weft_dtype dtype, double got, double want, double bound)
+{
+    if (isnan(want))
+        return isnan(got) ? 0 : INFINITY;
+    if (isinf(want))
+        return got == want ? 0 : INFINITY;
+    if (got == want || isinf(bound))
+        return 0;
+    if (isinf(got) && fabs(want) + bound > precision_of(dtype).largest_stored &&
+        signbit(got) == signbit(want))
+        return 0;
+    return isfinite(got) && bound > 0 ? fabs(got - want) / bound : INFINITY;
+}
+
+bool reference_spmm_compare(const reference_spmm *problem, const void *C, reference_result *out,
+                            complaint *why)
+{
+    const weft_csr_host *A = problem->A;
+    const int64_t m = problem->transpose_a ? A->n_cols : A->n_rows;
+    double *reference = NULL, *bound = NULL;
+    *out = (reference_result){0};
+    if (!reference_spmm_run(problem, &reference, &bound, why))
+        return false;
+    for (int64_t at = 0; at < m * problem->n; at++) {
+        const double got = element_get(A->dtype, C, at);
+        const double error = reference_error(A->dtype, got, reference[at], bound[at]);
+        if (error > out->error)
+            *out = (reference_result){error, at / problem->n, at % problem->n, got, reference[at]};
+    }
+    free(reference);
+    free(bound);
+    return true;
+}

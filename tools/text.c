@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scanning text. Nothing here reads past `end`, where a NUL stands.
+#include "text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+text_cursor text_start(const char *path, const loaded_file *file)
+{
+    return (text_cursor){path, file->bytes, file->bytes + file->size, 1};
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip_blanks(text_cursor *text)
+{
+    while (is_blank(*text->at))
+        text->at++;
+}
+
+bool text_is_done(const text_cursor *text)
+{
+    return text->at >= text->end;
+}
+
+bool text_is_line_end(text_cursor *text)
+{
+    skip_blanks(text);
+    return text_is_done(text) || *text->at == '\n';
+}
+
+void text_next_line(text_cursor *text)
+{
+    const char *newline = memchr(text->at, '\n', (size_t)(text->end - text->at));
+    text->at = newline != NULL ? newline + 1 : text->end;
+    text->line += newline != NULL;
+}
+
+// Bytes up to the next blank or line end.
+static size_t word_length(const text_cursor *text)
+{
+    const char *c = text->at;
+    while (c < text->end && *c != '\n' && !is_blank(*c))
+        c++;
+    return (size_t)(c - text->at);
+}
+
+// What stands here, fit for a terminal.
+static bool complain_found(text_cursor *text, const char *what, complaint *why)
+{
+    if (text_is_line_end(text))
+        return complain(why, "%s:%" PRId64 ": the %s ends where %s is expected", text->path,
+                        text->line, text_is_done(text) ? "file" : "line", what);
+    char found[25] = "";
+    const size_t length = word_length(text);
+    for (size_t i = 0; i < length && i < sizeof(found) - 1; i++)
+        found[i] = isprint((unsigned char)text->at[i]) ? text->at[i] : '?';
+    return complain(why, "%s:%" PRId64 ": expected %s, found '%s'", text->path, text->line, what,
+                    found);
+}
+
+static bool complain_range(const text_cursor *text, const char *what, complaint *why)
+{
+    return complain(why, "%s:%" PRId64 ": %s is out of range", text->path, text->line, what);
+}
+
+// What may follow a number.
+static bool is_number_end(char c)
+{
+    return c == '\0' || c == '\n' || c == ',' || is_blank(c);
+}
+
+bool text_take_integer(text_cursor *text, const char *what, int64_t *out, complaint *why)
+{
+    skip_blanks(text);
+    const char *c = text->at;
+    const bool is_negative = *c == '-';
+    c += *c == '-' || *c == '+';
+    const char *const digits = c;
+    uint64_t value = 0;
+    bool fits = true;
+    for (; *c >= '0' && *c <= '9'; c++) {
+        fits = fits && value < UINT64_C(1000000000000000000);
+        value = 10 * value + (uint64_t)(*c - '0');
+    }
+    if (c == digits || !is_number_end(*c))
+        return complain_found(text, what, why);
+    if (!fits || value > (uint64_t)INT64_MAX)
+        return complain_range(text, what, why);
+    *out = is_negative ? -(int64_t)value : (int64_t)value;
+    text->at = c;
+    return true;
+}
+
+bool text_take_number(text_cursor *text, const char *what, double *out, complaint *why)
+{
+    if (text_is_line_end(text))
+        return complain_found(text, what, why);
+    char *end = NULL;
+    errno = 0;
+    *out = strtod(text->at, &end);
+    if (end == text->at || !is_number_end(*end))
+        return complain_found(text, what, why);
+    if (errno == ERANGE && (*out > 1 || *out < -1))
+        return complain_range(text, what, why);
+    text->at = end;
+    return true;
+}
+
+void text_take_word(text_cursor *text, char *word, size_t size)
+{
+    skip_blanks(text);
+    const size_t length = word_length(text);
+    const size_t kept = length < size - 1 ? length : size - 1;
+    for (size_t i = 0; i < kept; i++)
+        word[i] = (char)tolower((unsigned char)text->at[i]);
+    word[kept] = '\0';
+    text->at += length;
+}
+
+bool text_end_line(text_cursor *text, complaint *why)
+{
+    if (!text_is_line_end(text))
+        return complain_found(text, "the end of the line", why);
+    text_next_line(text);
+    return true;
+}
