@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "scan.h"
 
 typedef enum mtx_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } mtx_field;
 typedef enum mtx_symmetry { SYMMETRY_GENERAL, SYMMETRY_SYMMETRIC, SYMMETRY_SKEW } mtx_symmetry;
 
 // One file while it is read. The arrays have room for the mirrored entries too.
 typedef struct mtx_reader {
-    text_cursor text;
+    scanner text;
     mtx_field field;
     mtx_symmetry symmetry;
     int64_t n_rows, n_cols, n_stored;
@@ -37,7 +37,7 @@ static bool read_banner(mtx_reader *reader, complaint *why)
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     char words[5][32];
     for (int i = 0; i < 5; i++)
-        text_take_word(&reader->text, words[i], sizeof(words[i]));
+        scan_word(&reader->text, words[i], sizeof(words[i]));
 
     const char *path = reader->text.path;
     if (strcmp(words[0], "%%matrixmarket") != 0)
@@ -62,25 +62,25 @@ static bool read_banner(mtx_reader *reader, complaint *why)
     reader->symmetry = (mtx_symmetry)symmetry;
     if (reader->field == FIELD_PATTERN && reader->symmetry == SYMMETRY_SKEW)
         return complain(why, "%s:1: a pattern has no signs and cannot be skew-symmetric", path);
-    return text_end_line(&reader->text, why);
+    return scan_end_line(&reader->text, why);
 }
 
 // Comments and empty lines may stand anywhere behind the banner.
-static void skip_comments(text_cursor *text)
+static void skip_comments(scanner *text)
 {
-    while (!text_is_done(text) && (text_is_line_end(text) || *text->at == '%'))
-        text_next_line(text);
+    while (!scan_is_done(text) && (scan_is_line_end(text) || *text->at == '%'))
+        scan_next_line(text);
 }
 
 // More rows than this only with a file to match: offsets take memory for empty rows, too.
-static int64_t believable_rows(const text_cursor *text)
+static int64_t believable_rows(const scanner *text)
 {
     return (INT64_C(1) << 24) + 16 * (text->end - text->at);
 }
 
 static bool check_sizes(const mtx_reader *reader, complaint *why)
 {
-    const text_cursor *text = &reader->text;
+    const scanner *text = &reader->text;
     const char *path = text->path;
     const int64_t line = reader->size_line;
     if (reader->n_rows < 0 || reader->n_cols < 0 || reader->n_stored < 0)
@@ -108,13 +108,13 @@ static bool check_sizes(const mtx_reader *reader, complaint *why)
 
 static bool read_sizes(mtx_reader *reader, complaint *why)
 {
-    text_cursor *text = &reader->text;
+    scanner *text = &reader->text;
     skip_comments(text);
     reader->size_line = text->line;
-    return text_take_integer(text, "the number of rows", &reader->n_rows, why) &&
-           text_take_integer(text, "the number of columns", &reader->n_cols, why) &&
-           text_take_integer(text, "the number of entries", &reader->n_stored, why) &&
-           text_end_line(text, why) && check_sizes(reader, why);
+    return scan_integer(text, "the number of rows", &reader->n_rows, why) &&
+           scan_integer(text, "the number of columns", &reader->n_cols, why) &&
+           scan_integer(text, "the number of entries", &reader->n_stored, why) &&
+           scan_end_line(text, why) && check_sizes(reader, why);
 }
 
 static bool allocate_entries(mtx_reader *reader, complaint *why)
@@ -142,10 +142,9 @@ static bool read_value(mtx_reader *reader, double *value, complaint *why)
 {
     *value = 1.0;
     if (reader->field == FIELD_REAL)
-        return text_take_number(&reader->text, "a value", value, why);
+        return scan_number(&reader->text, "a value", value, why);
     int64_t integer = 1;
-    if (reader->field == FIELD_INTEGER &&
-        !text_take_integer(&reader->text, "a value", &integer, why))
+    if (reader->field == FIELD_INTEGER && !scan_integer(&reader->text, "a value", &integer, why))
         return false;
     *value = (double)integer;
     return true;
@@ -172,22 +171,22 @@ static bool read_entry(mtx_reader *reader, complaint *why)
 {
     int64_t row = 0, col = 0;
     double value = 0;
-    if (!text_take_integer(&reader->text, "a row number", &row, why) ||
-        !text_take_integer(&reader->text, "a column number", &col, why) ||
+    if (!scan_integer(&reader->text, "a row number", &row, why) ||
+        !scan_integer(&reader->text, "a column number", &col, why) ||
         !read_value(reader, &value, why) || !check_entry(reader, row, col, value, why))
         return false;
     add_entry(reader, row - 1, col - 1, value);
     if (reader->symmetry != SYMMETRY_GENERAL && row != col)
         add_entry(reader, col - 1, row - 1, reader->symmetry == SYMMETRY_SKEW ? -value : value);
-    return text_end_line(&reader->text, why);
+    return scan_end_line(&reader->text, why);
 }
 
 static bool read_entries(mtx_reader *reader, complaint *why)
 {
-    text_cursor *text = &reader->text;
+    scanner *text = &reader->text;
     for (int64_t i = 0; i < reader->n_stored; i++) {
         skip_comments(text);
-        if (text_is_done(text))
+        if (scan_is_done(text))
             return complain(why,
                             "%s:%" PRId64 ": %" PRId64 " entries declared, but %" PRId64 " found",
                             text->path, reader->size_line, reader->n_stored, i);
@@ -195,7 +194,7 @@ static bool read_entries(mtx_reader *reader, complaint *why)
             return false;
     }
     skip_comments(text);
-    if (!text_is_done(text))
+    if (!scan_is_done(text))
         return complain(
             why, "%s:%" PRId64 ": more than the %" PRId64 " entries declared in line %" PRId64,
             text->path, text->line, reader->n_stored, reader->size_line);
@@ -208,7 +207,7 @@ bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *param
     loaded_file file;
     if (!file_load(&file, path, why))
         return false;
-    mtx_reader reader = {.text = text_start(path, &file)};
+    mtx_reader reader = {.text = scan_start(path, &file)};
     bool done = read_banner(&reader, why) && read_sizes(&reader, why) &&
                 allocate_entries(&reader, why) && read_entries(&reader, why);
     if (done && weft_csr_host_from_coo(out, reader.n_rows, reader.n_cols, reader.n_entries,

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
 #include "file.h"
+#include "scalar.h"
 
 // The header while it is read. A field is known once `has_` says so.
 typedef struct npy_header {
@@ -195,7 +195,7 @@ static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *
 
 static bool can_convert(weft_dtype from, weft_dtype to)
 {
-    return to == WEFT_DEFAULT || from == to || element_is_float(to);
+    return to == WEFT_DEFAULT || from == to || scalar_is_float(to);
 }
 
 // Elements of the shape; false where they do not fit 63 bits of bytes.
@@ -246,7 +246,7 @@ static bool convert(npy_array *array, weft_dtype dtype, const char *path, compla
     if (data == NULL)
         return complain(why, "%s: no memory for %" PRId64 " elements", path, array->count);
     for (int64_t i = 0; i < array->count; i++)
-        element_put(dtype, data, i, element_get(array->dtype, array->data, i));
+        scalar_put(dtype, data, i, scalar_get(array->dtype, array->data, i));
     free(array->data);
     array->data = data;
     array->dtype = dtype;

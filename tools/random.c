@@ -3,7 +3,7 @@
 // 2014).
 #include "random.h"
 
-#include "element.h"
+#include "scalar.h"
 
 static uint64_t mix(uint64_t z)
 {
@@ -37,5 +37,5 @@ void random_fill(uint64_t seed, random_use use, weft_dtype dtype, void *data, in
 {
     random_stream stream = random_start(seed, use);
     for (int64_t i = 0; i < count; i++)
-        element_put(dtype, data, i, random_uniform(&stream));
+        scalar_put(dtype, data, i, random_uniform(&stream));
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "element.h"
+#include "scalar.h"
 
 // What a data type does to numbers on their way through the device.
 typedef struct precision {
@@ -98,7 +98,7 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
         const int64_t end = whole(A->offset_dtype, A->offsets, r + 1);
         for (int64_t e = whole(A->offset_dtype, A->offsets, r); e < end; e++) {
             const int64_t col = whole(A->index_dtype, A->indices, e);
-            const double a = element_get(A->dtype, A->values, e);
+            const double a = scalar_get(A->dtype, A->values, e);
             add_term(sums, problem->transpose_a ? col : r, problem->transpose_a ? r : col, a);
         }
     }
@@ -133,7 +133,7 @@ static void finish(term_sums *sums, const reference_spmm *problem)
     for (int64_t i = 0; i < sums->m; i++)
         for (int64_t at = i * sums->n; at < (i + 1) * sums->n; at++) {
             const double c0 =
-                problem->beta != 0 ? element_get(problem->A->dtype, problem->C0, at) : 0;
+                problem->beta != 0 ? scalar_get(problem->A->dtype, problem->C0, at) : 0;
             double value = sums->n_terms[i] > 0 ? problem->alpha * sums->sum[at] : 0;
             if (problem->beta != 0)
                 value += problem->beta * c0;
@@ -152,7 +152,7 @@ bool reference_spmm_run(const reference_spmm *problem, double **reference, doubl
     const bool done = sums_create(&sums, problem, why);
     if (done) {
         for (int64_t i = 0; i < sums.k * sums.n; i++)
-            sums.B[i] = element_get(problem->A->dtype, problem->B, i);
+            sums.B[i] = scalar_get(problem->A->dtype, problem->B, i);
         if (problem->alpha != 0)
             add_terms(&sums, problem);
         finish(&sums, problem);
@@ -188,7 +188,7 @@ bool reference_spmm_compare(const reference_spmm *problem, const void *C, refere
     if (!reference_spmm_run(problem, &reference, &bound, why))
         return false;
     for (int64_t at = 0; at < m * problem->n; at++) {
-        const double got = element_get(A->dtype, C, at);
+        const double got = scalar_get(A->dtype, C, at);
         const double error = reference_error(A->dtype, got, reference[at], bound[at]);
         if (error > out->error)
             *out = (reference_result){error, at / problem->n, at % problem->n, got, reference[at]};

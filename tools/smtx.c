@@ -6,19 +6,19 @@
 #include <stdlib.h>
 
 #include "random.h"
-#include "text.h"
+#include "scan.h"
 
 // The three numbers of the first line stand between commas.
-static bool take_comma(text_cursor *text, complaint *why)
+static bool take_comma(scanner *text, complaint *why)
 {
-    if (text_is_line_end(text) || *text->at != ',')
+    if (scan_is_line_end(text) || *text->at != ',')
         return complain(why, "%s:%" PRId64 ": expected 'rows, columns, non-zeros'", text->path,
                         text->line);
     text->at++;
     return true;
 }
 
-static bool check_sizes(const text_cursor *text, const weft_csr_host *csr, complaint *why)
+static bool check_sizes(const scanner *text, const weft_csr_host *csr, complaint *why)
 {
     const int64_t bytes = text->end - text->at;
     if (csr->n_rows < 0 || csr->n_cols < 0 || csr->nnz < 0 || csr->n_cols > INT32_MAX ||
@@ -35,14 +35,12 @@ static bool check_sizes(const text_cursor *text, const weft_csr_host *csr, compl
     return true;
 }
 
-static bool read_sizes(text_cursor *text, weft_csr_host *csr, complaint *why)
+static bool read_sizes(scanner *text, weft_csr_host *csr, complaint *why)
 {
-    return text_take_integer(text, "the number of rows", &csr->n_rows, why) &&
-           take_comma(text, why) &&
-           text_take_integer(text, "the number of columns", &csr->n_cols, why) &&
-           take_comma(text, why) &&
-           text_take_integer(text, "the number of non-zeros", &csr->nnz, why) &&
-           text_end_line(text, why) && check_sizes(text, csr, why);
+    return scan_integer(text, "the number of rows", &csr->n_rows, why) && take_comma(text, why) &&
+           scan_integer(text, "the number of columns", &csr->n_cols, why) &&
+           take_comma(text, why) && scan_integer(text, "the number of non-zeros", &csr->nnz, why) &&
+           scan_end_line(text, why) && check_sizes(text, csr, why);
 }
 
 static bool allocate(const char *path, weft_csr_host *csr, complaint *why)
@@ -57,13 +55,13 @@ static bool allocate(const char *path, weft_csr_host *csr, complaint *why)
     return true;
 }
 
-static bool read_offsets(text_cursor *text, const weft_csr_host *csr, complaint *why)
+static bool read_offsets(scanner *text, const weft_csr_host *csr, complaint *why)
 {
     int32_t *offsets = csr->offsets;
     int64_t last = 0;
     for (int64_t r = 0; r <= csr->n_rows; r++) {
         int64_t offset = 0;
-        if (!text_take_integer(text, "a row offset", &offset, why))
+        if (!scan_integer(text, "a row offset", &offset, why))
             return false;
         if (offset < last || offset > csr->nnz || (r == 0 && offset != 0))
             return complain(why,
@@ -78,15 +76,15 @@ static bool read_offsets(text_cursor *text, const weft_csr_host *csr, complaint 
                         "%s:%" PRId64 ": offsets end at %" PRId64 ", but %" PRId64
                         " non-zeros are declared",
                         text->path, text->line, last, csr->nnz);
-    return text_end_line(text, why);
+    return scan_end_line(text, why);
 }
 
-static bool read_indices(text_cursor *text, const weft_csr_host *csr, complaint *why)
+static bool read_indices(scanner *text, const weft_csr_host *csr, complaint *why)
 {
     int32_t *indices = csr->indices;
     for (int64_t e = 0; e < csr->nnz; e++) {
         int64_t index = 0;
-        if (!text_take_integer(text, "a column index", &index, why))
+        if (!scan_integer(text, "a column index", &index, why))
             return false;
         if (index < 0 || index >= csr->n_cols)
             return complain(why,
@@ -95,13 +93,13 @@ static bool read_indices(text_cursor *text, const weft_csr_host *csr, complaint 
                             text->path, text->line, index, e, csr->n_cols - 1);
         indices[e] = (int32_t)index;
     }
-    return text_end_line(text, why);
+    return scan_end_line(text, why);
 }
 
-static bool read_end(text_cursor *text, complaint *why)
+static bool read_end(scanner *text, complaint *why)
 {
-    while (!text_is_done(text))
-        if (!text_end_line(text, why))
+    while (!scan_is_done(text))
+        if (!scan_end_line(text, why))
             return false;
     return true;
 }
@@ -117,7 +115,7 @@ bool smtx_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t 
     loaded_file file;
     if (!file_load(&file, path, why))
         return false;
-    text_cursor text = text_start(path, &file);
+    scanner text = scan_start(path, &file);
     const bool done = read_sizes(&text, out, why) && allocate(path, out, why) &&
                       read_offsets(&text, out, why) && read_indices(&text, out, why) &&
                       read_end(&text, why);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements of host arrays as doubles, and back with one rounding.
-#include "element.h"
+#include "scalar.h"
 
 #include <math.h>
 #include <string.h>
 
-bool element_is_float(weft_dtype dtype)
+bool scalar_is_float(weft_dtype dtype)
 {
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
-double element_get(weft_dtype dtype, const void *data, int64_t i)
+double scalar_get(weft_dtype dtype, const void *data, int64_t i)
 {
     switch (dtype) {
     case WEFT_F64:
@@ -46,7 +46,7 @@ static float to_float_odd(double value)
     return nextafterf(nearest, (double)nearest < value ? INFINITY : -INFINITY);
 }
 
-void element_put(weft_dtype dtype, void *data, int64_t i, double value)
+void scalar_put(weft_dtype dtype, void *data, int64_t i, double value)
 {
     if (dtype == WEFT_F64)
         ((double *)data)[i] = value;

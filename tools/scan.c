@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scanning text. Nothing here reads past `end`, where a NUL stands.
-#include "text.h"
+#include "scan.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-text_cursor text_start(const char *path, const loaded_file *file)
+scanner scan_start(const char *path, const loaded_file *file)
 {
-    return (text_cursor){path, file->bytes, file->bytes + file->size, 1};
+    return (scanner){path, file->bytes, file->bytes + file->size, 1};
 }
 
 static bool is_blank(char c)
@@ -19,24 +19,24 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void skip_blanks(text_cursor *text)
+static void skip_blanks(scanner *text)
 {
     while (is_blank(*text->at))
         text->at++;
 }
 
-bool text_is_done(const text_cursor *text)
+bool scan_is_done(const scanner *text)
 {
     return text->at >= text->end;
 }
 
-bool text_is_line_end(text_cursor *text)
+bool scan_is_line_end(scanner *text)
 {
     skip_blanks(text);
-    return text_is_done(text) || *text->at == '\n';
+    return scan_is_done(text) || *text->at == '\n';
 }
 
-void text_next_line(text_cursor *text)
+void scan_next_line(scanner *text)
 {
     const char *newline = memchr(text->at, '\n', (size_t)(text->end - text->at));
     text->at = newline != NULL ? newline + 1 : text->end;
@@ -44,7 +44,7 @@ void text_next_line(text_cursor *text)
 }
 
 // Bytes up to the next blank or line end.
-static size_t word_length(const text_cursor *text)
+static size_t word_length(const scanner *text)
 {
     const char *c = text->at;
     while (c < text->end && *c != '\n' && !is_blank(*c))
@@ -53,11 +53,11 @@ static size_t word_length(const text_cursor *text)
 }
 
 // What stands here, fit for a terminal.
-static bool complain_found(text_cursor *text, const char *what, complaint *why)
+static bool complain_found(scanner *text, const char *what, complaint *why)
 {
-    if (text_is_line_end(text))
+    if (scan_is_line_end(text))
         return complain(why, "%s:%" PRId64 ": the %s ends where %s is expected", text->path,
-                        text->line, text_is_done(text) ? "file" : "line", what);
+                        text->line, scan_is_done(text) ? "file" : "line", what);
     char found[25] = "";
     const size_t length = word_length(text);
     for (size_t i = 0; i < length && i < sizeof(found) - 1; i++)
@@ -66,7 +66,7 @@ static bool complain_found(text_cursor *text, const char *what, complaint *why)
                     found);
 }
 
-static bool complain_range(const text_cursor *text, const char *what, complaint *why)
+static bool complain_range(const scanner *text, const char *what, complaint *why)
 {
     return complain(why, "%s:%" PRId64 ": %s is out of range", text->path, text->line, what);
 }
@@ -77,7 +77,7 @@ static bool is_number_end(char c)
     return c == '\0' || c == '\n' || c == ',' || is_blank(c);
 }
 
-bool text_take_integer(text_cursor *text, const char *what, int64_t *out, complaint *why)
+bool scan_integer(scanner *text, const char *what, int64_t *out, complaint *why)
 {
     skip_blanks(text);
     const char *c = text->at;
@@ -99,9 +99,9 @@ bool text_take_integer(text_cursor *text, const char *what, int64_t *out, compla
     return true;
 }
 
-bool text_take_number(text_cursor *text, const char *what, double *out, complaint *why)
+bool scan_number(scanner *text, const char *what, double *out, complaint *why)
 {
-    if (text_is_line_end(text))
+    if (scan_is_line_end(text))
         return complain_found(text, what, why);
     char *end = NULL;
     errno = 0;
@@ -114,7 +114,7 @@ bool text_take_number(text_cursor *text, const char *what, double *out, complain
     return true;
 }
 
-void text_take_word(text_cursor *text, char *word, size_t size)
+void scan_word(scanner *text, char *word, size_t size)
 {
     skip_blanks(text);
     const size_t length = word_length(text);
@@ -125,10 +125,10 @@ void text_take_word(text_cursor *text, char *word, size_t size)
     text->at += length;
 }
 
-bool text_end_line(text_cursor *text, complaint *why)
+bool scan_end_line(scanner *text, complaint *why)
 {
-    if (!text_is_line_end(text))
+    if (!scan_is_line_end(text))
         return complain_found(text, "the end of the line", why);
-    text_next_line(text);
+    scan_next_line(text);
     return true;
 }

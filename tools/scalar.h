@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single elements of host arrays of any data type, seen as doubles.
-#ifndef WEFT_TOOLS_ELEMENT_H
-#define WEFT_TOOLS_ELEMENT_H
+#ifndef WEFT_TOOLS_SCALAR_H
+#define WEFT_TOOLS_SCALAR_H
 
 #include <weft/dtype.h>
 
 // f16, bf16, f32 or f64.
-bool element_is_float(weft_dtype dtype);
+bool scalar_is_float(weft_dtype dtype);
 
 // Element i of the array. An i64 beyond 2^53 is rounded.
-double element_get(weft_dtype dtype, const void *data, int64_t i);
+double scalar_get(weft_dtype dtype, const void *data, int64_t i);
 
 // Rounds once, to nearest even; overflow gives infinity. Floating-point types only.
-void element_put(weft_dtype dtype, void *data, int64_t i, double value);
+void scalar_put(weft_dtype dtype, void *data, int64_t i, double value);
 
 #endif
