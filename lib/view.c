@@ -226,6 +226,9 @@ weft_status weft_csr_form_check(const weft_csr *csr, const char *what)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s is %" PRId64 " x %" PRId64 " with %" PRId64 " entries: negative", what,
                     csr->n_rows, csr->n_cols, csr->nnz);
+    if (csr->n_rows == INT64_MAX)
+        return fail(WEFT_BAD_SHAPE, "%s has %" PRId64 " rows: one more offset does not fit", what,
+                    csr->n_rows);
 
     const weft_dtype offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
     const weft_dtype index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
@@ -290,12 +293,10 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
 {
     TRY(weft_csr_form_check(csr, what));
 
-    int64_t n_offsets = 0, n_values = 0;
-    if (!weft_add(csr->n_rows, 1, &n_offsets))
-        return fail(WEFT_BAD_SHAPE, "%s has %" PRId64 " rows", what, csr->n_rows);
+    int64_t n_values = 0;
     TRY(count_values(csr, n_batches, what, &n_values));
 
-    TRY(array_check(ctx, csr->offsets, csr->offsets_start, n_offsets,
+    TRY(array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
                     weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
     if (csr->nnz == 0)
         return WEFT_OK;

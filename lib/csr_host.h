@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the conversions to a CSR on the host share.
+#ifndef WEFT_LIB_CSR_HOST_H
+#define WEFT_LIB_CSR_HOST_H
+
+#include <weft/csr.h>
+
+#include "fail.h"
+
+// n zeroed elements, from calloc(); NULL is fine for none of them.
+weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *what);
+
+// Sizes, and the data types of the params or their defaults, with no entries yet. Offsets may stay
+// WEFT_DEFAULT.
+weft_status weft_csr_host_choose(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
+                                 const weft_csr_params *params, const char *what);
+
+// Zeroed arrays for that many entries. What a failure leaves, weft_csr_host_destroy() frees.
+weft_status weft_csr_host_allocate(weft_csr_host *out, int64_t nnz, const char *what);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pattern of a CSR that nobody vouches for, checked in one sweep, wherever its arrays are.
+#ifndef WEFT_LIB_CSR_PATTERN_H
+#define WEFT_LIB_CSR_PATTERN_H
+
+#include <weft/csr.h>
+
+#include "fail.h"
+
+// An array of integers seen through a window: elements first to last - 1 are at data. On the host
+// the window is the whole array and never moves.
+typedef struct weft_window weft_window;
+struct weft_window {
+    const void *data;
+    int64_t first, last;
+    weft_dtype dtype;
+    weft_status (*move)(weft_window *window, int64_t i); // so that it shows element i
+};
+
+// Sizes and data types are taken from `form`, which has passed weft_csr_form_check(). `demand` is
+// of weft_csr_demand. An index is read only after its row's offsets have been found sound.
+weft_status weft_csr_pattern_check(const weft_csr *form, weft_window *offsets, weft_window *indices,
+                                   int demand, const char *what);
+
+// A weft_csr of the same sizes and data types, defaults filled in, with no buffers.
+weft_csr weft_csr_form(const weft_csr_host *host);
+
+// Sizes and data types that agree, and no array missing that has elements.
+weft_status weft_csr_host_form_check(const weft_csr_host *host, const char *what);
+
+#endif
