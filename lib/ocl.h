@@ -14,4 +14,9 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 // "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
 const char *weft_cl_error_name(cl_int code);
 
+// A text that the device or platform answers, from malloc(): "" where it gives no answer, NULL
+// where there is no memory.
+char *weft_device_text(cl_device_id device, cl_device_info what);
+char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
+
 #endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building a program, and telling what went wrong: options, compiler log, numbered source.
+#include "build.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+
+// Understood by every implementation; what is newer is used by feature, never by version.
+#define LANGUAGE "-cl-std=CL1.2"
+
+typedef struct options {
+    char text[sizeof(LANGUAGE) + 1 + sizeof(((weft_defines *)NULL)->text)];
+} options;
+
+static options options_of(const weft_defines *defines)
+{
+    options out;
+    snprintf(out.text, sizeof(out.text), "%s %s", LANGUAGE, defines->text);
+    return out;
+}
+
+// The compiler's words; NULL where there are none to be had.
+static char *build_log(const weft_context *ctx, cl_program program)
+{
+    size_t size = 0;
+    if (clGetProgramBuildInfo(program, ctx->device, CL_PROGRAM_BUILD_LOG, 0, NULL, &size) !=
+        CL_SUCCESS)
+        return NULL;
+    char *text = calloc(size + 1, 1);
+    if (text)
+        clGetProgramBuildInfo(program, ctx->device, CL_PROGRAM_BUILD_LOG, size, text, NULL);
+    return text;
+}
+
+// The source with "  12  " before each line; NULL without memory.
+static char *numbered(const weft_source *source)
+{
+    enum { number_width = 7 };
+    size_t n_lines = 1;
+    for (const char *at = source->text; *at; at++)
+        n_lines += *at == '\n';
+    char *text = malloc(strlen(source->text) + n_lines * (number_width + 1) + 1);
+    if (!text)
+        return NULL;
+
+    char *to = text;
+    const char *from = source->text;
+    for (size_t line = 1; *from; line++) {
+        const size_t length = strcspn(from, "\n");
+        to += sprintf(to, "%5zu  %.*s\n", line % 100000, (int)length, from);
+        from += length + (from[length] == '\n');
+    }
+    *to = '\0';
+    return text;
+}
+
+// The first line of the log that speaks of an error, else its first line.
+static const char *first_error(const char *log, int *length)
+{
+    const char *found = strstr(log, "error");
+    const char *begin = found ? found : log + strspn(log, " \t\r\n");
+    while (begin > log && begin[-1] != '\n')
+        begin--;
+    *length = (int)strcspn(begin, "\r\n");
+    return begin;
+}
+
+static weft_status build_failed(const weft_context *ctx, const weft_source *source,
+                                const char *options_text, cl_program program)
+{
+    char *log = build_log(ctx, program);
+    char *lines = numbered(source);
+    const char *words = log ? log : "(the implementation gives no build log)";
+    weft_log(ctx, WEFT_LOG_ERROR,
+             "%s.cl does not compile\noptions: %s\nbuild log:\n%s\nsource:\n%s", source->name,
+             options_text, words, lines ? lines : source->text);
+
+    int length;
+    const char *line = first_error(words, &length);
+    const weft_status status = fail(WEFT_BUILD_FAILED, "%s.cl does not compile with %.400s: %.*s",
+                                    source->name, options_text, length < 400 ? length : 400, line);
+    free(log);
+    free(lines);
+    return status;
+}
+
+static weft_status compile(const weft_context *ctx, const weft_source *source,
+                           const char *options_text, cl_program *out)
+{
+    cl_int code;
+    const size_t length = strlen(source->text);
+    const char *text = source->text;
+    cl_program program = clCreateProgramWithSource(ctx->cl, 1, &text, &length, &code);
+    TRY(weft_cl_check(code, source->name, "clCreateProgramWithSource"));
+
+    weft_status status = WEFT_OK;
+    code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+    if (code == CL_BUILD_PROGRAM_FAILURE)
+        status = build_failed(ctx, source, options_text, program);
+    else
+        status = weft_cl_check(code, source->name, "clBuildProgram");
+    if (status != WEFT_OK)
+        clReleaseProgram(program);
+    else
+        *out = program;
+    return status;
+}
+
+// From the folder on disk. False for whatever reason it cannot be had or does not serve.
+static bool load(weft_context *ctx, const weft_blob *key, const char *options_text,
+                 const char *name, cl_program *program, cl_kernel *kernel)
+{
+    weft_blob binary = {0};
+    if (!weft_cache_load(ctx->cache, key, &binary))
+        return false;
+    cl_int code, binary_code = CL_SUCCESS;
+    const unsigned char *data = binary.data;
+    cl_program cl = clCreateProgramWithBinary(ctx->cl, 1, &ctx->device, &binary.size, &data,
+                                              &binary_code, &code);
+    weft_blob_clear(&binary);
+    if (code == CL_SUCCESS && binary_code == CL_SUCCESS)
+        code = clBuildProgram(cl, 1, &ctx->device, options_text, NULL, NULL);
+    if (code == CL_SUCCESS && binary_code == CL_SUCCESS)
+        *kernel = clCreateKernel(cl, name, &code);
+    if (code == CL_SUCCESS && binary_code == CL_SUCCESS) {
+        *program = cl;
+        return true;
+    }
+    if (cl)
+        clReleaseProgram(cl);
+    return false;
+}
+
+static bool binary_of(cl_program program, weft_blob *out)
+{
+    size_t size = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) !=
+            CL_SUCCESS ||
+        size == 0)
+        return false;
+    unsigned char *data = malloc(size);
+    if (!data)
+        return false;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) != CL_SUCCESS) {
+        free(data);
+        return false;
+    }
+    *out = (weft_blob){data, size};
+    return true;
+}
+
+// Only once a kernel exists: some drivers compile no earlier.
+static void store(weft_context *ctx, const weft_blob *key, const weft_source *source,
+                  cl_program program)
+{
+    weft_blob binary = {0};
+    if (!ctx->cache)
+        return;
+    if (binary_of(program, &binary))
+        weft_cache_save(ctx->cache, key, &binary);
+    else
+        weft_log(ctx, WEFT_LOG_WARNING, "%s.cl: the implementation gives no binary to keep",
+                 source->name);
+    weft_blob_clear(&binary);
+}
+
+weft_status weft_program_build(weft_context *ctx, const weft_source *source,
+                               const weft_defines *defines, const char *name, cl_program *program,
+                               cl_kernel *kernel)
+{
+    const options opt = options_of(defines);
+    cl_program built = NULL;
+    weft_blob key = {0};
+    TRY(weft_cache_key(ctx, opt.text, source->text, &key));
+    weft_status status = WEFT_OK;
+    if (load(ctx, &key, opt.text, name, program, kernel)) {
+        atomic_fetch_add(&ctx->programs_loaded, 1);
+        weft_log(ctx, WEFT_LOG_INFO, "%s.cl loaded from disk: %s", source->name, opt.text);
+        goto done;
+    }
+    status = compile(ctx, source, opt.text, &built);
+    if (status != WEFT_OK)
+        goto done;
+    cl_int code;
+    *kernel = clCreateKernel(built, name, &code);
+    status = weft_cl_check(code, source->name, "clCreateKernel");
+    if (status != WEFT_OK) {
+        clReleaseProgram(built);
+        goto done;
+    }
+    *program = built;
+    atomic_fetch_add(&ctx->programs_built, 1);
+    weft_log(ctx, WEFT_LOG_INFO, "%s.cl compiled: %s", source->name, opt.text);
+    store(ctx, &key, source, built);
+
+done:
+    weft_blob_clear(&key);
+    return status;
+}

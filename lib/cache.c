@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled programs on disk: which folder, which key, load and save.
+#define _POSIX_C_SOURCE 200809L
+#include "cache.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "folder.h"
+
+struct weft_cache {
+    const weft_context *ctx;
+    char *folder;
+    uint64_t max_bytes;
+    atomic_bool warned; // that the folder cannot be used
+};
+
+static char *joined(const char *folder, const char *rest)
+{
+    const size_t size = strlen(folder) + strlen(rest) + 1;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s%s", folder, rest);
+    return path;
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+// The folder that counts, from malloc(); *out NULL where there is none.
+static weft_status folder_choose(const char *dir, char **out)
+{
+    const char *given = dir ? dir : getenv("WEFT_CACHE_DIR");
+    const char *xdg = variable("XDG_CACHE_HOME");
+    const char *home = variable("HOME");
+    *out = NULL;
+    if (given ? !*given : !xdg && !home)
+        return WEFT_OK;
+    *out = given ? joined(given, "") : xdg ? joined(xdg, "/weft") : joined(home, "/.cache/weft");
+    return *out ? WEFT_OK : fail(WEFT_NO_MEMORY, "context: no memory for the cache folder's name");
+}
+
+weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
+                              uint64_t max_bytes)
+{
+    char *folder;
+    *out = NULL;
+    TRY(folder_choose(dir, &folder));
+    if (!folder)
+        return WEFT_OK;
+    weft_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache) {
+        free(folder);
+        return fail(WEFT_NO_MEMORY, "context: no memory for a cache");
+    }
+    cache->ctx = ctx;
+    cache->folder = folder;
+    cache->max_bytes = max_bytes;
+    *out = cache;
+    return WEFT_OK;
+}
+
+void weft_cache_destroy(weft_cache *cache)
+{
+    if (!cache)
+        return;
+    free(cache->folder);
+    free(cache);
+}
+
+// With the NUL, which no text holds: so fields stay apart.
+static bool add(weft_blob *key, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    unsigned char *data = realloc(key->data, key->size + size);
+    if (!data)
+        return false;
+    memcpy(data + key->size, text, size);
+    *key = (weft_blob){data, key->size + size};
+    return true;
+}
+
+static bool add_and_free(weft_blob *key, char *text)
+{
+    const bool added = text && add(key, text);
+    free(text);
+    return added;
+}
+
+weft_status weft_cache_key(const weft_context *ctx, const char *options, const char *source,
+                           weft_blob *out)
+{
+    cl_platform_id platform = NULL;
+    *out = (weft_blob){0};
+    TRY(weft_cl_check(
+        clGetDeviceInfo(ctx->device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL),
+        "context", "clGetDeviceInfo"));
+    if (add(out, weft_version()) &&
+        add_and_free(out, weft_platform_text(platform, CL_PLATFORM_NAME)) &&
+        add_and_free(out, weft_platform_text(platform, CL_PLATFORM_VERSION)) &&
+        add_and_free(out, weft_device_text(ctx->device, CL_DEVICE_NAME)) &&
+        add_and_free(out, weft_device_text(ctx->device, CL_DEVICE_VERSION)) &&
+        add_and_free(out, weft_device_text(ctx->device, CL_DRIVER_VERSION)) && add(out, options) &&
+        add(out, source))
+        return WEFT_OK;
+    weft_blob_clear(out);
+    return fail(WEFT_NO_MEMORY, "context: no memory for the key of a program");
+}
+
+// The open folder, or -1. Trouble with it is told once; to miss it is trouble only when saving.
+static int folder_open(weft_cache *cache, const char *trouble_if_missing)
+{
+    const char *trouble;
+    const int folder = weft_folder_open(cache->folder, &trouble);
+    if (!trouble)
+        trouble = trouble_if_missing;
+    if (folder < 0 && trouble && !atomic_exchange(&cache->warned, true))
+        weft_log(cache->ctx, WEFT_LOG_WARNING, "programs are not kept on disk: %s %s",
+                 cache->folder, trouble);
+    return folder;
+}
+
+static bool binary_copy(const weft_blob *record, const weft_blob *key, weft_blob *out)
+{
+    size_t size;
+    const unsigned char *binary = weft_record_find(record, key, &size);
+    unsigned char *data = binary && size > 0 ? malloc(size) : NULL;
+    if (!data)
+        return false;
+    memcpy(data, binary, size);
+    *out = (weft_blob){data, size};
+    return true;
+}
+
+bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out)
+{
+    const int folder = cache ? folder_open(cache, NULL) : -1;
+    if (folder < 0)
+        return false;
+    char name[WEFT_RECORD_NAME_SIZE];
+    weft_blob record = {0};
+    weft_record_name(key, name);
+    const bool found =
+        weft_folder_read(folder, name, cache->max_bytes, &record) && binary_copy(&record, key, out);
+    weft_blob_clear(&record);
+    close(folder);
+    return found;
+}
+
+static const char *store(weft_cache *cache, int folder, const weft_blob *key,
+                         const weft_blob *binary)
+{
+    char name[WEFT_RECORD_NAME_SIZE];
+    weft_blob record = {0};
+    weft_record_name(key, name);
+    if (!weft_record_encode(key, binary, &record))
+        return "there is no memory for the file";
+    const char *trouble = record.size > cache->max_bytes ? "the program is larger than the bound"
+                                                         : weft_folder_write(folder, name, &record);
+    weft_blob_clear(&record);
+    return trouble;
+}
+
+void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary)
+{
+    if (!cache)
+        return;
+    weft_folder_make(cache->folder);
+    const int folder = folder_open(cache, "cannot be made");
+    if (folder < 0)
+        return;
+    const char *trouble = store(cache, folder, key, binary);
+    if (trouble)
+        weft_log(cache->ctx, WEFT_LOG_WARNING, "a program is not kept in %s: %s", cache->folder,
+                 trouble);
+    else
+        weft_folder_trim(folder, cache->max_bytes);
+    close(folder);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled programs in a folder on disk, shared by every process of the user. Files come into
+// being whole, by rename, so nobody waits for a lock. Whatever is wrong with a file it is a miss,
+// and the next save replaces it.
+#ifndef WEFT_LIB_CACHE_H
+#define WEFT_LIB_CACHE_H
+
+#include "ocl.h"
+#include "record.h"
+
+typedef struct weft_cache weft_cache;
+
+// The folder is `dir`; NULL takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft. Where
+// none of them is set, or the one that counts is "", *out is NULL: no cache, and every function
+// below accepts that. Nothing is created before the first save. max_bytes bounds the folder.
+weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
+                              uint64_t max_bytes);
+void weft_cache_destroy(weft_cache *cache);
+
+// All that a binary depends on: weft, platform, device, driver, options, source.
+weft_status weft_cache_key(const weft_context *ctx, const char *options, const char *source,
+                           weft_blob *out);
+
+// The binary stored under `key`. False for whatever reason there is none to be had: a miss.
+bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out);
+
+// Stores a binary. What goes wrong is a warning in the log, and the file stays as it was.
+void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary);
+
+#endif

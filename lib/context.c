@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts: made over the caller's device or over one that is found, taken apart, and asked about.
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
+#include "context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clamp.h"
+#include "device_find.h"
+
+static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
+
+static weft_status params_read(const weft_context_params *params, weft_context_params *out)
+{
+    *out = (weft_context_params){.size = sizeof(*out)};
+    if (!params)
+        return WEFT_OK;
+    if (params->size != sizeof(*params))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "context: params.size is %zu, not %zu: fill it by WEFT_CONTEXT()", params->size,
+                    sizeof(*params));
+    *out = *params;
+    if (params->limits)
+        TRY(weft_limits_check(params->limits));
+    return WEFT_OK;
+}
+
+static weft_status device_check(cl_context cl, cl_device_id device)
+{
+    size_t size = 0;
+    cl_int code = clGetContextInfo(cl, CL_CONTEXT_DEVICES, 0, NULL, &size);
+    if (code != CL_SUCCESS)
+        return fail(WEFT_BAD_ARGUMENT, "context: the OpenCL context is not valid: %s (%d)",
+                    weft_cl_error_name(code), (int)code);
+    cl_device_id *devices = malloc(size + 1);
+    if (!devices)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a list of devices");
+
+    code = clGetContextInfo(cl, CL_CONTEXT_DEVICES, size, devices, NULL);
+    bool found = false;
+    for (size_t i = 0; code == CL_SUCCESS && i < size / sizeof(*devices); i++)
+        found = found || devices[i] == device;
+    free(devices);
+    if (!found)
+        return fail(WEFT_BAD_ARGUMENT, "context: the device is not one of the OpenCL context's");
+    return WEFT_OK;
+}
+
+static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
+{
+    weft_limits real;
+    TRY(weft_limits_query(ctx->device, &real));
+    ctx->limits = wanted ? weft_limits_clamp(wanted, &real) : real;
+    return WEFT_OK;
+}
+
+static weft_status parts_create(weft_context *ctx, const weft_context_params *params)
+{
+    const uint64_t cache_bytes = params->cache_bytes ? params->cache_bytes : default_cache_bytes;
+    TRY(limits_choose(ctx, params->limits));
+    TRY(weft_program_table_create(&ctx->programs));
+    TRY(weft_cache_create(&ctx->cache, ctx, params->cache_dir, cache_bytes));
+    const uint64_t scratch =
+        params->scratch_bytes ? params->scratch_bytes : ctx->limits.max_alloc_bytes / 4;
+    return weft_pool_create(&ctx->pool, scratch);
+}
+
+// Takes over neither `cl` nor `device`: both are retained.
+static weft_status context_create(weft_context **out, cl_context cl, cl_device_id device,
+                                  const weft_context_params *params)
+{
+    weft_context *ctx = calloc(1, sizeof(*ctx));
+    if (!ctx)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a context");
+    ctx->log = params->log;
+    ctx->log_user = params->log_user;
+
+    weft_status status = weft_cl_check(clRetainContext(cl), "context", "clRetainContext");
+    if (status != WEFT_OK)
+        goto done;
+    ctx->cl = cl;
+    status = weft_cl_check(clRetainDevice(device), "context", "clRetainDevice");
+    if (status != WEFT_OK)
+        goto done;
+    ctx->device = device;
+    status = parts_create(ctx, params);
+
+done:
+    if (status != WEFT_OK)
+        weft_context_destroy(&ctx);
+    *out = ctx;
+    return status;
+}
+
+weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
+                                const weft_context_params *params)
+{
+    if (!out || !cl || !device)
+        return fail(WEFT_BAD_ARGUMENT, "context: %s is NULL",
+                    !out  ? "out"
+                    : !cl ? "the OpenCL context"
+                          : "the device");
+    *out = NULL;
+    weft_context_params given;
+    TRY(params_read(params, &given));
+    TRY(device_check(cl, device));
+    return context_create(out, cl, device, &given);
+}
+
+weft_status weft_context_open(weft_context **out, const weft_context_params *params)
+{
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "context: out is NULL");
+    *out = NULL;
+    weft_context_params given;
+    TRY(params_read(params, &given));
+
+    weft_found_device found;
+    TRY(weft_device_find(given.device, &found));
+    const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                                (cl_context_properties)found.platform, 0};
+    cl_int code;
+    cl_context cl = clCreateContext(properties, 1, &found.device, NULL, NULL, &code);
+    TRY(weft_cl_check(code, "context", "clCreateContext"));
+
+    weft_context *ctx = NULL;
+    weft_status status = context_create(&ctx, cl, found.device, &given);
+    if (status == WEFT_OK) {
+        ctx->queue = clCreateCommandQueue(cl, found.device, 0, &code);
+        status = weft_cl_check(code, "context", "clCreateCommandQueue");
+    }
+    clReleaseContext(cl);
+    if (status != WEFT_OK)
+        weft_context_destroy(&ctx);
+    *out = ctx;
+    return status;
+}
+
+void weft_context_destroy(weft_context **address)
+{
+    if (!address || !*address)
+        return;
+    weft_context *ctx = *address;
+    *address = NULL;
+    weft_pool_destroy(ctx->pool);
+    weft_program_table_destroy(ctx->programs);
+    weft_cache_destroy(ctx->cache);
+    if (ctx->queue)
+        clReleaseCommandQueue(ctx->queue);
+    if (ctx->device)
+        clReleaseDevice(ctx->device);
+    if (ctx->cl)
+        clReleaseContext(ctx->cl);
+    free(ctx);
+}
+
+cl_context weft_context_cl(const weft_context *ctx)
+{
+    return ctx->cl;
+}
+
+cl_device_id weft_context_device(const weft_context *ctx)
+{
+    return ctx->device;
+}
+
+cl_command_queue weft_context_queue(const weft_context *ctx)
+{
+    return ctx->queue;
+}
+
+const weft_limits *weft_context_limits(const weft_context *ctx)
+{
+    return &ctx->limits;
+}
+
+weft_context_stats weft_context_get_stats(weft_context *ctx)
+{
+    return (weft_context_stats){
+        .programs_built = atomic_load(&ctx->programs_built),
+        .programs_loaded = atomic_load(&ctx->programs_loaded),
+        .launches = atomic_load(&ctx->launches),
+        .scratch_bytes = weft_pool_bytes(ctx->pool),
+    };
+}
+
+void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
+{
+    if (!ctx->log)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *message = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (!message)
+        return;
+    va_start(arguments, format);
+    vsnprintf(message, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    ctx->log(ctx->log_user, level, message);
+    free(message);
+}

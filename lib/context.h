@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a context is made of, for the run-time below the operations.
+#ifndef WEFT_LIB_CONTEXT_H
+#define WEFT_LIB_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "cache.h"
+#include "ocl.h"
+
+typedef struct weft_program_table weft_program_table; // program.c
+typedef struct weft_pool weft_pool;                   // workspace.c
+
+struct weft_context {
+    cl_context cl;
+    cl_device_id device;
+    cl_command_queue queue; // NULL where the caller brought the device
+    weft_limits limits;
+    weft_log_fn log;
+    void *log_user;
+
+    weft_program_table *programs;
+    weft_cache *cache; // NULL: none on disk
+    weft_pool *pool;
+
+    atomic_ullong programs_built, programs_loaded, launches;
+};
+
+// To the log callback, as printf() does it, however long. Nothing where nobody listens.
+void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// Both ends of what the context owns; destroy accepts NULL.
+weft_status weft_program_table_create(weft_program_table **out);
+void weft_program_table_destroy(weft_program_table *table);
+
+weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes);
+void weft_pool_destroy(weft_pool *pool);
+uint64_t weft_pool_bytes(weft_pool *pool);
+
+#endif

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device's answers as weft_limits. Nothing above this file knows of vendors.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CL/cl_ext.h>
+
+#include "arithmetic.h"
+#include "ocl.h"
+
+// The numbers asked for, and what is taken where a device gives no answer.
+typedef struct fact {
+    cl_device_info query;
+    uint64_t fallback;
+} fact;
+
+static const fact device_type = {CL_DEVICE_TYPE, 0};
+static const fact compute_units = {CL_DEVICE_MAX_COMPUTE_UNITS, 1};
+static const fact group_items = {CL_DEVICE_MAX_WORK_GROUP_SIZE, 64};
+static const fact native_floats = {CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1};
+static const fact multiple = {CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1}; // OpenCL 3.0
+static const fact nv_warp = {CL_DEVICE_WARP_SIZE_NV, 1};
+static const fact amd_wavefront = {CL_DEVICE_WAVEFRONT_WIDTH_AMD, 1};
+static const fact local_kind = {CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL};
+static const fact local_size = {CL_DEVICE_LOCAL_MEM_SIZE, 16 << 10}; // half the least allowed
+static const fact global_size = {CL_DEVICE_GLOBAL_MEM_SIZE, 512 << 20};
+static const fact alloc_size = {CL_DEVICE_MAX_MEM_ALLOC_SIZE, 128 << 20}; // the least allowed
+static const fact cache_size = {CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, 0};
+static const fact cache_line = {CL_DEVICE_GLOBAL_MEM_CACHELINE_SIZE, 64};
+static const fact single_config = {CL_DEVICE_SINGLE_FP_CONFIG, 0};
+static const fact double_config = {CL_DEVICE_DOUBLE_FP_CONFIG, 0};
+// Items along a dimension: 1. Names and extension lists: empty. Sub-group sizes: none.
+
+typedef struct asked {
+    cl_device_id device;
+    char *extensions;
+    int n_answers;
+} asked;
+
+// Answers come as cl_uint, cl_ulong or size_t; an answer of 0 to a size is taken as it stands.
+static uint64_t ask(asked *a, fact f)
+{
+    union {
+        cl_uint u32;
+        cl_ulong u64;
+    } answer;
+    size_t size = 0;
+    if (clGetDeviceInfo(a->device, f.query, sizeof(answer), &answer, &size) != CL_SUCCESS)
+        return f.fallback;
+    a->n_answers++;
+    return size == sizeof(cl_uint)    ? answer.u32
+           : size == sizeof(cl_ulong) ? answer.u64
+                                      : f.fallback;
+}
+
+static uint64_t ask_positive(asked *a, fact f)
+{
+    const uint64_t answer = ask(a, f);
+    return answer ? answer : f.fallback;
+}
+
+// The same as an int from 1.
+static int ask_count(asked *a, fact f)
+{
+    return (int)min_i64((int64_t)(ask_positive(a, f) & INT64_MAX), INT32_MAX);
+}
+
+static bool has_extension(const asked *a, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = a->extensions; (at = strstr(at, name)); at += length)
+        if ((at == a->extensions || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+// Of the sizes on offer the largest up to 16, at which kernels with many registers are compiled,
+// else the least; 1 where there are none.
+static int intel_subgroup(const asked *a)
+{
+    size_t size = 0;
+    if (!has_extension(a, "cl_intel_required_subgroup_size") ||
+        clGetDeviceInfo(a->device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &size) != CL_SUCCESS)
+        return 1;
+    size_t *sizes = calloc(size + 1, 1);
+    if (!sizes || clGetDeviceInfo(a->device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, size, sizes, NULL) !=
+                      CL_SUCCESS)
+        size = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < size / sizeof(*sizes); i++)
+        if (sizes[i] > 0 &&
+            (best == 0 || (sizes[i] <= 16 ? best > 16 || sizes[i] > best : sizes[i] < best)))
+            best = sizes[i];
+    free(sizes);
+    return best == 0 ? 1 : (int)min_i64((int64_t)best, 128);
+}
+
+// A width of 1 says nothing, and neither does one that is no power of two.
+static bool is_warp(int width)
+{
+    return width > 1 && width <= 128 && (width & (width - 1)) == 0;
+}
+
+static int warp_of_items(asked *a, weft_device_kind kind)
+{
+    int warp = has_extension(a, "cl_nv_device_attribute_query") ? ask_count(a, nv_warp) : 1;
+    if (!is_warp(warp) && has_extension(a, "cl_amd_device_attribute_query"))
+        warp = ask_count(a, amd_wavefront);
+    if (!is_warp(warp))
+        warp = intel_subgroup(a);
+    if (!is_warp(warp))
+        warp = ask_count(a, multiple);
+    if (!is_warp(warp))
+        warp = kind == WEFT_DEVICE_GPU ? 32 : 8;
+    return warp;
+}
+
+static weft_device_kind kind_of(uint64_t type)
+{
+    if (type & CL_DEVICE_TYPE_GPU)
+        return WEFT_DEVICE_GPU;
+    return type & CL_DEVICE_TYPE_CPU ? WEFT_DEVICE_CPU : WEFT_DEVICE_OTHER;
+}
+
+static void ask_items(asked *a, weft_limits *out)
+{
+    cl_uint n = 0;
+    size_t along[16] = {0};
+    out->max_items = (size_t)ask_positive(a, group_items);
+    if (clGetDeviceInfo(a->device, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS, sizeof(n), &n, NULL) !=
+            CL_SUCCESS ||
+        n > sizeof(along) / sizeof(along[0]) ||
+        clGetDeviceInfo(a->device, CL_DEVICE_MAX_WORK_ITEM_SIZES, n * sizeof(along[0]), along,
+                        NULL) != CL_SUCCESS)
+        along[0] = out->max_items;
+    for (int i = 0; i < 3; i++)
+        out->max_items_along[i] = along[i] ? along[i] : 1;
+}
+
+// Lanes are the elements of a vector in one item.
+static void shape_for_vectors(weft_limits *out, int width)
+{
+    out->fold = out->warp = (int)pow2_down(min_i64(width, 16));
+    out->vectors = 8;
+    out->max_block = out->fold * out->vectors;
+    out->max_team = 1;
+    out->max_blocks = (int)min_i64((int64_t)out->compute_units * 4, INT32_MAX);
+    out->load_bytes = out->fold * (int)sizeof(float);
+}
+
+// Lanes are items. A compute unit is taken to hold 2048 of them at once.
+static void shape_for_items(asked *a, weft_limits *out)
+{
+    const size_t items =
+        out->max_items < out->max_items_along[0] ? out->max_items : out->max_items_along[0];
+    const size_t team = out->max_items_along[1];
+    out->fold = out->vectors = 1;
+    out->max_block = (int)pow2_down(items < 1024 ? (int64_t)items : 1024);
+    out->warp = (int)min_i64(warp_of_items(a, out->kind), out->max_block);
+    out->max_team = (int)pow2_down(team < (size_t)out->max_block ? (int64_t)team : out->max_block);
+    out->max_blocks =
+        (int)min_i64((int64_t)out->compute_units * (2048 / out->max_block), INT32_MAX);
+    out->load_bytes = 16;
+}
+
+static void ask_shape(asked *a, weft_limits *out)
+{
+    const int width = ask_count(a, native_floats);
+    ask_items(a, out);
+    if (out->kind == WEFT_DEVICE_CPU && width > 1)
+        shape_for_vectors(out, width);
+    else
+        shape_for_items(a, out);
+}
+
+static void ask_memory(asked *a, weft_limits *out)
+{
+    out->local_is_fast = ask(a, local_kind) == CL_LOCAL;
+    out->local_bytes = (size_t)ask(a, local_size);
+    out->global_bytes = ask_positive(a, global_size);
+    out->max_alloc_bytes = ask_positive(a, alloc_size);
+    out->cache_bytes = ask(a, cache_size);
+    out->cache_line_bytes = ask_count(a, cache_line);
+}
+
+// FP_FAST_FMAF is seen by device code only; the host sees whether fma() is correctly supported.
+static void ask_abilities(asked *a, weft_limits *out)
+{
+    out->has_f64 = ask(a, double_config) != 0 || has_extension(a, "cl_khr_fp64");
+    out->has_f16 = has_extension(a, "cl_khr_fp16");
+    out->has_fma = ask(a, single_config) & CL_FP_FMA;
+    out->has_subgroups =
+        has_extension(a, "cl_intel_subgroups") ||
+        (has_extension(a, "cl_khr_subgroups") && has_extension(a, "cl_khr_subgroup_shuffle"));
+}
+
+weft_status weft_limits_query(cl_device_id device, weft_limits *out)
+{
+    if (!device || !out)
+        return fail(WEFT_BAD_ARGUMENT, "limits: %s is NULL", out ? "the device" : "out");
+    *out = (weft_limits){0};
+    asked a = {.device = device, .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
+    char *name = weft_device_text(device, CL_DEVICE_NAME);
+    weft_status status = WEFT_OK;
+    if (!name || !a.extensions) {
+        status = fail(WEFT_NO_MEMORY, "limits: no memory for a device's name and extensions");
+        goto done;
+    }
+    snprintf(out->name, sizeof(out->name), "%s", name);
+    out->kind = kind_of(ask(&a, device_type));
+    out->compute_units = ask_count(&a, compute_units);
+    ask_shape(&a, out);
+    ask_memory(&a, out);
+    ask_abilities(&a, out);
+    if (a.n_answers == 0)
+        status = fail(WEFT_DEVICE_LOST, "limits: the device answers none of the questions");
+
+done:
+    free(name);
+    free(a.extensions);
+    return status;
+}

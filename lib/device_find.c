@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing among the devices of all platforms, by name and by kind.
+#include "device_find.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+typedef struct search {
+    const char *text; // "" matches every device
+    weft_found_device best;
+    int best_rank;     // 0: none yet
+    char listing[800]; // "PLATFORM: DEVICE; PLATFORM: DEVICE", as far as it fits
+    size_t length;
+} search;
+
+static int rank_of(cl_device_id device)
+{
+    cl_device_type type = 0;
+    if (clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof(type), &type, NULL) != CL_SUCCESS)
+        return 1;
+    return type & CL_DEVICE_TYPE_GPU           ? 4
+           : type & CL_DEVICE_TYPE_ACCELERATOR ? 3
+           : type & CL_DEVICE_TYPE_CPU         ? 2
+                                               : 1;
+}
+
+static void list(search *s, const char *platform, const char *device)
+{
+    const size_t space = sizeof(s->listing) - s->length;
+    const int length = snprintf(s->listing + s->length, space, "%s%s: %s", s->length ? "; " : "",
+                                platform, device);
+    if (length > 0 && (size_t)length < space)
+        s->length += (size_t)length;
+    else
+        s->listing[s->length] = '\0';
+}
+
+static weft_status consider(search *s, cl_platform_id platform, cl_device_id device)
+{
+    char *platform_name = weft_platform_text(platform, CL_PLATFORM_NAME);
+    char *device_name = weft_device_text(device, CL_DEVICE_NAME);
+    weft_status status = WEFT_OK;
+    if (!platform_name || !device_name) {
+        status = fail(WEFT_NO_MEMORY, "context: no memory for the name of a device");
+        goto done;
+    }
+    list(s, platform_name, device_name);
+    const int rank = rank_of(device);
+    if (rank > s->best_rank &&
+        (text_contains(platform_name, s->text) || text_contains(device_name, s->text))) {
+        s->best = (weft_found_device){platform, device};
+        s->best_rank = rank;
+    }
+
+done:
+    free(platform_name);
+    free(device_name);
+    return status;
+}
+
+// A platform that has no devices, or does not answer, is passed over.
+static weft_status consider_platform(search *s, cl_platform_id platform)
+{
+    cl_uint n = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n) != CL_SUCCESS || n == 0)
+        return WEFT_OK;
+    cl_device_id *devices = calloc(n, sizeof(*devices));
+    if (!devices)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a list of %u devices", n);
+    weft_status status = WEFT_OK;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, devices, NULL) == CL_SUCCESS)
+        for (cl_uint i = 0; i < n && status == WEFT_OK; i++)
+            status = consider(s, platform, devices[i]);
+    free(devices);
+    return status;
+}
+
+static weft_status consider_all(search *s)
+{
+    cl_uint n = 0;
+    const cl_int code = clGetPlatformIDs(0, NULL, &n);
+    if (code != CL_SUCCESS || n == 0)
+        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform is installed (%s)",
+                    weft_cl_error_name(code));
+    cl_platform_id *platforms = calloc(n, sizeof(cl_platform_id));
+    if (!platforms)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a list of %u platforms", n);
+    weft_status status =
+        weft_cl_check(clGetPlatformIDs(n, platforms, NULL), "context", "clGetPlatformIDs");
+    for (cl_uint i = 0; i < n && status == WEFT_OK; i++)
+        status = consider_platform(s, platforms[i]);
+    free(platforms);
+    return status;
+}
+
+weft_status weft_device_find(const char *text, weft_found_device *out)
+{
+    const char *wanted = text ? text : getenv("WEFT_DEVICE");
+    search s = {.text = wanted ? wanted : ""};
+    TRY(consider_all(&s));
+    if (s.best_rank == 0 && s.length == 0)
+        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform here has a device");
+    if (s.best_rank == 0)
+        return fail(WEFT_NO_DEVICE, "context: no device is named like \"%.80s\"; there are: %s",
+                    s.text, s.listing);
+    *out = s.best;
+    return WEFT_OK;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueuing the kernels of one call, each after the one before it.
+#include "launch.h"
+
+#include <assert.h>
+
+#include "context.h"
+#include "kernel.h"
+
+static weft_status queue_check(const weft_launch *launch)
+{
+    cl_context cl = NULL;
+    cl_device_id device = NULL;
+    cl_int code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_CONTEXT, sizeof(cl), &cl, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    if (code != CL_SUCCESS)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is not valid: %s (%d)", launch->what,
+                    weft_cl_error_name(code), (int)code);
+    if (cl != launch->ctx->cl)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is of another OpenCL context", launch->what);
+    if (device != launch->ctx->device)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is of another device", launch->what);
+    return WEFT_OK;
+}
+
+static weft_status wait_check(const weft_launch *launch)
+{
+    if ((launch->n_wait > 0) != (launch->wait != NULL))
+        return fail(WEFT_BAD_ARGUMENT, "%s: %u events to wait for, but the list is %s",
+                    launch->what, launch->n_wait, launch->wait ? "there" : "NULL");
+    for (cl_uint i = 0; i < launch->n_wait; i++) {
+        cl_context cl = NULL;
+        if (!launch->wait[i] ||
+            clGetEventInfo(launch->wait[i], CL_EVENT_CONTEXT, sizeof(cl), &cl, NULL) != CL_SUCCESS)
+            return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is not valid",
+                        launch->what, i);
+        if (cl != launch->ctx->cl)
+            return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is of another context",
+                        launch->what, i);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                              const char *what, cl_uint n_wait, const cl_event *wait,
+                              bool wants_event)
+{
+    *launch = (weft_launch){
+        .ctx = ctx,
+        .queue = queue,
+        .what = what,
+        .n_wait = n_wait,
+        .wait = wait,
+        .wants_event = wants_event,
+    };
+    if (!ctx || !queue)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the %s is NULL", what, ctx ? "queue" : "context");
+    TRY(queue_check(launch));
+    TRY(wait_check(launch));
+
+    cl_command_queue_properties properties = 0;
+    TRY(weft_cl_check(
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL),
+        what, "clGetCommandQueueInfo"));
+    launch->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return WEFT_OK;
+}
+
+static weft_status arguments_set(const weft_launch *launch, cl_kernel kernel, size_t n,
+                                 const weft_argument *arguments)
+{
+    for (cl_uint i = 0; i < n; i++) {
+        const cl_int code = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
+        if (code != CL_SUCCESS)
+            return fail(WEFT_OPENCL_ERROR, "%s: argument %u of %zu bytes is refused: %s (%d)",
+                        launch->what, i, arguments[i].size, weft_cl_error_name(code), (int)code);
+    }
+    return WEFT_OK;
+}
+
+// The first kernel waits for the caller's events; on an out-of-order queue each later one for the
+// kernel before it.
+static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t global[3],
+                           const size_t local[3])
+{
+    const bool is_later = launch->last != NULL && launch->out_of_order;
+    const cl_uint n_wait = is_later ? 1 : launch->n_wait;
+    const cl_event *wait = is_later ? &launch->last : launch->wait;
+    cl_event event = NULL;
+    const bool wants_event = launch->wants_event || launch->out_of_order;
+    TRY(weft_cl_check(clEnqueueNDRangeKernel(launch->queue, kernel, 3, NULL, global, local, n_wait,
+                                             n_wait ? wait : NULL, wants_event ? &event : NULL),
+                      launch->what, "clEnqueueNDRangeKernel"));
+    if (launch->last)
+        clReleaseEvent(launch->last);
+    launch->last = event;
+    launch->n_wait = 0;
+    launch->wait = NULL;
+    return WEFT_OK;
+}
+
+weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
+                               const weft_argument *arguments, const size_t global[3],
+                               const size_t local[3])
+{
+    for (int i = 0; i < 3; i++)
+        assert(local[i] > 0 && global[i] > 0 && global[i] % local[i] == 0);
+
+    pthread_mutex_lock(&kernel->lock);
+    weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
+    if (status == WEFT_OK)
+        status = enqueue(launch, kernel->cl, global, local);
+    pthread_mutex_unlock(&kernel->lock);
+    if (status == WEFT_OK)
+        atomic_fetch_add(&launch->ctx->launches, 1);
+    return status;
+}
+
+weft_status weft_launch_end(weft_launch *launch, cl_event *event)
+{
+    cl_event last = launch->last;
+    launch->last = NULL;
+    if (!event) {
+        if (last)
+            clReleaseEvent(last);
+        return WEFT_OK;
+    }
+    *event = last;
+    if (last)
+        return WEFT_OK;
+    return weft_cl_check(
+        clEnqueueMarkerWithWaitList(launch->queue, launch->n_wait, launch->wait, event),
+        launch->what, "clEnqueueMarkerWithWaitList");
+}

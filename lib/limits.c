@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits that somebody filled in: whether they hold together, and cut down to a real device.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arithmetic.h"
+#include "clamp.h"
+#include "fail.h"
+
+static weft_status range_check(const char *field, int64_t value, int64_t least, int64_t most)
+{
+    if (value < least || value > most)
+        return fail(WEFT_BAD_ARGUMENT, "limits: %s is %lld, not within %lld to %lld", field,
+                    (long long)value, (long long)least, (long long)most);
+    return WEFT_OK;
+}
+
+static weft_status pow2_check(const char *field, int64_t value, int64_t least, int64_t most)
+{
+    TRY(range_check(field, value, least, most));
+    if (value & (value - 1))
+        return fail(WEFT_BAD_ARGUMENT, "limits: %s is %lld, not a power of two", field,
+                    (long long)value);
+    return WEFT_OK;
+}
+
+static weft_status peak_check(const char *field, double value)
+{
+    if (!(value >= 0) || isinf(value))
+        return fail(WEFT_BAD_ARGUMENT, "limits: %s is %g, not a rate", field, value);
+    return WEFT_OK;
+}
+
+static weft_status geometry_check(const weft_limits *l)
+{
+    TRY(pow2_check("max_block", l->max_block, 1, 1 << 20));
+    TRY(pow2_check("warp", l->warp, 1, l->max_block));
+    TRY(pow2_check("fold", l->fold, 1, min_i64(l->max_block, 16)));
+    TRY(pow2_check("vectors", l->vectors, 1, 64));
+    TRY(pow2_check("max_team", l->max_team, 1, l->max_block));
+    return range_check("max_blocks", l->max_blocks, 1, INT32_MAX);
+}
+
+// That no block needs more items than a group may have: max_block / fold along x and in all, and
+// max_team along y.
+static weft_status items_check(const weft_limits *l)
+{
+    static const char *const along[] = {"max_items_along[0]", "max_items_along[1]",
+                                        "max_items_along[2]"};
+    const int64_t items = l->max_block / l->fold;
+    const int64_t least[] = {items, l->max_team, 1};
+    for (int i = 0; i < 3; i++)
+        if (l->max_items_along[i] < (size_t)least[i])
+            return fail(WEFT_BAD_ARGUMENT,
+                        "limits: %s is %zu, but blocks may need %lld items there", along[i],
+                        l->max_items_along[i], (long long)least[i]);
+    if (l->max_items < (size_t)items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "limits: max_items is %zu, but max_block / fold asks for %lld items",
+                    l->max_items, (long long)items);
+    return WEFT_OK;
+}
+
+static weft_status memory_check(const weft_limits *l)
+{
+    if (l->max_alloc_bytes == 0)
+        return fail(WEFT_BAD_ARGUMENT, "limits: max_alloc_bytes is 0");
+    if (l->global_bytes == 0)
+        return fail(WEFT_BAD_ARGUMENT, "limits: global_bytes is 0");
+    TRY(pow2_check("load_bytes", l->load_bytes, 1, 1024));
+    TRY(range_check("cache_line_bytes", l->cache_line_bytes, 1, 1 << 20));
+    TRY(range_check("compute_units", l->compute_units, 1, INT32_MAX));
+    TRY(peak_check("peak_gbps", l->peak_gbps));
+    return peak_check("peak_gflops", l->peak_gflops);
+}
+
+weft_status weft_limits_check(const weft_limits *limits)
+{
+    if (!limits)
+        return fail(WEFT_BAD_ARGUMENT, "limits: NULL");
+    if (!memchr(limits->name, '\0', sizeof(limits->name)))
+        return fail(WEFT_BAD_ARGUMENT, "limits: name has no end");
+    TRY(range_check("kind", (int64_t)limits->kind, WEFT_DEVICE_OTHER, WEFT_DEVICE_GPU));
+    TRY(geometry_check(limits));
+    TRY(items_check(limits));
+    return memory_check(limits);
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// The largest power of two that is neither above `most` nor above `size`.
+static int pow2_within(int most, size_t size)
+{
+    return (int)pow2_down((int64_t)min_u64((uint64_t)most, size));
+}
+
+weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real)
+{
+    weft_limits out = *wanted;
+    snprintf(out.name, sizeof(out.name), "%.44s on %.44s", wanted->name, real->name);
+
+    out.max_items = min_u64(wanted->max_items, real->max_items);
+    for (int i = 0; i < 3; i++)
+        out.max_items_along[i] = min_u64(wanted->max_items_along[i], real->max_items_along[i]);
+    out.local_bytes = min_u64(wanted->local_bytes, real->local_bytes);
+    out.max_alloc_bytes = min_u64(wanted->max_alloc_bytes, real->max_alloc_bytes);
+    out.global_bytes = min_u64(wanted->global_bytes, real->global_bytes);
+
+    const size_t items = min_u64(out.max_items, out.max_items_along[0]);
+    out.max_block = pow2_within(wanted->max_block / wanted->fold, items) * wanted->fold;
+    out.warp = pow2_within(wanted->warp, (size_t)out.max_block);
+    out.max_team =
+        pow2_within(wanted->max_team, min_u64((uint64_t)out.max_block, out.max_items_along[1]));
+
+    out.has_f64 = wanted->has_f64 && real->has_f64;
+    out.has_f16 = wanted->has_f16 && real->has_f16;
+    out.has_fma = wanted->has_fma && real->has_fma;
+    out.has_subgroups = wanted->has_subgroups && real->has_subgroups;
+    return out;
+}

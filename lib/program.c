@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of a context: found in memory, else on disk, else compiled.
+#include "program.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build.h"
+#include "context.h"
+#include "kernel.h"
+
+// The table's lock guards the list alone. A program's own lock is held while it is built, so that
+// different programs build side by side and the same one is built once.
+typedef struct weft_program {
+    struct weft_program *next;
+    const char *source_name;
+    weft_defines defines;
+    pthread_mutex_t lock;
+    cl_program cl; // NULL until it is built, and again after a build that failed
+    weft_kernel *kernels;
+} weft_program;
+
+struct weft_program_table {
+    pthread_mutex_t lock;
+    weft_program *first;
+};
+
+static void add_text(weft_defines *defines, const char *name, const char *value)
+{
+    const size_t space = sizeof(defines->text) - defines->length;
+    const int length = snprintf(defines->text + defines->length, space, "%s-D %s=%s",
+                                defines->length ? " " : "", name, value);
+    assert(length > 0 && (size_t)length < space);
+    defines->length += (size_t)length;
+}
+
+void weft_defines_add(weft_defines *defines, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    add_text(defines, name, text);
+}
+
+void weft_defines_add_word(weft_defines *defines, const char *name, const char *word)
+{
+    add_text(defines, name, word);
+}
+
+weft_status weft_program_table_create(weft_program_table **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a table of programs");
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return WEFT_OK;
+}
+
+static void kernels_destroy(weft_kernel *kernel)
+{
+    while (kernel) {
+        weft_kernel *next = kernel->next;
+        clReleaseKernel(kernel->cl);
+        pthread_mutex_destroy(&kernel->lock);
+        free(kernel->name);
+        free(kernel);
+        kernel = next;
+    }
+}
+
+void weft_program_table_destroy(weft_program_table *table)
+{
+    if (!table)
+        return;
+    weft_program *program = table->first;
+    while (program) {
+        weft_program *next = program->next;
+        kernels_destroy(program->kernels);
+        if (program->cl)
+            clReleaseProgram(program->cl);
+        pthread_mutex_destroy(&program->lock);
+        free(program);
+        program = next;
+    }
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+static bool is_same(const weft_program *program, const weft_source *source,
+                    const weft_defines *defines)
+{
+    return program->defines.length == defines->length &&
+           memcmp(program->defines.text, defines->text, defines->length) == 0 &&
+           strcmp(program->source_name, source->name) == 0;
+}
+
+// The entry of that program, new and not yet built where there was none; NULL without memory.
+static weft_program *entry_of(weft_program_table *table, const weft_source *source,
+                              const weft_defines *defines)
+{
+    pthread_mutex_lock(&table->lock);
+    weft_program *program = table->first;
+    while (program && !is_same(program, source, defines))
+        program = program->next;
+    if (!program && (program = calloc(1, sizeof(*program)))) {
+        program->source_name = source->name;
+        program->defines = *defines;
+        pthread_mutex_init(&program->lock, NULL);
+        program->next = table->first;
+        table->first = program;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return program;
+}
+
+static weft_kernel *kernel_find(weft_program *program, const char *name)
+{
+    weft_kernel *kernel = program->kernels;
+    while (kernel && strcmp(kernel->name, name) != 0)
+        kernel = kernel->next;
+    return kernel;
+}
+
+static size_t ask_max_items(const weft_context *ctx, cl_kernel kernel)
+{
+    size_t items = 0;
+    const cl_int code = clGetKernelWorkGroupInfo(kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                                 sizeof(items), &items, NULL);
+    return code == CL_SUCCESS && items > 0 ? items : ctx->limits.max_items;
+}
+
+// Keeps `cl` in the program under its name; releases it where that cannot be done.
+static weft_status kernel_keep(const weft_context *ctx, weft_program *program, const char *name,
+                               cl_kernel cl, weft_kernel **out)
+{
+    weft_kernel *kernel = calloc(1, sizeof(*kernel));
+    char *copy = malloc(strlen(name) + 1);
+    if (!kernel || !copy) {
+        free(kernel);
+        free(copy);
+        clReleaseKernel(cl);
+        return fail(WEFT_NO_MEMORY, "%s: no memory for kernel %s", program->source_name, name);
+    }
+    strcpy(copy, name);
+    kernel->name = copy;
+    kernel->cl = cl;
+    kernel->max_items = ask_max_items(ctx, cl);
+    pthread_mutex_init(&kernel->lock, NULL);
+    kernel->next = program->kernels;
+    program->kernels = kernel;
+    *out = kernel;
+    return WEFT_OK;
+}
+
+// Under the program's lock: the kernel of a program that may have to be built first.
+static weft_status kernel_make(weft_context *ctx, weft_program *program, const weft_source *source,
+                               const char *name, weft_kernel **out)
+{
+    cl_kernel cl = NULL;
+    if (program->cl) {
+        cl_int code;
+        cl = clCreateKernel(program->cl, name, &code);
+        TRY(weft_cl_check(code, source->name, "clCreateKernel"));
+    } else {
+        TRY(weft_program_build(ctx, source, &program->defines, name, &program->cl, &cl));
+    }
+    return kernel_keep(ctx, program, name, cl, out);
+}
+
+weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
+                            const weft_defines *defines, const char *name, weft_kernel **out)
+{
+    *out = NULL;
+    weft_program *program = entry_of(ctx->programs, source, defines);
+    if (!program)
+        return fail(WEFT_NO_MEMORY, "%s: no memory for a program", source->name);
+
+    weft_status status = WEFT_OK;
+    pthread_mutex_lock(&program->lock);
+    *out = kernel_find(program, name);
+    if (!*out)
+        status = kernel_make(ctx, program, source, name, out);
+    pthread_mutex_unlock(&program->lock);
+    return status;
+}
+
+size_t weft_kernel_max_items(const weft_kernel *kernel)
+{
+    return kernel->max_items;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool of scratch buffers of a context.
+#include "workspace.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "arithmetic.h"
+#include "context.h"
+
+// A piece is idle (no event), pending (until `last` completes) or taken (between take and give).
+typedef struct piece {
+    struct piece *next;
+    cl_mem buffer;
+    uint64_t bytes;
+    bool taken;
+    cl_command_queue queue; // that `last` is on; compared only while `last` is not complete
+    cl_event last;
+} piece;
+
+struct weft_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t given; // signalled by every give
+    piece *first;
+    uint64_t bytes, max_bytes;
+};
+
+weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
+{
+    weft_pool *pool = calloc(1, sizeof(*pool));
+    if (!pool)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a pool of scratch buffers");
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->given, NULL);
+    pool->max_bytes = max_bytes;
+    *out = pool;
+    return WEFT_OK;
+}
+
+// Unlinks and releases *link. A buffer that is still in use is released by OpenCL when it is not.
+static void piece_release(weft_pool *pool, piece **link)
+{
+    piece *gone = *link;
+    *link = gone->next;
+    pool->bytes -= gone->bytes;
+    if (gone->last)
+        clReleaseEvent(gone->last);
+    clReleaseMemObject(gone->buffer);
+    free(gone);
+}
+
+void weft_pool_destroy(weft_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->first)
+        piece_release(pool, &pool->first);
+    pthread_cond_destroy(&pool->given);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+uint64_t weft_pool_bytes(weft_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    const uint64_t bytes = pool->bytes;
+    pthread_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+// Complete, or ended by an error: either way nothing uses the buffer any more.
+static bool is_complete(cl_event event)
+{
+    cl_int state = CL_COMPLETE;
+    const cl_int code =
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    return code != CL_SUCCESS || state <= CL_COMPLETE;
+}
+
+// Forgets the events that are complete.
+static void settle(weft_pool *pool)
+{
+    for (piece *p = pool->first; p; p = p->next) {
+        if (p->last && is_complete(p->last)) {
+            clReleaseEvent(p->last);
+            p->last = NULL;
+        }
+    }
+}
+
+static bool is_in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
+                                 NULL) == CL_SUCCESS &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+// The smallest piece that will do: idle, or pending on the very queue that will use it next.
+static piece *piece_find(weft_pool *pool, cl_command_queue queue, bool in_order, uint64_t bytes)
+{
+    piece *best = NULL;
+    for (piece *p = pool->first; p; p = p->next) {
+        const bool free_here = !p->taken && (!p->last || (in_order && p->queue == queue));
+        if (free_here && p->bytes >= bytes && (!best || p->bytes < best->bytes))
+            best = p;
+    }
+    return best;
+}
+
+// Releases idle pieces until `bytes` more fit under the bound; false where that is not enough.
+static bool make_room(weft_pool *pool, uint64_t bytes)
+{
+    piece **link = &pool->first;
+    while (*link && pool->bytes + bytes > pool->max_bytes) {
+        if (!(*link)->taken && !(*link)->last)
+            piece_release(pool, link);
+        else
+            link = &(*link)->next;
+    }
+    return pool->bytes + bytes <= pool->max_bytes;
+}
+
+// Until a call in flight has ended, or a taken piece is given. The lock is open meanwhile.
+static void wait_for_one(weft_pool *pool)
+{
+    piece *pending = pool->first;
+    while (pending && !pending->last)
+        pending = pending->next;
+    if (!pending) {
+        pthread_cond_wait(&pool->given, &pool->lock);
+        return;
+    }
+    cl_event event = pending->last;
+    clRetainEvent(event);
+    pthread_mutex_unlock(&pool->lock);
+    clWaitForEvents(1, &event);
+    clReleaseEvent(event);
+    pthread_mutex_lock(&pool->lock);
+}
+
+// Powers of two, so that sizes that vary a little share few pieces.
+static uint64_t rounded(const weft_pool *pool, uint64_t bytes)
+{
+    const uint64_t power = (uint64_t)pow2_up((int64_t)(bytes > 4096 ? bytes : 4096));
+    return power <= pool->max_bytes ? power : bytes;
+}
+
+static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, piece **out)
+{
+    weft_pool *pool = ctx->pool;
+    piece *p = calloc(1, sizeof(*p));
+    if (!p)
+        return fail(WEFT_NO_MEMORY, "%s: no memory to note a scratch buffer", what);
+    cl_int code;
+    p->buffer = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    if (code != CL_SUCCESS) {
+        free(p);
+        return fail(WEFT_NO_MEMORY, "%s: no scratch buffer of %" PRIu64 " bytes: %s (%d)", what,
+                    bytes, weft_cl_error_name(code), (int)code);
+    }
+    p->bytes = bytes;
+    p->next = pool->first;
+    pool->first = p;
+    pool->bytes += bytes;
+    *out = p;
+    return WEFT_OK;
+}
+
+// Under the pool's lock.
+static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                              uint64_t bytes, piece **out)
+{
+    weft_pool *pool = ctx->pool;
+    const bool in_order = is_in_order(queue);
+    const uint64_t size = rounded(pool, bytes);
+    for (;;) {
+        settle(pool);
+        *out = piece_find(pool, queue, in_order, bytes);
+        if (*out)
+            return WEFT_OK;
+        if (make_room(pool, size))
+            return piece_create(ctx, what, size, out);
+        wait_for_one(pool);
+    }
+}
+
+weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                                size_t bytes, cl_mem *out)
+{
+    assert(bytes > 0);
+    weft_pool *pool = ctx->pool;
+    *out = NULL;
+    if (bytes > pool->max_bytes)
+        return fail(WEFT_NO_MEMORY,
+                    "%s: %zu bytes of scratch memory are needed, %" PRIu64
+                    " are allowed (scratch_bytes)",
+                    what, bytes, pool->max_bytes);
+    piece *taken = NULL;
+    pthread_mutex_lock(&pool->lock);
+    const weft_status status = piece_take(ctx, queue, what, bytes, &taken);
+    if (status == WEFT_OK) {
+        taken->taken = true;
+        *out = taken->buffer;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
+{
+    if (!buffer)
+        return;
+    weft_pool *pool = ctx->pool;
+    pthread_mutex_lock(&pool->lock);
+    piece *p = pool->first;
+    while (p && p->buffer != buffer)
+        p = p->next;
+    assert(p && p->taken);
+    p->taken = false;
+    if (last) {
+        if (p->last)
+            clReleaseEvent(p->last);
+        clRetainEvent(last);
+        p->last = last;
+        p->queue = queue;
+    }
+    pthread_cond_broadcast(&pool->given);
+    pthread_mutex_unlock(&pool->lock);
+}
