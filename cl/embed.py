@@ -3,6 +3,7 @@
 """Turns a .cl file into a C string, with its quoted includes spliced in.
 
 embed.py SPMM.cl OUT.c SYMBOL   defines `const weft_source SYMBOL`.
+embed.py SPMM.cl OUT.h SYMBOL   defines `static const char SYMBOL[]`, for what is not the library.
 """
 import pathlib
 import re
@@ -29,11 +30,15 @@ def main(source, out, symbol):
     lines = list(spliced(path))
     text = "\n".join(quoted(line) for line in lines)
     length = sum(len(line) + 1 for line in lines)
-    pathlib.Path(out).write_text(
-        f"// Generated from {path.name} by embed.py.\n"
-        '#include "program.h"\n\n'
-        f"static const char text[] =\n{text};\n\n"
-        f'const weft_source {symbol} = {{"{path.stem}", text, {length}}};\n')
+    head = (f"// Generated from {path.name} by embed.py.\n"
+            '#pragma GCC diagnostic ignored "-Woverlength-strings"\n')
+    if out.endswith(".h"):
+        whole = f"{head}static const char {symbol}[] =\n{text};\n"
+    else:
+        whole = (f'{head}#include "program.h"\n\n'
+                 f"static const char text[] =\n{text};\n\n"
+                 f'const weft_source {symbol} = {{"{path.stem}", text, {length}}};\n')
+    pathlib.Path(out).write_text(whole)
 
 
 main(*sys.argv[1:])
