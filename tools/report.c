@@ -31,10 +31,22 @@ json_t *report_number(double value, int digits)
     return json_real(strtod(text, NULL));
 }
 
+json_t *report_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string != NULL)
+        return string;
+    char plain[1024];
+    size_t n = 0;
+    for (; text[n] != '\0' && n < sizeof(plain); n++)
+        plain[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+    return json_stringn(plain, n);
+}
+
 static void set_text(json_t *object, const char *key, const char *text)
 {
     if (text != NULL)
-        json_object_set_new(object, key, json_string(text));
+        json_object_set_new(object, key, report_text(text));
 }
 
 static void set_number(json_t *object, const char *key, double value)

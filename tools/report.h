@@ -38,6 +38,9 @@ json_t *report_json(const timed_report *report);
 
 void report_print(const timed_report *report, FILE *out);
 
+// A string for JSON: what is not UTF-8, as drivers' names may be, has its odd bytes replaced.
+json_t *report_text(const char *text);
+
 // A number for JSON: finite, and rounded to `digits` significant digits for the reader's eye.
 json_t *report_number(double value, int digits);
 
