@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device does at best, measured: the yardstick of every other figure of a bench.
+//
+//   copy  GB/s   one read and one write a byte, from one array to another
+//   read  GB/s   both arrays, one after the other
+//   FMA   GFLOP/s of f32 multiply-adds in registers, each counted as two
+//
+// Each array is twice the last-level cache, at least 256 MiB, within the largest buffer and an
+// eighth of the memory, and smaller on a device that needs longer than 200 ms to copy it.
+//
+// Every family of kernels in limits.cl is tried in all shapes that suit the device; the three
+// fastest are then measured properly. A rate is the best median that any of them reached so far:
+// whatever disturbs a measurement makes it lower, never higher.
+#ifndef WEFT_TOOLS_BENCH_LIMITS_H
+#define WEFT_TOOLS_BENCH_LIMITS_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <weft/context.h>
+
+#include "complaint.h"
+
+typedef struct bench_limits bench_limits;
+
+typedef enum bench_rate {
+    BENCH_COPY, // GB/s
+    BENCH_READ, // GB/s
+    BENCH_FMA,  // GFLOP/s
+} bench_rate;
+
+// Compiles, allocates and fills; measures nothing yet. On failure *out is NULL.
+bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why);
+void bench_limits_destroy(bench_limits **limits);
+
+// Measures: the first time all shapes, later the finalists again. Best called before and after what
+// is held against the limits, so that a change in the machine's speed shows in both.
+bool bench_limits_measure(bench_limits *limits, complaint *why);
+
+// The rate so far; 0 before the first measurement.
+double bench_limits_rate(const bench_limits *limits, bench_rate rate);
+
+// "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size and the winning
+// shapes. NULL where memory ran out.
+json_t *bench_limits_json(const bench_limits *limits);
+
+// The same in three lines.
+void bench_limits_print(const bench_limits *limits, FILE *out);
+
+#endif

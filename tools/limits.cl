@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device can do at best: copy, read, multiply-add. The host launches these in several shapes
+// and keeps the fastest.
+//
+//   copy<W>, stream<W>  out[i] = in[i], vectors of W words; stream<W> asks for stores past the cache
+//   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no load
+//                       is needless
+//   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
+//
+// A group copies or reads a run of per_item times its local size vectors; neighbouring items take
+// neighbouring vectors. per_item is a power of two, for read<W> at least 4. One round of fma<W>x<C>
+// is ROUND links of each chain.
+
+#define ROUND 8
+
+#ifdef __has_builtin
+#if __has_builtin(__builtin_nontemporal_store)
+#define STREAM(to, value) __builtin_nontemporal_store(value, &(to))
+#endif
+#endif
+#ifndef STREAM
+#define STREAM(to, value) ((to) = (value))
+#endif
+#define STORE(to, value) ((to) = (value))
+
+#ifdef FP_FAST_FMAF
+#define MULTIPLY_ADD(x, a, b) fma(x, a, b)
+#else
+#define MULTIPLY_ADD(x, a, b) ((x) * (a) + (b))
+#endif
+
+#define SUMS(T)                                                                                    \
+    static T sum_##T(T v)                                                                          \
+    {                                                                                              \
+        return v;                                                                                  \
+    }                                                                                              \
+    static T sum_##T##4(T##4 v)                                                                    \
+    {                                                                                              \
+        return v.s0 + v.s1 + v.s2 + v.s3;                                                          \
+    }                                                                                              \
+    static T sum_##T##8(T##8 v)                                                                    \
+    {                                                                                              \
+        return sum_##T##4(v.lo + v.hi);                                                            \
+    }                                                                                              \
+    static T sum_##T##16(T##16 v)                                                                  \
+    {                                                                                              \
+        return sum_##T##8(v.lo + v.hi);                                                            \
+    }
+
+SUMS(uint)
+SUMS(float)
+
+#define COPY(name, T, PUT)                                                                         \
+    kernel void name(global const T *restrict in, global T *restrict out, int per_item)            \
+    {                                                                                              \
+        const size_t step = get_local_size(0);                                                     \
+        size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
+        for (int n = 0; n < per_item; n++, i += step)                                              \
+            PUT(out[i], in[i]);                                                                    \
+    }
+
+#define READ(name, T)                                                                              \
+    kernel void name(global const T *restrict in, global uint *restrict out, int per_item,         \
+                     uint unlikely)                                                                \
+    {                                                                                              \
+        const size_t step = get_local_size(0);                                                     \
+        size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
+        T a = 0, b = 0, c = 0, d = 0;                                                              \
+        for (int n = 0; n < per_item; n += 4, i += 4 * step) {                                     \
+            a += in[i];                                                                            \
+            b += in[i + step];                                                                     \
+            c += in[i + 2 * step];                                                                 \
+            d += in[i + 3 * step];                                                                 \
+        }                                                                                          \
+        const uint sum = sum_##T((a + b) + (c + d));                                               \
+        if (sum == unlikely)                                                                       \
+            out[0] = sum;                                                                          \
+    }
+
+#define EACH8(DO, T)  DO(T, 0) DO(T, 1) DO(T, 2) DO(T, 3) DO(T, 4) DO(T, 5) DO(T, 6) DO(T, 7)
+#define EACH12(DO, T) EACH8(DO, T) DO(T, 8) DO(T, 9) DO(T, 10) DO(T, 11)
+#define EACH16(DO, T) EACH12(DO, T) DO(T, 12) DO(T, 13) DO(T, 14) DO(T, 15)
+#define EACH24(DO, T)                                                                              \
+    EACH16(DO, T)                                                                                  \
+    DO(T, 16) DO(T, 17) DO(T, 18) DO(T, 19) DO(T, 20) DO(T, 21) DO(T, 22) DO(T, 23)
+
+#define CHAIN(T, n) T x##n = (T)(start + n);
+#define LINK(T, n)  x##n = MULTIPLY_ADD(x##n, a, b);
+#define SUM(T, n)   sum += x##n;
+
+#define FMA(name, T, EACH)                                                                         \
+    kernel void name(global float *out, float scale, float shift, int rounds)                      \
+    {                                                                                              \
+        const float start = get_global_id(0);                                                      \
+        const T a = scale, b = shift;                                                              \
+        EACH(CHAIN, T)                                                                             \
+        for (int n = 0; n < rounds; n++)                                                           \
+            for (int link = 0; link < ROUND; link++) {                                             \
+                EACH(LINK, T)                                                                      \
+            }                                                                                      \
+        T sum = 0;                                                                                 \
+        EACH(SUM, T)                                                                               \
+        out[get_global_id(0)] = sum_##T(sum);                                                      \
+    }
+
+#define WIDTH(W, WORDS, FLOATS)                                                                    \
+    COPY(copy##W, WORDS, STORE)                                                                    \
+    COPY(stream##W, WORDS, STREAM)                                                                 \
+    READ(read##W, WORDS)                                                                           \
+    FMA(fma##W##x8, FLOATS, EACH8)                                                                 \
+    FMA(fma##W##x12, FLOATS, EACH12)                                                               \
+    FMA(fma##W##x16, FLOATS, EACH16)                                                               \
+    FMA(fma##W##x24, FLOATS, EACH24)
+
+WIDTH(1, uint, float)
+WIDTH(4, uint4, float4)
+WIDTH(8, uint8, float8)
+WIDTH(16, uint16, float16)
