@@ -29,9 +29,6 @@
 //  1024  896   512     128 x 1                              8 x 1
 //   128  896     1     16 x 1                               8 x 1
 //
-// Blocks also keep to max_items, and to max_items_along x and y: on a device whose groups are flat
-// (1024 x 1 x 1 items) by is what one item carries, whatever max_team says.
-//
 // The method is PyTorch's and others' "spatial" softmax launch, generalised by the fold.
 #ifndef WEFT_GEOMETRY_H
 #define WEFT_GEOMETRY_H
@@ -46,8 +43,9 @@ typedef struct weft_geometry {
     int64_t grid_x, grid_y; // groups
 } weft_geometry;
 
-// Never empty: an extent below 1 counts as 1. A pure function; `limits` must pass
-// weft_limits_check().
+// Never empty: an extent below 1 counts as 1. A pure function. `limits` must pass
+// weft_limits_check(), but for max_items and max_items_along: blocks keep to them however low they
+// are, so that a kernel's own limit may be put there.
 WEFT_API weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t mid,
                                          int64_t low);
 
