@@ -1,44 +1,53 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Turns a .cl file into a C string, with its quoted includes spliced in.
+"""Turns a .cl file into a C file, with its quoted includes spliced in.
 
-embed.py SPMM.cl OUT.c SYMBOL   defines `const weft_source SYMBOL`.
-embed.py SPMM.cl OUT.h SYMBOL   defines `static const char SYMBOL[]`, for what is not the library.
+    embed.py FILE.cl OUT.c SYMBOL DEPFILE
+
+OUT.c defines `const weft_source SYMBOL`; DEPFILE names all files read, for Ninja.
 """
 import pathlib
 import re
 import sys
 
-INCLUDE = re.compile(r'^\s*#include\s+"([^"]+)"\s*$')
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"\s*$')
+PER_LINE = 20
 
 
-def spliced(path):
+def spliced(path, read):
+    """The lines of a file. A file that is included twice comes once."""
+    if path in read:
+        return
+    read.append(path)
     for line in path.read_text(encoding="ascii").splitlines():
-        match = INCLUDE.match(line)
-        if match:
-            yield from spliced(path.parent / match.group(1))
+        include = INCLUDE.match(line)
+        if include:
+            yield from spliced(path.parent / include.group(1), read)
         else:
             yield line
 
 
-def quoted(line):
-    return '    "' + line.replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?") + '\\n"'
+def numbers(data):
+    """Not a string literal: those may end after 4095 characters, says ISO C."""
+    for start in range(0, len(data), PER_LINE):
+        yield "    " + " ".join(f"{byte}," for byte in data[start:start + PER_LINE])
 
 
-def main(source, out, symbol):
+def main(source, out, symbol, depfile):
     path = pathlib.Path(source)
-    lines = list(spliced(path))
-    text = "\n".join(quoted(line) for line in lines)
-    length = sum(len(line) + 1 for line in lines)
-    head = (f"// Generated from {path.name} by embed.py.\n"
-            '#pragma GCC diagnostic ignored "-Woverlength-strings"\n')
-    if out.endswith(".h"):
-        whole = f"{head}static const char {symbol}[] =\n{text};\n"
-    else:
-        whole = (f'{head}#include "program.h"\n\n'
-                 f"static const char text[] =\n{text};\n\n"
-                 f'const weft_source {symbol} = {{"{path.stem}", text, {length}}};\n')
-    pathlib.Path(out).write_text(whole)
+    read = []
+    text = "".join(line + "\n" for line in spliced(path, read)).encode("ascii")
+    pathlib.Path(out).write_text("\n".join([
+        f"// Generated from {path.name} by embed.py.",
+        '#include "program.h"',
+        "",
+        "static const char text[] = {",
+        *numbers(text + b"\0"),
+        "};",
+        "",
+        f'const weft_source {symbol} = {{"{path.stem}", text, {len(text)}}};',
+        ""]))
+    pathlib.Path(depfile).write_text(f"{out}: {' '.join(map(str, read))}\n")
 
 
 main(*sys.argv[1:])
