@@ -21,6 +21,8 @@ static const fact group_items = {CL_DEVICE_MAX_WORK_GROUP_SIZE, 64};
 static const fact native_floats = {CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, 1};
 static const fact multiple = {CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, 1}; // OpenCL 3.0
 static const fact nv_warp = {CL_DEVICE_WARP_SIZE_NV, 1};
+static const fact intel_threads = {CL_DEVICE_NUM_THREADS_PER_EU_INTEL, 0}; // of a compute unit
+static const fact subgroups = {CL_DEVICE_MAX_NUM_SUB_GROUPS, 0};           // of a group
 static const fact amd_wavefront = {CL_DEVICE_WAVEFRONT_WIDTH_AMD, 1};
 static const fact local_kind = {CL_DEVICE_LOCAL_MEM_TYPE, CL_GLOBAL};
 static const fact local_size = {CL_DEVICE_LOCAL_MEM_SIZE, 16 << 10}; // half the least allowed
@@ -38,7 +40,7 @@ typedef struct asked {
     int n_answers;
 } asked;
 
-// Answers come as cl_uint, cl_ulong or size_t; an answer of 0 to a size is taken as it stands.
+// Answers come as cl_uint, cl_ulong or size_t.
 static uint64_t ask(asked *a, fact f)
 {
     union {
@@ -149,7 +151,16 @@ static void shape_for_vectors(weft_limits *out, int width)
     out->load_bytes = out->fold * (int)sizeof(float);
 }
 
-// Lanes are items. A compute unit is taken to hold 2048 of them at once.
+// Lanes that a compute unit holds at once: 2048 on most, but Intel's are small.
+static int resident_lanes(asked *a, int warp)
+{
+    int threads = 0;
+    if (has_extension(a, "cl_intel_device_attribute_query"))
+        threads = (int)min_i64((int64_t)ask(a, intel_threads), 64);
+    return threads > 0 ? threads * warp : 2048;
+}
+
+// Lanes are items.
 static void shape_for_items(asked *a, weft_limits *out)
 {
     const size_t items =
@@ -159,8 +170,8 @@ static void shape_for_items(asked *a, weft_limits *out)
     out->max_block = (int)pow2_down(items < 1024 ? (int64_t)items : 1024);
     out->warp = (int)min_i64(warp_of_items(a, out->kind), out->max_block);
     out->max_team = (int)pow2_down(team < (size_t)out->max_block ? (int64_t)team : out->max_block);
-    out->max_blocks =
-        (int)min_i64((int64_t)out->compute_units * (2048 / out->max_block), INT32_MAX);
+    const int64_t lanes = (int64_t)out->compute_units * resident_lanes(a, out->warp);
+    out->max_blocks = (int)min_i64(max_i64(lanes / out->max_block, 1), INT32_MAX);
     out->load_bytes = 16;
 }
 
@@ -181,7 +192,8 @@ static void ask_memory(asked *a, weft_limits *out)
     out->global_bytes = ask_positive(a, global_size);
     out->max_alloc_bytes = ask_positive(a, alloc_size);
     out->cache_bytes = ask(a, cache_size);
-    out->cache_line_bytes = ask_count(a, cache_line);
+    const int line = ask_count(a, cache_line);
+    out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;
 }
 
 // FP_FAST_FMAF is seen by device code only; the host sees whether fma() is correctly supported.
@@ -190,9 +202,9 @@ static void ask_abilities(asked *a, weft_limits *out)
     out->has_f64 = ask(a, double_config) != 0 || has_extension(a, "cl_khr_fp64");
     out->has_f16 = has_extension(a, "cl_khr_fp16");
     out->has_fma = ask(a, single_config) & CL_FP_FMA;
-    out->has_subgroups =
-        has_extension(a, "cl_intel_subgroups") ||
-        (has_extension(a, "cl_khr_subgroups") && has_extension(a, "cl_khr_subgroup_shuffle"));
+    out->has_subgroups = has_extension(a, "cl_intel_subgroups") ||
+                         (has_extension(a, "cl_khr_subgroups") &&
+                          has_extension(a, "cl_khr_subgroup_shuffle") && ask(a, subgroups) > 0);
 }
 
 weft_status weft_limits_query(cl_device_id device, weft_limits *out)

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits as values: the profiles, the check, clamping.
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "clamp.h"
+
+#define assert_ok(status)                                                                          \
+    do {                                                                                           \
+        if ((status) != WEFT_OK)                                                                   \
+            fail_msg("%s", weft_last_error());                                                     \
+    } while (0)
+
+static void test_profiles_hold_together(void **state)
+{
+    (void)state;
+    int n_cpus = 0;
+    assert_true(weft_profile_count() >= 14);
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const weft_limits *profile = weft_profile_at(i);
+        assert_ok(weft_limits_check(profile));
+        n_cpus += profile->kind == WEFT_DEVICE_CPU;
+        for (const char *at = profile->name; *at; at++)
+            assert_true(islower((unsigned char)*at) || isdigit((unsigned char)*at) || *at == '-');
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(profile->name, weft_profile_at(j)->name);
+        assert_true(profile->peak_gbps > 10 && profile->cache_line_bytes >= 64);
+    }
+    assert_true(n_cpus >= 2);
+    assert_null(weft_profile_at(weft_profile_count()));
+}
+
+static void test_profiles_are_found_by_part_of_the_name(void **state)
+{
+    (void)state;
+    assert_string_equal(weft_profile_find("V100")->name, "nvidia-v100");
+    assert_string_equal(weft_profile_find("amd-")->name, "amd-mi100");
+    assert_string_equal(weft_profile_find("arc-a770")->name, "intel-arc-a770");
+    assert_ptr_equal(weft_profile_find(""), weft_profile_at(0));
+    assert_null(weft_profile_find("nvidia-v100x"));
+    assert_null(weft_profile_find(NULL));
+}
+
+// Figures that the documents state outright.
+static void test_profiles_say_what_the_documents_say(void **state)
+{
+    (void)state;
+    const weft_limits *v100 = weft_profile_find("v100");
+    assert_int_equal(v100->warp, 32);
+    assert_int_equal(v100->max_block, 1024);
+    assert_int_equal(v100->max_blocks, 160);
+    assert_int_equal(v100->local_bytes, 48 * 1024);
+    assert_int_equal(weft_profile_find("mi300x")->warp, 64);
+    assert_int_equal(weft_profile_find("7900")->warp, 32);
+    assert_int_equal(weft_profile_find("xeon")->fold, 16);
+    assert_int_equal(weft_profile_find("ryzen")->max_block, 64);
+    assert_int_equal(weft_profile_find("ryzen")->max_team, 1);
+}
+
+// One field spoilt: the sentence must name it.
+#define SPOILT(field, value)                                                                       \
+    do {                                                                                           \
+        weft_limits limits = *weft_profile_find("v100");                                           \
+        limits.field = value;                                                                      \
+        assert_int_equal(weft_limits_check(&limits), WEFT_BAD_ARGUMENT);                           \
+        if (!strstr(weft_last_error(), #field))                                                    \
+            fail_msg("%s = %s: \"%s\"", #field, #value, weft_last_error());                        \
+    } while (0)
+
+static void test_check_names_the_field(void **state)
+{
+    (void)state;
+    SPOILT(kind, (weft_device_kind)3);
+    SPOILT(kind, (weft_device_kind)-1);
+    SPOILT(warp, 0);
+    SPOILT(warp, 24);
+    SPOILT(warp, 2048);
+    SPOILT(fold, 0);
+    SPOILT(fold, 3);
+    SPOILT(fold, 32);
+    SPOILT(vectors, -1);
+    SPOILT(vectors, 3);
+    SPOILT(max_block, 0);
+    SPOILT(max_block, 1023);
+    SPOILT(max_block, 1 << 30);
+    SPOILT(max_team, 0);
+    SPOILT(max_team, 2048);
+    SPOILT(max_blocks, 0);
+    SPOILT(max_items, 512);
+    SPOILT(max_items_along[0], 512);
+    SPOILT(max_items_along[1], 512);
+    SPOILT(max_items_along[2], 0);
+    SPOILT(max_alloc_bytes, 0);
+    SPOILT(global_bytes, 0);
+    SPOILT(compute_units, 0);
+    SPOILT(load_bytes, 12);
+    SPOILT(cache_line_bytes, 0);
+    SPOILT(peak_gbps, -1);
+    SPOILT(peak_gflops, (double)NAN);
+
+    weft_limits endless = *weft_profile_find("v100");
+    memset(endless.name, 'x', sizeof(endless.name));
+    assert_int_equal(weft_limits_check(&endless), WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_limits_check(NULL), WEFT_BAD_ARGUMENT);
+}
+
+static void test_clamping_holds_for_all_pairs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        for (size_t j = 0; j < weft_profile_count(); j++) {
+            const weft_limits *wanted = weft_profile_at(i), *real = weft_profile_at(j);
+            const weft_limits out = weft_limits_clamp(wanted, real);
+            assert_ok(weft_limits_check(&out));
+            assert_true(out.max_items <= real->max_items);
+            assert_true(out.local_bytes <= real->local_bytes);
+            assert_true(out.max_alloc_bytes <= real->max_alloc_bytes);
+            assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
+            assert_true((size_t)(out.max_block / out.fold) <= real->max_items_along[0]);
+            assert_int_equal(out.has_f64, wanted->has_f64 && real->has_f64);
+            assert_non_null(strstr(out.name, wanted->name));
+            assert_non_null(strstr(out.name, real->name));
+        }
+    }
+}
+
+static void test_clamping_to_a_small_device(void **state)
+{
+    (void)state;
+    weft_limits small = *weft_profile_find("v100");
+    small.max_items = small.max_items_along[0] = 48;
+    small.max_items_along[1] = 3;
+    small.max_items_along[2] = 1;
+    small.max_block = small.warp = 32;
+    small.max_team = 2;
+    assert_ok(weft_limits_check(&small));
+    const weft_limits out = weft_limits_clamp(weft_profile_find("mi300x"), &small);
+    assert_ok(weft_limits_check(&out));
+    assert_int_equal(out.max_block, 32);
+    assert_int_equal(out.warp, 32);
+    assert_int_equal(out.max_team, 2);
+    assert_int_equal(out.max_items, 48);
+    assert_string_equal(out.name, "amd-mi300x on nvidia-v100");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_profiles_hold_together),
+        cmocka_unit_test(test_profiles_are_found_by_part_of_the_name),
+        cmocka_unit_test(test_profiles_say_what_the_documents_say),
+        cmocka_unit_test(test_check_names_the_field),
+        cmocka_unit_test(test_clamping_holds_for_all_pairs),
+        cmocka_unit_test(test_clamping_to_a_small_device),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
