@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# runner.sh SOURCE: the test runner and the counting of tests, over programs that end in every way.
+set -eu
+source_dir=$1
+. "$source_dir/tests/house/tap.sh"
+
+mkdir "$WEFT_TEST_DIR/project"
+cd "$WEFT_TEST_DIR/project"
+
+cat >program.sh <<'END'
+case $1 in
+passes) echo 1..2; echo ok 1 - a; echo ok 2 - b ;;
+fails) echo 1..2; echo ok 1 - a; echo not ok 2 - b; exit 1 ;;
+skips) echo 1..1; echo "not ok 1 # SKIP as cmocka says it" ;;
+has-no-device) exit 77 ;;
+crashes) echo 1..3; echo ok 1 - a; kill -SEGV $$ ;;
+stops-early) echo 1..2; echo ok 1 - a ;;
+says-nothing) ;;
+hangs) echo ok 1 - a; sleep 60 ;;
+has-two-plans) echo 1..1; echo ok 1 - a; echo 1..1; echo ok 1 - b; echo by the way ;;
+ends-badly) echo 1..1; echo ok 1 - a; exit 3 ;;
+esac
+END
+
+cat >meson.build <<END
+project('ways-to-end')
+foreach way : ['passes', 'fails', 'skips', 'has-no-device', 'crashes', 'stops-early',
+               'says-nothing', 'hangs', 'has-two-plans', 'ends-badly']
+    test(way, find_program('$source_dir/tests/run_on'),
+        args: ['none', 'sh', meson.current_source_dir() / 'program.sh', way],
+        env: ['WEFT_TEST_DIR=' + meson.current_build_dir() / way],
+        protocol: 'tap', timeout: 2)
+endforeach
+END
+
+{ meson setup build && meson test -C build; } >log 2>&1 || true
+count=$("$source_dir/tools/count-tests" build/meson-logs/testlog) || status=$?
+
+expected='9 passed, 6 failed, 2 skipped'
+check "every end is counted" test "$(echo "$count" | tail -n 1)" = "$expected"
+check "failures make the count fail" test "${status:-0}" = 1
+for way in fails crashes stops-early says-nothing hangs ends-badly; do
+    check "$way is named" sh -c "echo '$count' | grep -q 'failed: $way:'"
+done
+
+rm build/meson-logs/testlog.json
+check "a report that is missing fails" \
+    sh -c "! '$source_dir/tools/count-tests' build/meson-logs/testlog"
+check "nothing run is a failure" sh -c "! '$source_dir/tools/count-tests'"
+finish
