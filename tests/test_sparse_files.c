@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// .mtx and .smtx files: what is read, what is refused, and that damage is neither believed nor
+// fatal.
+#include <math.h>
+
+#include "mtx.h"
+#include "scratch_file.h"
+#include "smtx.h"
+#include "sparse.h"
+
+// ---- .mtx
+
+static weft_csr_host read_mtx(const char *text)
+{
+    weft_csr_host csr;
+    complaint why;
+    if (!mtx_read(&csr, put_text("read.mtx", text), WEFT_CSR(.dtype = WEFT_F64), &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE), WEFT_OK);
+    return csr;
+}
+
+// Row by row, with -1 for the end of each: "column value column value -1 ...".
+static void expect_rows(weft_csr_host *csr, const double *want)
+{
+    const int32_t *offsets = csr->offsets, *indices = csr->indices;
+    const double *values = csr->values;
+    for (int64_t r = 0; r < csr->n_rows; r++) {
+        for (int32_t e = offsets[r]; e < offsets[r + 1]; e++, want += 2) {
+            assert_true(indices[e] == want[0]);
+            assert_true(values[e] == want[1]);
+        }
+        assert_true(*want++ == -1);
+    }
+    weft_csr_host_destroy(csr);
+}
+
+static void mtx_reads_general(void **state)
+{
+    const double want[] = {0, 2.5, 2, -1e-30, -1, -1, 1, 7, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate real general\n"
+                                 "% a comment\n\n3 3 3\n3 2 7\n1 3 -1e-30\n1 1 2.5\n");
+    assert_int_equal(csr.n_rows, 3);
+    assert_int_equal(csr.n_cols, 3);
+    assert_int_equal(csr.nnz, 3);
+    expect_rows(&csr, want);
+}
+
+static void mtx_reads_what_people_write(void **state)
+{
+    const double want[] = {1, 3, -1, 0, 4, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%matrixmarket MATRIX Coordinate REAL General\r\n%\r\n\r\n"
+                                 "  2\t2  2 \r\n\r\n% between\r\n +1 2 3\r\n2 1 4.0E0");
+    expect_rows(&csr, want);
+}
+
+static void mtx_mirrors_symmetric(void **state)
+{
+    const double want[] = {0, 1, 2, 5, -1, 1, 2, -1, 0, 5, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate real symmetric\n"
+                                 "3 3 3\n1 1 1\n2 2 2\n3 1 5\n");
+    assert_int_equal(csr.nnz, 4);
+    expect_rows(&csr, want);
+}
+
+static void mtx_negates_skew(void **state)
+{
+    const double want[] = {1, -5, -1, 0, 5, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate integer skew-symmetric\n"
+                                 "2 2 1\n2 1 5\n");
+    expect_rows(&csr, want);
+}
+
+static void mtx_reads_pattern_and_sums_duplicates(void **state)
+{
+    const double want[] = {0, 2, 1, 1, -1, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate pattern general\n"
+                                 "2 4 3\n1 1\n1 2\n1 1\n");
+    assert_int_equal(csr.n_cols, 4);
+    expect_rows(&csr, want);
+}
+
+static void mtx_reads_large_integers(void **state)
+{
+    const double want[] = {0, 2147483647.0, 1, -2147483648.0, 2, 0, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate integer general\n"
+                                 "1 3 3\n1 1 2147483647\n1 2 -2147483648\n1 3 0\n");
+    expect_rows(&csr, want);
+}
+
+static void mtx_reads_empty_matrices(void **state)
+{
+    const double want[] = {-1, -1};
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate real general\n2 2 0\n");
+    expect_rows(&csr, want);
+    csr = read_mtx("%%MatrixMarket matrix coordinate real general\n0 0 0\n");
+    assert_int_equal(csr.n_rows, 0);
+    weft_csr_host_destroy(&csr);
+}
+
+#define GENERAL "%%MatrixMarket matrix coordinate real general\n"
+#define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
+
+static void mtx_names_the_line_that_is_wrong(void **state)
+{
+    static const struct {
+        const char *text, *complaint;
+    } cases[] = {
+        {"", ":1: no Matrix Market file"},
+        {"1 1 1\n1 1 1\n", ":1: no Matrix Market file"},
+        {"%%MatrixMarket matrix array real general\n1 1\n1\n", ":1: holds a 'matrix array'"},
+        {"%%MatrixMarket vector coordinate real general\n", ":1: holds a 'vector coordinate'"},
+        {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "'complex'"},
+        {"%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n", "'hermitian'"},
+        {"%%MatrixMarket matrix coordinate real\n1 1 1\n1 1 1\n", ":1: the matrix is ''"},
+        {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", "no signs"},
+        {"%%MatrixMarket matrix coordinate real general x\n", ":1: expected the end of the line"},
+        {GENERAL, ":2: the file ends where the number of rows is expected"},
+        {GENERAL "3 3\n", ":2: the line ends where the number of entries is expected"},
+        {GENERAL "3 x 1\n", ":2: expected the number of columns, found 'x'"},
+        {GENERAL "3 3 1.5\n", ":2: expected the number of entries, found '1.5'"},
+        {GENERAL "3 3 -1\n", ":2: sizes are negative"},
+        {GENERAL "3 3 99999999999999999999\n", ":2: the number of entries is out of range"},
+        {GENERAL "3 3 1000000000000\n1 1 1\n", ":2: 1000000000000 entries declared"},
+        {GENERAL "1000000000000 3 1\n1 1 1\n", ":2: 1000000000000 rows, but only 6 bytes"},
+        {GENERAL "3 4294967296 1\n1 1 1\n", ":2: 4294967296 columns"},
+        {GENERAL "3 3 9223372036854775807\n1 1 1\n", "entries declared"},
+        {GENERAL "3 3 2\n1 1 1\n%     \n", ":2: 2 entries declared, but 1 found"},
+        {GENERAL "3 3 1\n1 1 1\n2 2 2\n", ":4: more than the 1 entries declared in line 2"},
+        {GENERAL "3 3 1\n0 1 1\n", ":3: entry (0, 1) is outside the 3 x 3 matrix"},
+        {GENERAL "3 3 1\n1 4 1\n", ":3: entry (1, 4) is outside the 3 x 3 matrix"},
+        {GENERAL "3 3 1\n-1 1 1\n", ":3: entry (-1, 1) is outside"},
+        {GENERAL "3 3 1\n1 1 \n      \n", ":3: the line ends where a value is expected"},
+        {GENERAL "3 3 1\n1 1 1d5\n", ":3: expected a value, found '1d5'"},
+        {GENERAL "3 3 1\n1 1 1e999\n", ":3: a value is out of range"},
+        {GENERAL "3 3 1\n1 1 1 1\n", ":3: expected the end of the line, found '1'"},
+        {GENERAL "3 3 1\n1,1,1\n", ":3: expected a column number, found ',1,1'"},
+        {GENERAL "3 3 1\n1 1 \x1b[31m\n", ":3: expected a value, found '?[31m'"},
+        {PATTERN "3 3 1\n1 1 1\n", ":3: expected the end of the line"},
+        {"%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 1 1.0\n",
+         ":3: expected a value, found '1.0'"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 4 0\n", ":2: symmetric, but 3 x 4"},
+        {"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1\n", ":3: (2, 2) is 1"},
+    };
+    complaint why;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weft_csr_host csr;
+        if (mtx_read(&csr, put_text("bad.mtx", cases[i].text), NULL, &why))
+            fail_msg("read: %s", cases[i].text);
+        assert_null(csr.offsets);
+        expect_complaint(&why, "bad.mtx:");
+        expect_complaint(&why, cases[i].complaint);
+    }
+}
+
+// ---- .smtx
+
+static const char smtx_text[] = "3, 4, 5\n0 2 2 5 \n0 3 1 2 3 \n";
+
+static void smtx_reads_a_pattern(void **state)
+{
+    static const int32_t offsets[] = {0, 2, 2, 5}, indices[] = {0, 3, 1, 2, 3};
+    weft_csr_host csr, again;
+    complaint why;
+    (void)state;
+    const char *path = put_text("read.smtx", smtx_text);
+    assert_true(smtx_read(&csr, path, WEFT_DEFAULT, 1, &why));
+    assert_int_equal(csr.n_rows, 3);
+    assert_int_equal(csr.n_cols, 4);
+    assert_int_equal(csr.nnz, 5);
+    assert_int_equal(csr.dtype, WEFT_F32);
+    assert_memory_equal(csr.offsets, offsets, sizeof(offsets));
+    assert_memory_equal(csr.indices, indices, sizeof(indices));
+    assert_true(smtx_read(&again, path, WEFT_F32, 1, &why));
+    assert_memory_equal(csr.values, again.values, 5 * sizeof(float));
+    weft_csr_host_destroy(&again);
+    assert_true(smtx_read(&again, path, WEFT_F32, 2, &why));
+    assert_memory_not_equal(csr.values, again.values, 5 * sizeof(float));
+    weft_csr_host_destroy(&again);
+    weft_csr_host_destroy(&csr);
+}
+
+static void smtx_reads_empty_patterns(void **state)
+{
+    static const char *const texts[] = {"2, 3, 0\n0 0 0\n\n", "2,3,0\r\n0 0 0", "0, 3, 0\n0\n\n"};
+    complaint why;
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        weft_csr_host csr;
+        if (!smtx_read(&csr, put_text("empty.smtx", texts[i]), WEFT_F16, 1, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(csr.nnz, 0);
+        weft_csr_host_destroy(&csr);
+    }
+}
+
+static void smtx_names_the_line_that_is_wrong(void **state)
+{
+    static const struct {
+        const char *text, *complaint;
+    } cases[] = {
+        {"", ":1: the file ends where the number of rows is expected"},
+        {"3 4 5\n", ":1: expected 'rows, columns, non-zeros'"},
+        {"3, 4, 5, 6\n", ":1: expected the end of the line, found ','"},
+        {"-3, 4, 5\n", ":1: sizes out of range: -3 x 4, 5 non-zeros"},
+        {"3, 4294967296, 5\n", ":1: sizes out of range"},
+        {"1000000000000, 4, 5\n0\n", ":1: 1000000000000 rows and 5 non-zeros declared"},
+        {"3, 4, 1000000000\n0 2 2 5\n", ":1: 3 rows and 1000000000 non-zeros declared"},
+        {"3, 4, 5\n0 2 2\n0 3 1 2 3\n", ":2: the line ends where a row offset is expected"},
+        {"3, 4, 5\n0 2 2 5 5\n0 3 1 2 3\n", ":2: expected the end of the line, found '5'"},
+        {"3, 4, 5\n1 2 2 5\n0 3 1 2 3\n", ":2: offset 1 of row 0 must lie between 0 and 0"},
+        {"3, 4, 5\n0 2 1 5\n0 3 1 2 3\n", ":2: offset 1 of row 2 must lie between 2 and 5"},
+        {"3, 4, 5\n0 2 6 5\n0 3 1 2 3\n", ":2: offset 6 of row 2 must lie between 2 and 5"},
+        {"3, 4, 5\n0 2 2 4\n0 3 1 2 3\n", ":2: offsets end at 4, but 5 non-zeros are declared"},
+        {"3, 4, 5\n0 2 2 5\n0 3 1 2\n   ", ":3: the line ends where a column index is expected"},
+        {"3, 4, 5\n0 2 2 5\n0 3 1 2 4\n", ":3: column 4 of entry 4 is outside 0 to 3"},
+        {"3, 4, 5\n0 2 2 5\n0 3 1 -2 3\n", ":3: column -2 of entry 3 is outside 0 to 3"},
+        {"3, 4, 5\n0 2 2 5\n0 3 1 2 3\n1\n", ":4: expected the end of the line, found '1'"},
+    };
+    complaint why;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weft_csr_host csr;
+        if (smtx_read(&csr, put_text("bad.smtx", cases[i].text), WEFT_F32, 1, &why))
+            fail_msg("read: %s", cases[i].text);
+        assert_null(csr.offsets);
+        expect_complaint(&why, "bad.smtx:");
+        expect_complaint(&why, cases[i].complaint);
+    }
+}
+
+// ---- both
+
+// Reads a damaged file; whatever is taken must be sound, whatever is refused is named.
+static void expect_no_lie(const char *name, const void *bytes, size_t size)
+{
+    weft_csr_host csr;
+    complaint why = {""};
+    if (sparse_read(&csr, put(name, bytes, size), WEFT_F32, 1, &why)) {
+        assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SOUND), WEFT_OK);
+        weft_csr_host_destroy(&csr);
+    } else {
+        expect_complaint(&why, name);
+    }
+}
+
+static void sparse_files_survive_damage(void **state)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"flip.mtx", GENERAL "% x\n4 3 4\n1 1 1.5\n4 3 -2e3\n2 2 7\n1 3 0\n"},
+        {"mirror.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 1\n3 2\n"},
+        {"flip.smtx", smtx_text},
+    };
+    (void)state;
+    for (size_t f = 0; f < sizeof(files) / sizeof(files[0]); f++) {
+        char bytes[256];
+        const size_t size = strlen(files[f].text);
+        assert_true(size <= sizeof(bytes));
+        for (size_t cut = 0; cut < size; cut++)
+            expect_no_lie(files[f].name, files[f].text, cut);
+        for (size_t at = 0; at < size; at++)
+            for (int flip = 1; flip < 256; flip = 2 * flip + (flip & 1)) {
+                memcpy(bytes, files[f].text, size);
+                bytes[at] = (char)(bytes[at] ^ flip);
+                expect_no_lie(files[f].name, bytes, size);
+                bytes[at] = (char)flip;
+                expect_no_lie(files[f].name, bytes, size);
+            }
+    }
+}
+
+static void missing_and_unknown_files_are_named(void **state)
+{
+    weft_csr_host csr;
+    complaint why;
+    (void)state;
+    assert_false(sparse_read(&csr, path_of("absent.mtx"), WEFT_F32, 1, &why));
+    expect_complaint(&why, "absent.mtx: No such file");
+    assert_false(sparse_read(&csr, path_of("graph.txt"), WEFT_F32, 1, &why));
+    expect_complaint(&why, "graph.txt: a sparse matrix is read from .mtx or .smtx");
+}
+
+// The real matrices, where they are: counts published with the files.
+static void real_files_have_their_known_counts(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t n_rows, n_cols, nnz, max, n_empty;
+        double cov;
+    } files[] = {
+        {"bcsstk13.mtx", 2003, 2003, 83883, 95, 0, 0.545},
+        {"ca-CondMat.mtx", 23133, 23133, 186936, 280, 0, 1.316},
+        {"cora.mtx", 2708, 2708, 13264, 169, 0, 1.067},
+        {"cryg2500.mtx", 2500, 2500, 12349, 5, 0, 0.049},
+        {"dlmc_tf_l0_095_dec0_encdec_q_512x512.smtx", 512, 512, 18364, 266, 175, 2.025},
+        {"dlmc_tf_magnitude_050_enc0_attn_out_512x512.smtx", 512, 512, 131072, 386, 43, 0.587},
+        {"dlmc_tf_magnitude_090_enc3_ffn1_2048x512.smtx", 2048, 512, 104857, 378, 16, 0.504},
+        {"dlmc_tf_vdropout_098_dec0_encdec_k_512x512_nnz0.smtx", 512, 512, 0, 0, 512, 0},
+        {"dlmc_tf_vdropout_098_enc2_ffn1_2048x512.smtx", 2048, 512, 159, 84, 2045, 28.343},
+        {"lp_afiro.mtx", 27, 51, 102, 10, 0, 0.480},
+        {"matrix_int32.mtx", 7, 7, 12, 3, 0, 0.408},
+    };
+    const char *dir = getenv("WEFT_TEST_MATRICES");
+    char path[1024];
+    int n_found = 0;
+    (void)state;
+    for (size_t i = 0; dir != NULL && i < sizeof(files) / sizeof(files[0]); i++) {
+        weft_csr_host csr;
+        complaint why;
+        snprintf(path, sizeof(path), "%s/%s", dir, files[i].name);
+        FILE *stream = fopen(path, "rb");
+        if (stream == NULL)
+            continue;
+        fclose(stream);
+        n_found++;
+        if (!sparse_read(&csr, path, WEFT_F32, 1, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE), WEFT_OK);
+        const weft_row_stats stats = weft_row_stats_of(csr.offsets, csr.offset_dtype, csr.n_rows);
+        assert_int_equal(csr.n_rows, files[i].n_rows);
+        assert_int_equal(csr.n_cols, files[i].n_cols);
+        assert_int_equal(csr.nnz, files[i].nnz);
+        assert_int_equal(stats.max, files[i].max);
+        assert_int_equal(stats.n_empty, files[i].n_empty);
+        assert_true(fabs(stats.cov - files[i].cov) < 6e-4);
+        weft_csr_host_destroy(&csr);
+    }
+    if (n_found == 0)
+        skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mtx_reads_general),
+        cmocka_unit_test(mtx_reads_what_people_write),
+        cmocka_unit_test(mtx_mirrors_symmetric),
+        cmocka_unit_test(mtx_negates_skew),
+        cmocka_unit_test(mtx_reads_pattern_and_sums_duplicates),
+        cmocka_unit_test(mtx_reads_large_integers),
+        cmocka_unit_test(mtx_reads_empty_matrices),
+        cmocka_unit_test(mtx_names_the_line_that_is_wrong),
+        cmocka_unit_test(smtx_reads_a_pattern),
+        cmocka_unit_test(smtx_reads_empty_patterns),
+        cmocka_unit_test(smtx_names_the_line_that_is_wrong),
+        cmocka_unit_test(sparse_files_survive_damage),
+        cmocka_unit_test(missing_and_unknown_files_are_named),
+        cmocka_unit_test(real_files_have_their_known_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
