@@ -42,22 +42,32 @@ static weft_status geometry_check(const weft_limits *l)
     return range_check("max_blocks", l->max_blocks, 1, INT32_MAX);
 }
 
-// That no block needs more items than a group may have: max_block / fold along x and in all, and
-// max_team along y.
+// Lanes that one item can carry along x.
+static int64_t lanes_per_item(const weft_limits *l)
+{
+    return (int64_t)l->fold * l->vectors;
+}
+
+// Items that a block of weft_geometry_for() may need: so many along x, a team along y, and never
+// more of both together than the larger of these.
+static int64_t items_along_x(const weft_limits *l)
+{
+    return max_i64(l->max_block / lanes_per_item(l), 1);
+}
+
 static weft_status items_check(const weft_limits *l)
 {
     static const char *const along[] = {"max_items_along[0]", "max_items_along[1]",
                                         "max_items_along[2]"};
-    const int64_t items = l->max_block / l->fold;
-    const int64_t least[] = {items, l->max_team, 1};
+    const int64_t least[] = {items_along_x(l), l->max_team, 1};
     for (int i = 0; i < 3; i++)
         if (l->max_items_along[i] < (size_t)least[i])
             return fail(WEFT_BAD_ARGUMENT,
                         "limits: %s is %zu, but blocks may need %lld items there", along[i],
                         l->max_items_along[i], (long long)least[i]);
+    const int64_t items = max_i64(least[0], min_i64(l->max_team, l->max_block / l->fold));
     if (l->max_items < (size_t)items)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "limits: max_items is %zu, but max_block / fold asks for %lld items",
+        return fail(WEFT_BAD_ARGUMENT, "limits: max_items is %zu, but blocks may need %lld items",
                     l->max_items, (long long)items);
     return WEFT_OK;
 }
@@ -111,10 +121,11 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.global_bytes = min_u64(wanted->global_bytes, real->global_bytes);
 
     const size_t items = min_u64(out.max_items, out.max_items_along[0]);
-    out.max_block = pow2_within(wanted->max_block / wanted->fold, items) * wanted->fold;
+    const int64_t lanes = pow2_within((int)items_along_x(wanted), items) * lanes_per_item(wanted);
+    out.max_block = (int)min_i64(wanted->max_block, lanes);
     out.warp = pow2_within(wanted->warp, (size_t)out.max_block);
-    out.max_team =
-        pow2_within(wanted->max_team, min_u64((uint64_t)out.max_block, out.max_items_along[1]));
+    out.max_team = pow2_within(wanted->max_team, min_u64(out.max_items, out.max_items_along[1]));
+    out.max_team = (int)min_i64(out.max_team, out.max_block);
 
     out.has_f64 = wanted->has_f64 && real->has_f64;
     out.has_f16 = wanted->has_f16 && real->has_f16;

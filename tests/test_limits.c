@@ -11,7 +11,11 @@
 
 #include <cmocka.h>
 
+#include <weft/geometry.h>
+
+#include "arithmetic.h"
 #include "clamp.h"
+#include "random.h"
 
 #define assert_ok(status)                                                                          \
     do {                                                                                           \
@@ -124,10 +128,45 @@ static void test_clamping_holds_for_all_pairs(void **state)
             assert_true(out.local_bytes <= real->local_bytes);
             assert_true(out.max_alloc_bytes <= real->max_alloc_bytes);
             assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
-            assert_true((size_t)(out.max_block / out.fold) <= real->max_items_along[0]);
+            assert_true((size_t)out.max_team <= real->max_items_along[1]);
             assert_int_equal(out.has_f64, wanted->has_f64 && real->has_f64);
             assert_non_null(strstr(out.name, wanted->name));
             assert_non_null(strstr(out.name, real->name));
+        }
+    }
+}
+
+static void assert_geometry_fits(const weft_limits *limits, const weft_limits *real,
+                                 random_state *random)
+{
+    const weft_geometry geometry = weft_geometry_for(limits, random_extent(random),
+                                                     random_extent(random), random_extent(random));
+    size_t global[2], local[2];
+    weft_geometry_sizes(&geometry, global, local);
+    assert_true(local[0] <= real->max_items_along[0] && local[1] <= real->max_items_along[1]);
+    assert_true(local[0] * local[1] <= real->max_items);
+}
+
+// What the check asks of max_items is what the geometry needs: also on a device that has no more.
+static void test_blocks_for_another_device_fit_the_real_one(void **state)
+{
+    (void)state;
+    random_state random = {3};
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        for (size_t items = 1; items <= 1024; items *= 2) {
+            weft_limits real = *weft_profile_find("v100");
+            real.max_items = items;
+            for (int d = 0; d < 3; d++)
+                real.max_items_along[d] = (size_t)random_between(&random, 1, (int64_t)items);
+            real.max_block = (int)pow2_down((int64_t)real.max_items_along[0]);
+            real.warp = real.max_block;
+            real.max_team =
+                (int)min_i64(pow2_down((int64_t)real.max_items_along[1]), real.max_block);
+            assert_ok(weft_limits_check(&real));
+            const weft_limits out = weft_limits_clamp(weft_profile_at(i), &real);
+            assert_ok(weft_limits_check(&out));
+            for (int n = 0; n < 200; n++)
+                assert_geometry_fits(&out, &real, &random);
         }
     }
 }
@@ -159,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_profiles_say_what_the_documents_say),
         cmocka_unit_test(test_check_names_the_field),
         cmocka_unit_test(test_clamping_holds_for_all_pairs),
+        cmocka_unit_test(test_blocks_for_another_device_fit_the_real_one),
         cmocka_unit_test(test_clamping_to_a_small_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
