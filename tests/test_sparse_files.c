@@ -135,6 +135,7 @@ static void mtx_names_the_line_that_is_wrong(void **state)
         {GENERAL "3 3 2\n1 1 1\n%     \n", ":2: 2 entries declared, but 1 found"},
         {GENERAL "3 3 1\n1 1 1\n2 2 2\n", ":4: more than the 1 entries declared in line 2"},
         {GENERAL "3 3 1\n0 1 1\n", ":3: entry (0, 1) is outside the 3 x 3 matrix"},
+        {GENERAL "3 3 1\n4 1 1\n", ":3: entry (4, 1) is outside the 3 x 3 matrix"},
         {GENERAL "3 3 1\n1 4 1\n", ":3: entry (1, 4) is outside the 3 x 3 matrix"},
         {GENERAL "3 3 1\n-1 1 1\n", ":3: entry (-1, 1) is outside"},
         {GENERAL "3 3 1\n1 1 \n      \n", ":3: the line ends where a value is expected"},
