@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "element.h"
+#include "fail.h"
 
 // Coordinates in the order of rows and, within a row, of columns.
 typedef struct placed {

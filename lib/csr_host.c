@@ -8,6 +8,7 @@
 
 #include "csr_pattern.h"
 #include "element.h"
+#include "fail.h"
 #include "view.h"
 
 weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *what)

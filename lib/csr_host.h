@@ -5,8 +5,6 @@
 
 #include <weft/csr.h>
 
-#include "fail.h"
-
 // n zeroed elements, from calloc(); NULL is fine for none of them.
 weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *what);
 

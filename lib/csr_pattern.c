@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "element.h"
+#include "fail.h"
 #include "view.h"
 
 typedef struct sweep {

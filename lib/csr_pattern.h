@@ -5,8 +5,6 @@
 
 #include <weft/csr.h>
 
-#include "fail.h"
-
 // An array of integers seen through a window: elements first to last - 1 are at data. On the host
 // the window is the whole array and never moves.
 typedef struct weft_window weft_window;

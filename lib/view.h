@@ -6,8 +6,6 @@
 #include <weft/csr.h>
 #include <weft/tensor.h>
 
-#include "fail.h"
-
 // A half-open range of a buffer; empty views touch none.
 typedef struct weft_span {
     int64_t first, last;
