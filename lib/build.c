@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary.h"
 #include "context.h"
 
 // Understood by every implementation; what is newer is used by feature, never by version.
@@ -109,57 +110,39 @@ static weft_status compile(const weft_context *ctx, const weft_source *source,
     return status;
 }
 
-// From the folder on disk. False for whatever reason it cannot be had or does not serve.
-static bool load(weft_context *ctx, const weft_blob *key, const char *options_text,
-                 const char *name, cl_program *program, cl_kernel *kernel)
+// From the folder on disk. NULL for whatever reason it cannot be had or does not serve.
+static cl_program load(const weft_context *ctx, const weft_blob *key, const char *options_text,
+                       const char *name, cl_kernel *kernel)
 {
     weft_blob binary = {0};
     if (!weft_cache_load(ctx->cache, key, &binary))
-        return false;
+        return NULL;
     cl_int code, binary_code = CL_SUCCESS;
     const unsigned char *data = binary.data;
-    cl_program cl = clCreateProgramWithBinary(ctx->cl, 1, &ctx->device, &binary.size, &data,
-                                              &binary_code, &code);
+    cl_program program = clCreateProgramWithBinary(ctx->cl, 1, &ctx->device, &binary.size, &data,
+                                                   &binary_code, &code);
     weft_blob_clear(&binary);
-    if (code == CL_SUCCESS && binary_code == CL_SUCCESS)
-        code = clBuildProgram(cl, 1, &ctx->device, options_text, NULL, NULL);
-    if (code == CL_SUCCESS && binary_code == CL_SUCCESS)
-        *kernel = clCreateKernel(cl, name, &code);
-    if (code == CL_SUCCESS && binary_code == CL_SUCCESS) {
-        *program = cl;
-        return true;
-    }
-    if (cl)
-        clReleaseProgram(cl);
-    return false;
-}
-
-static bool binary_of(cl_program program, weft_blob *out)
-{
-    size_t size = 0;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, NULL) !=
-            CL_SUCCESS ||
-        size == 0)
-        return false;
-    unsigned char *data = malloc(size);
-    if (!data)
-        return false;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(data), &data, NULL) != CL_SUCCESS) {
-        free(data);
-        return false;
-    }
-    *out = (weft_blob){data, size};
-    return true;
+    if (code == CL_SUCCESS)
+        code = binary_code;
+    if (code == CL_SUCCESS)
+        code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+    if (code == CL_SUCCESS)
+        *kernel = clCreateKernel(program, name, &code);
+    if (code == CL_SUCCESS)
+        return program;
+    if (program)
+        clReleaseProgram(program);
+    return NULL;
 }
 
 // Only once a kernel exists: some drivers compile no earlier.
-static void store(weft_context *ctx, const weft_blob *key, const weft_source *source,
+static void store(const weft_context *ctx, const weft_blob *key, const weft_source *source,
                   cl_program program)
 {
     weft_blob binary = {0};
     if (!ctx->cache)
         return;
-    if (binary_of(program, &binary))
+    if (weft_program_binary(program, ctx->device, &binary))
         weft_cache_save(ctx->cache, key, &binary);
     else
         weft_log(ctx, WEFT_LOG_WARNING, "%s.cl: the implementation gives no binary to keep",
@@ -167,36 +150,48 @@ static void store(weft_context *ctx, const weft_blob *key, const weft_source *so
     weft_blob_clear(&binary);
 }
 
+weft_status weft_program_kernel(cl_program program, const weft_source *source, const char *name,
+                                cl_kernel *out)
+{
+    char what[128];
+    cl_int code;
+    snprintf(what, sizeof(what), "%s.cl: kernel %s", source->name, name);
+    *out = clCreateKernel(program, name, &code);
+    return weft_cl_check(code, what, "clCreateKernel");
+}
+
+static weft_status compile_and_store(weft_context *ctx, const weft_source *source,
+                                     const char *options_text, const char *name,
+                                     const weft_blob *key, cl_program *program, cl_kernel *kernel)
+{
+    TRY(compile(ctx, source, options_text, program));
+    const weft_status status = weft_program_kernel(*program, source, name, kernel);
+    if (status != WEFT_OK) {
+        clReleaseProgram(*program);
+        *program = NULL;
+        return status;
+    }
+    atomic_fetch_add(&ctx->programs_built, 1);
+    weft_log(ctx, WEFT_LOG_INFO, "%s.cl compiled: %s", source->name, options_text);
+    store(ctx, key, source, *program);
+    return WEFT_OK;
+}
+
 weft_status weft_program_build(weft_context *ctx, const weft_source *source,
                                const weft_defines *defines, const char *name, cl_program *program,
                                cl_kernel *kernel)
 {
-    const options opt = options_of(defines);
-    cl_program built = NULL;
-    weft_blob key = {0};
-    TRY(weft_cache_key(ctx, opt.text, source->text, &key));
+    const options given = options_of(defines);
     weft_status status = WEFT_OK;
-    if (load(ctx, &key, opt.text, name, program, kernel)) {
+    weft_blob key;
+    TRY(weft_cache_key(ctx, given.text, source->text, &key));
+    *program = load(ctx, &key, given.text, name, kernel);
+    if (*program) {
         atomic_fetch_add(&ctx->programs_loaded, 1);
-        weft_log(ctx, WEFT_LOG_INFO, "%s.cl loaded from disk: %s", source->name, opt.text);
-        goto done;
+        weft_log(ctx, WEFT_LOG_INFO, "%s.cl loaded from disk: %s", source->name, given.text);
+    } else {
+        status = compile_and_store(ctx, source, given.text, name, &key, program, kernel);
     }
-    status = compile(ctx, source, opt.text, &built);
-    if (status != WEFT_OK)
-        goto done;
-    cl_int code;
-    *kernel = clCreateKernel(built, name, &code);
-    status = weft_cl_check(code, source->name, "clCreateKernel");
-    if (status != WEFT_OK) {
-        clReleaseProgram(built);
-        goto done;
-    }
-    *program = built;
-    atomic_fetch_add(&ctx->programs_built, 1);
-    weft_log(ctx, WEFT_LOG_INFO, "%s.cl compiled: %s", source->name, opt.text);
-    store(ctx, &key, source, built);
-
-done:
     weft_blob_clear(&key);
     return status;
 }

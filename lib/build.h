@@ -12,4 +12,8 @@ weft_status weft_program_build(weft_context *ctx, const weft_source *source,
                                const weft_defines *defines, const char *name, cl_program *program,
                                cl_kernel *kernel);
 
+// Another kernel of a program that is built; the caller's to release.
+weft_status weft_program_kernel(cl_program program, const weft_source *source, const char *name,
+                                cl_kernel *out);
+
 #endif

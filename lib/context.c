@@ -98,12 +98,11 @@ done:
 weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
                                 const weft_context_params *params)
 {
-    if (!out || !cl || !device)
-        return fail(WEFT_BAD_ARGUMENT, "context: %s is NULL",
-                    !out  ? "out"
-                    : !cl ? "the OpenCL context"
-                          : "the device");
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "context: out is NULL");
     *out = NULL;
+    if (!cl || !device)
+        return fail(WEFT_BAD_ARGUMENT, "context: the %s is NULL", cl ? "device" : "OpenCL context");
     weft_context_params given;
     TRY(params_read(params, &given));
     TRY(device_check(cl, device));

@@ -160,13 +160,10 @@ static weft_status kernel_make(weft_context *ctx, weft_program *program, const w
                                const char *name, weft_kernel **out)
 {
     cl_kernel cl = NULL;
-    if (program->cl) {
-        cl_int code;
-        cl = clCreateKernel(program->cl, name, &code);
-        TRY(weft_cl_check(code, source->name, "clCreateKernel"));
-    } else {
+    if (program->cl)
+        TRY(weft_program_kernel(program->cl, source, name, &cl));
+    else
         TRY(weft_program_build(ctx, source, &program->defines, name, &program->cl, &cl));
-    }
     return kernel_keep(ctx, program, name, cl, out);
 }
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of the run-time share: a context that listens to its own log, and a small program.
+// Include after the library's own headers.
+#ifndef WEFT_TESTS_RUNTIME_H
+#define WEFT_TESTS_RUNTIME_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+
+#undef fail // cmocka has one too
+#include <cmocka.h>
+
+#define assert_ok(call)                                                                            \
+    do {                                                                                           \
+        if ((call) != WEFT_OK)                                                                     \
+            fail_msg("%s: %s", #call, weft_last_error());                                          \
+    } while (0)
+
+#define assert_says(part)                                                                          \
+    do {                                                                                           \
+        if (!strstr(weft_last_error(), part))                                                      \
+            fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());              \
+    } while (0)
+
+// x[i] = FACTOR * x[i] + y, and x[i] = x[i] - y. FACTOR has no default: the program needs it.
+static const char step_text[] =
+    "kernel void step_up(global int *x, int y)\n"
+    "{\n"
+    "    const size_t i = get_global_id(0);\n"
+    "    x[i] = FACTOR * x[i] + y;\n"
+    "}\n"
+    "kernel __attribute__((reqd_work_group_size(4, 1, 1))) void step_down(global int *x, int y)\n"
+    "{\n"
+    "    const size_t i = get_global_id(0);\n"
+    "    x[i] = x[i] - y;\n"
+    "}\n";
+static const weft_source step_source = {"step", step_text, sizeof(step_text) - 1};
+
+// All that was logged, one message after the other.
+typedef struct journal {
+    pthread_mutex_t lock;
+    int n[3]; // messages of each level
+    char text[1 << 16];
+} journal;
+
+static inline void journal_write(void *user, weft_log_level level, const char *message)
+{
+    journal *j = user;
+    pthread_mutex_lock(&j->lock);
+    j->n[level]++;
+    const size_t length = strlen(j->text);
+    snprintf(j->text + length, sizeof(j->text) - length, "%s\n", message);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static inline void journal_clear(journal *j)
+{
+    memset(j->n, 0, sizeof(j->n));
+    j->text[0] = '\0';
+}
+
+static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+// The folder that the runner made for this test, or one of its own.
+static inline const char *test_dir(void)
+{
+    const char *dir = getenv("WEFT_TEST_DIR");
+    return dir ? dir : ".";
+}
+
+// Leaves with 77 where there is no device at all.
+static inline void need_device(void)
+{
+    weft_context *ctx;
+    const weft_status status = weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = ""));
+    if (status == WEFT_NO_DEVICE)
+        exit(77);
+    weft_context_destroy(&ctx);
+}
+
+static inline bool is_on(const char *implementation)
+{
+    const char *name = getenv("WEFT_TEST_IMPLEMENTATION");
+    return name && strcmp(name, implementation) == 0;
+}
+
+static inline weft_defines step_defines(int64_t factor)
+{
+    weft_defines defines = {0};
+    weft_defines_add(&defines, "FACTOR", factor);
+    return defines;
+}
+
+// Runs `name` once over 64 elements that start as 0, 1, 2, ... and checks every one.
+static inline void run_step(weft_context *ctx, weft_kernel *kernel, int64_t scale, int64_t offset)
+{
+    cl_command_queue queue = weft_context_queue(ctx);
+    cl_int x[64], code;
+    const cl_int y = (cl_int)offset;
+    for (int i = 0; i < 64; i++)
+        x[i] = i;
+    cl_mem buffer = clCreateBuffer(weft_context_cl(ctx), CL_MEM_COPY_HOST_PTR, sizeof(x), x, &code);
+    assert_int_equal(code, CL_SUCCESS);
+
+    const size_t global[3] = {64, 1, 1}, local[3] = {4, 1, 1};
+    const weft_argument arguments[] = {ARGUMENT(buffer), ARGUMENT(y)};
+    weft_launch launch;
+    assert_ok(weft_launch_begin(&launch, ctx, queue, "step", 0, NULL, false));
+    assert_ok(weft_launch_kernel(&launch, kernel, 2, arguments, global, local));
+    assert_ok(weft_launch_end(&launch, NULL));
+    assert_int_equal(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL),
+                     CL_SUCCESS);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(x[i], scale * i + offset);
+    clReleaseMemObject(buffer);
+}
+
+#endif

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// Contexts, the programs they remember, and launches.
+#define _POSIX_C_SOURCE                   200809L // setenv
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS         // clCreateCommandQueue
+#include <ctype.h>
+
+#include "context.h"
+#include "runtime.h"
+
+static weft_context *ctx; // of most tests here: no cache on disk
+
+static int open_context(void **state)
+{
+    (void)state;
+    journal_clear(&heard);
+    return weft_context_open(
+        &ctx, WEFT_CONTEXT(.log = journal_write, .log_user = &heard, .cache_dir = ""));
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    weft_context_destroy(&ctx);
+    return ctx != NULL;
+}
+
+static void test_open_makes_a_queue_of_its_own(void **state)
+{
+    (void)state;
+    cl_device_id device;
+    assert_non_null(weft_context_queue(ctx));
+    assert_int_equal(clGetCommandQueueInfo(weft_context_queue(ctx), CL_QUEUE_DEVICE, sizeof(device),
+                                           &device, NULL),
+                     CL_SUCCESS);
+    assert_ptr_equal(device, weft_context_device(ctx));
+    assert_ok(weft_limits_check(weft_context_limits(ctx)));
+    const weft_context_stats stats = weft_context_get_stats(ctx);
+    assert_true(stats.programs_built == 0 && stats.programs_loaded == 0 && stats.launches == 0);
+}
+
+static void test_create_is_over_the_callers_device(void **state)
+{
+    (void)state;
+    weft_context *second;
+    cl_context cl = weft_context_cl(ctx);
+    cl_device_id device = weft_context_device(ctx);
+    cl_uint before, during, after;
+    clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof(before), &before, NULL);
+    assert_ok(weft_context_create(&second, cl, device, NULL));
+    clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof(during), &during, NULL);
+    assert_ptr_equal(weft_context_cl(second), cl);
+    assert_ptr_equal(weft_context_device(second), device);
+    assert_null(weft_context_queue(second));
+    weft_context_destroy(&second);
+    assert_null(second);
+    weft_context_destroy(&second);
+    weft_context_destroy(NULL);
+    clGetContextInfo(cl, CL_CONTEXT_REFERENCE_COUNT, sizeof(after), &after, NULL);
+    assert_true(during == before + 1 && after == before);
+}
+
+static void test_what_create_refuses(void **state)
+{
+    (void)state;
+    weft_context *out = ctx;
+    cl_context cl = weft_context_cl(ctx);
+    cl_device_id device = weft_context_device(ctx);
+    assert_int_equal(weft_context_create(NULL, cl, device, NULL), WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_context_create(&out, NULL, device, NULL), WEFT_BAD_ARGUMENT);
+    assert_null(out);
+    assert_int_equal(weft_context_create(&out, cl, NULL, NULL), WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_context_create(&out, cl, device, &(weft_context_params){.size = 0}),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("WEFT_CONTEXT()");
+    weft_limits wrong = *weft_profile_find("v100");
+    wrong.warp = 24;
+    assert_int_equal(weft_context_create(&out, cl, device, WEFT_CONTEXT(.limits = &wrong)),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("warp");
+    assert_null(out);
+    assert_int_equal(weft_context_open(NULL, NULL), WEFT_BAD_ARGUMENT);
+}
+
+static void test_limits_of_another_device_are_clamped(void **state)
+{
+    (void)state;
+    weft_context *other;
+    weft_limits h100 = *weft_profile_find("h100");
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.limits = &h100, .cache_dir = "")));
+    const weft_limits *real = weft_context_limits(ctx), *limits = weft_context_limits(other);
+    memset(&h100, 0, sizeof(h100)); // it was copied
+    assert_ok(weft_limits_check(limits));
+    assert_int_equal(limits->warp, 32);
+    assert_int_equal(limits->fold, 1);
+    assert_true(limits->max_items <= real->max_items && limits->local_bytes <= real->local_bytes);
+    assert_true(limits->max_alloc_bytes <= real->max_alloc_bytes);
+    assert_int_equal(limits->has_f64, real->has_f64);
+    assert_non_null(strstr(limits->name, "nvidia-h100 on "));
+    weft_context_destroy(&other);
+}
+
+static void test_devices_are_chosen_by_name(void **state)
+{
+    (void)state;
+    weft_context *out;
+    char name[8] = {0};
+    for (int i = 0; i < 7; i++)
+        name[i] = (char)(i % 2 ? toupper(weft_context_limits(ctx)->name[i])
+                               : tolower(weft_context_limits(ctx)->name[i]));
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.device = name, .cache_dir = "")));
+    weft_context_destroy(&out);
+
+    setenv("WEFT_DEVICE", name, 1);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
+    weft_context_destroy(&out);
+    setenv("WEFT_DEVICE", "no such device", 1);
+    assert_int_equal(weft_context_open(&out, NULL), WEFT_NO_DEVICE);
+    assert_null(out);
+    assert_says("no such device");
+    assert_says(weft_context_limits(ctx)->name);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.device = name, .cache_dir = ""))); // goes first
+    weft_context_destroy(&out);
+    setenv("WEFT_DEVICE", "", 1);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
+    weft_context_destroy(&out);
+    unsetenv("WEFT_DEVICE");
+}
+
+static void test_defines_read_as_options(void **state)
+{
+    (void)state;
+    weft_defines defines = {0};
+    weft_defines_add(&defines, "FOLD", 16);
+    weft_defines_add_word(&defines, "T", "float");
+    weft_defines_add(&defines, "LEAST", INT64_MIN);
+    assert_string_equal(defines.text, "-D FOLD=16 -D T=float -D LEAST=-9223372036854775808");
+    assert_int_equal(defines.length, strlen(defines.text));
+}
+
+static void test_a_program_is_built_once(void **state)
+{
+    (void)state;
+    weft_kernel *up, *down, *again, *other;
+    const weft_defines two = step_defines(2), three = step_defines(3);
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_up", &up));
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_down", &down));
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_up", &again));
+    assert_ptr_equal(up, again);
+    assert_ptr_not_equal(up, down);
+    assert_int_equal(weft_context_get_stats(ctx).programs_built, 1);
+    assert_ok(weft_kernel_get(ctx, &step_source, &three, "step_up", &other));
+    assert_int_equal(weft_context_get_stats(ctx).programs_built, 2);
+    assert_int_equal(heard.n[WEFT_LOG_INFO], 2);
+    assert_in_range(weft_kernel_max_items(up), 1, weft_context_limits(ctx)->max_items);
+
+    run_step(ctx, up, 2, 5);
+    run_step(ctx, down, 1, 0);
+    run_step(ctx, other, 3, -7);
+    assert_int_equal(weft_context_get_stats(ctx).launches, 3);
+}
+
+static void test_a_failed_build_tells_all_and_spoils_nothing(void **state)
+{
+    (void)state;
+    weft_kernel *kernel;
+    weft_defines wrong = {0};
+    weft_defines_add_word(&wrong, "FACTOR", "no_such_name");
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(weft_kernel_get(ctx, &step_source, &wrong, "step_up", &kernel),
+                         WEFT_BUILD_FAILED);
+        assert_null(kernel);
+        assert_says("step.cl");
+        assert_says("-cl-std=CL1.2 -D FACTOR=no_such_name");
+        assert_says("error");
+        assert_int_equal(heard.n[WEFT_LOG_ERROR], i);
+    }
+    assert_non_null(strstr(heard.text, "options: -cl-std=CL1.2 -D FACTOR=no_such_name"));
+    assert_non_null(strstr(heard.text, "undeclared identifier 'no_such_name'"));
+    assert_non_null(strstr(heard.text, "    1  kernel void step_up("));
+    assert_non_null(strstr(heard.text, "   10  }\n"));
+    assert_int_equal(weft_context_get_stats(ctx).programs_built, 0);
+
+    const weft_defines two = step_defines(2);
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_up", &kernel));
+    assert_int_not_equal(weft_kernel_get(ctx, &step_source, &two, "step_aside", &kernel), WEFT_OK);
+    assert_says("step_aside");
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_down", &kernel));
+}
+
+enum { n_threads = 8 };
+
+// Each thread wants its own program, the one of its neighbour, and one that all want.
+static void *build_and_run(void *argument)
+{
+    const int mine = *(const int *)argument;
+    weft_kernel *kernel;
+    for (int i = 0; i < 6; i++) {
+        const int64_t factor = i % 3 == 0 ? 100 : i % 3 == 1 ? mine : (mine + 1) % n_threads;
+        const weft_defines defines = step_defines(factor);
+        assert_ok(weft_kernel_get(ctx, &step_source, &defines, "step_up", &kernel));
+        run_step(ctx, kernel, factor, mine * 10 + i);
+    }
+    return NULL;
+}
+
+static void test_threads_share_programs_and_a_queue(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind")) // its host side takes one thread at a time
+        skip();
+    pthread_t threads[n_threads];
+    int numbers[n_threads];
+    for (int i = 0; i < n_threads; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, build_and_run, &numbers[i]), 0);
+    }
+    for (int i = 0; i < n_threads; i++)
+        pthread_join(threads[i], NULL);
+    const weft_context_stats stats = weft_context_get_stats(ctx);
+    assert_int_equal(stats.programs_built, n_threads + 1);
+    assert_int_equal(stats.launches, n_threads * 6);
+}
+
+static void test_what_a_launch_refuses(void **state)
+{
+    (void)state;
+    weft_context *other;
+    weft_launch launch;
+    cl_int code;
+    cl_command_queue queue = weft_context_queue(ctx);
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "")));
+    cl_event alien = clCreateUserEvent(weft_context_cl(other), &code);
+    const cl_event none = NULL;
+
+    assert_int_equal(weft_launch_begin(&launch, NULL, queue, "op", 0, NULL, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_launch_begin(&launch, ctx, NULL, "op", 0, NULL, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("op: the queue is NULL");
+    assert_int_equal(weft_launch_begin(&launch, other, queue, "op", 0, NULL, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("another OpenCL context");
+    assert_int_equal(weft_launch_begin(&launch, ctx, queue, "op", 1, NULL, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_launch_begin(&launch, ctx, queue, "op", 0, &alien, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_launch_begin(&launch, ctx, queue, "op", 1, &none, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("event 0");
+    assert_int_equal(weft_launch_begin(&launch, ctx, queue, "op", 1, &alien, false),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("event 0 of the wait list is of another context");
+    clSetUserEventStatus(alien, CL_COMPLETE);
+    clReleaseEvent(alien);
+    weft_context_destroy(&other);
+}
+
+// x = 2 x + 1, thirty times over one buffer, after a user event: order shows in the sum.
+static void chain_on(cl_command_queue queue, bool wants_event)
+{
+    weft_kernel *kernel;
+    const weft_defines two = step_defines(2);
+    cl_int x[4] = {0}, y = 1, code;
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_up", &kernel));
+    cl_mem buffer = clCreateBuffer(weft_context_cl(ctx), CL_MEM_COPY_HOST_PTR, sizeof(x), x, &code);
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
+
+    const size_t global[3] = {4, 1, 1}, local[3] = {4, 1, 1};
+    const weft_argument arguments[] = {ARGUMENT(buffer), ARGUMENT(y)};
+    weft_launch launch;
+    assert_ok(weft_launch_begin(&launch, ctx, queue, "step", 1, &gate, wants_event));
+    for (int i = 0; i < 30; i++)
+        assert_ok(weft_launch_kernel(&launch, kernel, 2, arguments, global, local));
+    assert_ok(weft_launch_end(&launch, wants_event ? &done : NULL));
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    if (wants_event) {
+        assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+        clReleaseEvent(done);
+    }
+    clFinish(queue);
+    clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(x[i], (1 << 30) - 1);
+    clReleaseEvent(gate);
+    clReleaseMemObject(buffer);
+}
+
+static void test_kernels_of_a_call_keep_their_order(void **state)
+{
+    (void)state;
+    cl_int code;
+    chain_on(weft_context_queue(ctx), false);
+    chain_on(weft_context_queue(ctx), true);
+    cl_command_queue queue = clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx),
+                                                  CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    if (code != CL_SUCCESS)
+        return; // such queues are optional
+    chain_on(queue, false);
+    chain_on(queue, true);
+    clReleaseCommandQueue(queue);
+}
+
+static void test_an_empty_call_still_has_an_event(void **state)
+{
+    (void)state;
+    cl_int code, state_of = CL_COMPLETE;
+    weft_launch launch;
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
+    assert_ok(weft_launch_begin(&launch, ctx, weft_context_queue(ctx), "op", 1, &gate, true));
+    assert_ok(weft_launch_end(&launch, &done));
+    assert_non_null(done);
+    clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state_of), &state_of, NULL);
+    assert_int_not_equal(state_of, CL_COMPLETE);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    assert_int_equal(weft_context_get_stats(ctx).launches, 0);
+}
+
+#define with_context(test) cmocka_unit_test_setup_teardown(test, open_context, close_context)
+
+int main(void)
+{
+    need_device();
+    const struct CMUnitTest tests[] = {
+        with_context(test_open_makes_a_queue_of_its_own),
+        with_context(test_create_is_over_the_callers_device),
+        with_context(test_what_create_refuses),
+        with_context(test_limits_of_another_device_are_clamped),
+        with_context(test_devices_are_chosen_by_name),
+        with_context(test_defines_read_as_options),
+        with_context(test_a_program_is_built_once),
+        with_context(test_a_failed_build_tells_all_and_spoils_nothing),
+        with_context(test_threads_share_programs_and_a_queue),
+        with_context(test_what_a_launch_refuses),
+        with_context(test_kernels_of_a_call_keep_their_order),
+        with_context(test_an_empty_call_still_has_an_event),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
