@@ -113,24 +113,24 @@ static json_t *example_json(const weft_limits *limits)
                      pair(g.fold_x, g.fold_y), "grid", pair(g.grid_x, g.grid_y));
 }
 
+static json_t *whole_json(uint64_t value)
+{
+    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
 static json_t *fact_json(const device_fact *fact, const weft_limits *limits)
 {
     if (fact->type == FACT_DOUBLE)
         return json_real(real_value(fact, limits));
     const uint64_t value = whole_value(fact, limits);
-    if (fact->type == FACT_BOOL)
-        return json_boolean(value);
-    return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+    return fact->type == FACT_BOOL ? json_boolean(value) : whole_json(value);
 }
 
 static json_t *items_along_json(const weft_limits *limits)
 {
     json_t *items = json_array();
-    for (int d = 0; d < 3; d++) {
-        const uint64_t value = limits->max_items_along[d];
-        json_array_append_new(items,
-                              json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value));
-    }
+    for (int d = 0; d < 3; d++)
+        json_array_append_new(items, whole_json(limits->max_items_along[d]));
     return items;
 }
 

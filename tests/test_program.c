@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program weft from end to end: exit status, what goes to which stream, and right results.
+#include <fcntl.h>
+#include <math.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "npy.h"
+#include "scalar.h"
+#include "scratch_file.h"
+
+// What one run left behind.
+typedef struct outcome {
+    int status;
+    char output[65536], errors[8192]; // standard output and standard error
+} outcome;
+
+static void slurp(const char *name, char *text, size_t size)
+{
+    FILE *stream = fopen(path_of(name), "rb");
+    assert_non_null(stream);
+    const size_t length = fread(text, 1, size - 1, stream);
+    text[length] = '\0';
+    fclose(stream);
+}
+
+static void redirect(int stream, const char *path)
+{
+    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || dup2(file, stream) < 0)
+        _exit(125);
+}
+
+enum { MAX_WORDS = 24 };
+
+// Runs `weft` with the words of `line` in the folder of the test.
+static void run_to(outcome *out, const char *output_path, const char *line)
+{
+    char text[1024];
+    char *words[MAX_WORDS] = {"weft"};
+    assert_true(strlen(line) < sizeof(text));
+    strcpy(text, line);
+    int n_words = 1;
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
+        assert_true(n_words < MAX_WORDS - 1);
+        words[n_words++] = word;
+    }
+    fflush(stdout);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        redirect(STDOUT_FILENO, output_path); // before path_of() writes over it
+        redirect(STDERR_FILENO, path_of("errors"));
+        if (chdir(path_of(".")) != 0)
+            _exit(125);
+        execv(WEFT_PROGRAM, words);
+        _exit(125);
+    }
+    int status = 0;
+    assert_true(waitpid(child, &status, 0) == child);
+    slurp("errors", out->errors, sizeof(out->errors));
+    if (!WIFEXITED(status))
+        fail_msg("weft %s: ended by signal %d: %s", line, WTERMSIG(status), out->errors);
+    out->status = WEXITSTATUS(status);
+}
+
+static void run(outcome *out, const char *line)
+{
+    run_to(out, path_of("output"), line);
+    slurp("output", out->output, sizeof(out->output));
+}
+
+static void expect_status(const outcome *out, const char *line, int status)
+{
+    if (out->status != status)
+        fail_msg("weft %s: exit status %d, not %d: %s", line, out->status, status, out->errors);
+}
+
+static void expect_part(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", text, part);
+}
+
+// Runs, and takes standard output for one JSON object and nothing else.
+static json_t *run_json(const char *line)
+{
+    static outcome out;
+    json_error_t error;
+    run(&out, line);
+    expect_status(&out, line, 0);
+    json_t *object = json_loads(out.output, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(object))
+        fail_msg("weft %s: %s: %s", line, error.text, out.output);
+    return object;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value))
+        fail_msg("there is no number '%s'", key);
+    assert_true(isfinite(json_number_value(value)));
+    return json_number_value(value);
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    if (text == NULL)
+        fail_msg("there is no string '%s'", key);
+    return text;
+}
+
+// ---- operands
+//
+//   A  1 0 2      B  1 2     C0  10 20
+//      0 0 0         3 4         30 40
+//      0 3 0         5 6         50 60
+
+static int write_operands(void **state)
+{
+    static const float B[] = {1, 2, 3, 4, 5, 6}, C0[] = {10, 20, 30, 40, 50, 60};
+    static const int64_t shape[] = {3, 2}, cube[] = {3, 2, 1};
+    complaint why;
+    (void)state;
+    put_text("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n"
+                      "1 1 1\n1 3 2\n3 2 3\n");
+    put_text("bad.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n4 1 1\n");
+    put_text("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n"
+                         "2 2000000000 1\n1 1\n");
+    put_text("none.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 0\n");
+    put_text("no_rows.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n");
+    put_text("P.smtx", "4, 3, 6\n0 2 2 3 6\n0 2 1 0 1 2\n");
+    put_text("damaged.npy", "this is no array");
+    return !npy_write(path_of("B.npy"), WEFT_F32, 2, shape, B, &why) ||
+           !npy_write(path_of("C0.npy"), WEFT_F32, 2, shape, C0, &why) ||
+           !npy_write(path_of("cube.npy"), WEFT_F32, 3, cube, B, &why) ||
+           !npy_write(path_of("two.npy"), WEFT_F32, 1, cube + 1, B, &why);
+}
+
+static void expect_C(const char *name, weft_dtype dtype, int64_t m, int64_t n, const double *want)
+{
+    npy_array C;
+    complaint why;
+    if (!npy_read(&C, path_of(name), dtype, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(C.ndim, 2);
+    assert_int_equal(C.shape[0], m);
+    assert_int_equal(C.shape[1], n);
+    for (int64_t i = 0; i < C.count; i++)
+        if (scalar_get(C.dtype, C.data, i) != want[i])
+            fail_msg("%s: element %d is %g, not %g", name, (int)i, scalar_get(C.dtype, C.data, i),
+                     want[i]);
+    npy_free(&C);
+}
+
+// ---- usage
+
+static void help_goes_to_standard_output(void **state)
+{
+    static outcome out;
+    static const char *const commands[] = {"info", "spmm"};
+    (void)state;
+    run(&out, "--help");
+    expect_status(&out, "--help", 0);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char line[64];
+        expect_part(out.output, commands[i]);
+        snprintf(line, sizeof(line), "%s --help", commands[i]);
+        static outcome help;
+        run(&help, line);
+        expect_status(&help, line, 0);
+        expect_part(help.output, "Usage: weft ");
+        expect_part(help.output, "--device=TEXT");
+        expect_part(help.output, "--json");
+        assert_string_equal(help.errors, "");
+    }
+    run(&out, "--version");
+    expect_status(&out, "--version", 0);
+    expect_part(out.output, weft_version());
+}
+
+static void wrong_usage_exits_with_2(void **state)
+{
+    static const struct {
+        const char *line, *errors;
+    } cases[] = {
+        {"", "Usage: weft COMMAND"},
+        {"dance", "no command 'dance'"},
+        {"--dance", "no command '--dance'"},
+        {"info --dance", "unrecognized option '--dance'"},
+        {"info extra", "Too many arguments"},
+        {"info --device", "requires an argument"},
+        {"spmm", "a sparse matrix is needed"},
+        {"spmm A.mtx B.npy C.npy", "one file too many: C.npy"},
+        {"spmm A.mtx --n 0", "--n: 0 is outside 1 to 2147483647"},
+        {"spmm A.mtx --n 5x", "--n: '5x' is no whole number"},
+        {"spmm A.mtx --n 99999999999999999999", "--n: 99999999999999999999 is outside"},
+        {"spmm A.mtx --runs 0", "--runs: 0 is outside"},
+        {"spmm A.mtx --seed -1", "--seed: -1 is outside"},
+        {"spmm A.mtx --alpha one", "--alpha: 'one' is no number"},
+        {"spmm A.mtx --alpha nan", "--alpha: nan is not finite"},
+        {"spmm A.mtx --dtype i32", "--dtype: 'i32' is none of f32, f64, f16 and bf16"},
+        {"spmm A.mtx B.npy --n 4", "--n is for a random B"},
+        {"spmm A.mtx --beta 1", "--beta needs --c"},
+        {"spmm A.mtx --c C0.npy", "--c needs --beta"},
+        {"spmm A.mtx --transpose-a --no-plan", "--transpose-a needs the plan"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static outcome out;
+        run(&out, cases[i].line);
+        expect_status(&out, cases[i].line, 2);
+        assert_string_equal(out.output, "");
+        expect_part(out.errors, cases[i].errors);
+    }
+}
+
+static void failures_are_one_sentence(void **state)
+{
+    static const struct {
+        const char *line, *errors;
+    } cases[] = {
+        {"info --device no-such-device", "weft info: "},
+        {"spmm A.mtx --device no-such-device", "no-such-device"},
+        {"spmm absent.mtx", "absent.mtx: No such file or directory"},
+        {"spmm bad.mtx", "bad.mtx:3: entry (4, 1) is outside the 3 x 3 matrix"},
+        {"spmm B.npy", "B.npy: a sparse matrix is read from .mtx or .smtx"},
+        {"spmm A.mtx damaged.npy", "damaged.npy: no .npy file"},
+        {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
+        {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},
+        {"spmm A.mtx cube.npy", "cube.npy: has 3 dimensions"},
+        {"spmm A.mtx two.npy", "two.npy: has 1 dimensions"},
+        {"spmm P.smtx B.npy --beta 1 --c C0.npy", "C0.npy: is 3 x 2, but the product is 4 x 2"},
+        {"spmm wide.mtx", "B, 2000000000 x 128 f32, is larger than the device's largest buffer"},
+        {"spmm A.mtx -o absent/C.npy", "absent/C.npy: No such file or directory"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static outcome out;
+        run(&out, cases[i].line);
+        expect_status(&out, cases[i].line, 1);
+        assert_string_equal(out.output, "");
+        expect_part(out.errors, cases[i].errors);
+        assert_memory_equal(out.errors, "weft ", 5);
+        assert_ptr_equal(strchr(out.errors, '\n'), out.errors + strlen(out.errors) - 1);
+    }
+}
+
+static void output_that_cannot_be_written_fails(void **state)
+{
+    static outcome out;
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    run_to(&out, "/dev/full", "info --profiles");
+    expect_status(&out, "info --profiles", 1);
+    expect_part(out.errors, "No space left on device");
+    run_to(&out, "/dev/full", "info --profiles --json");
+    expect_status(&out, "info --profiles --json", 1);
+}
+
+// ---- info
+
+static void info_describes_the_device(void **state)
+{
+    static outcome out;
+    size_t i, j;
+    json_t *platform, *device;
+    int n_chosen = 0;
+    (void)state;
+    json_t *info = run_json("info --json");
+    json_array_foreach(json_object_get(info, "platforms"), i, platform)
+        json_array_foreach(json_object_get(platform, "devices"), j, device)
+    {
+        const json_t *limits = json_object_get(device, "limits");
+        assert_true(number(limits, "warp") >= 1);
+        assert_true(number(limits, "max_alloc_bytes") > 0);
+        assert_int_equal(
+            json_array_size(json_object_get(json_object_get(limits, "geometry"), "block")), 2);
+        n_chosen += json_is_true(json_object_get(device, "chosen"));
+    }
+    assert_int_equal(n_chosen, 1);
+    json_decref(info);
+    run(&out, "info");
+    expect_status(&out, "info", 0);
+    expect_part(out.output, "weft uses this one");
+    expect_part(out.output, "max_blocks");
+}
+
+static void info_lists_the_profiles(void **state)
+{
+    static outcome out;
+    (void)state;
+    json_t *info = run_json("info --profiles --json");
+    const json_t *profiles = json_object_get(info, "profiles");
+    assert_int_equal(json_array_size(profiles), weft_profile_count());
+    run(&out, "info --profiles");
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const char *name = weft_profile_at(i)->name;
+        assert_string_equal(string(json_array_get(profiles, i), "name"), name);
+        expect_part(out.output, name);
+    }
+    json_decref(info);
+}
+
+// ---- spmm
+
+static void spmm_multiplies(void **state)
+{
+    static const double want[] = {11, 14, 0, 0, 9, 12};
+    (void)state;
+    json_t *report = run_json("spmm A.mtx B.npy -o C.npy --runs 3 --check --json");
+    expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
+    assert_string_equal(string(report, "op"), "spmm");
+    assert_string_equal(string(report, "dtype"), "f32");
+    assert_true(strlen(string(report, "device")) > 0);
+    assert_true(strlen(string(report, "plan")) > 0);
+    assert_true(number(report, "m") == 3 && number(report, "k") == 3);
+    assert_true(number(report, "n") == 2 && number(report, "nnz") == 3);
+    assert_true(number(report, "setup_ms") > 0);
+    assert_true(number(report, "min_ms") > 0);
+    assert_true(number(report, "min_ms") <= number(report, "median_ms"));
+    assert_true(number(report, "median_ms") <= number(report, "max_ms"));
+    const double gflops = 1e-6 * 2 * 3 * 2 / number(report, "median_ms");
+    assert_true(fabs(number(report, "gflops") / gflops - 1) < 1e-4);
+    assert_true(number(report, "error") <= 1);
+    json_decref(report);
+}
+
+static void spmm_says_the_same_in_words(void **state)
+{
+    static outcome out;
+    (void)state;
+    run(&out, "spmm A.mtx B.npy --runs 2 --check");
+    expect_status(&out, "spmm", 0);
+    expect_part(out.output, "C [3 x 2] = A [3 x 3, 3 non-zeros] B [3 x 2]");
+    expect_part(out.output, "plan");
+    expect_part(out.output, "set-up");
+    expect_part(out.output, "median");
+    expect_part(out.output, "GFLOP/s");
+    expect_part(out.output, "of its bound");
+}
+
+// Whatever the number of runs, C is that of one product.
+static void spmm_scales_and_adds_once(void **state)
+{
+    static const double want[] = {-17, -18, 15, 20, 7, 6};
+    static const double transposed[] = {6, 12, 30, 38, 27, 34};
+    (void)state;
+    json_decref(run_json("spmm A.mtx B.npy --alpha -2 --beta 0.5 --c C0.npy --runs 4 --check "
+                         "-o C.npy --json"));
+    expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
+    json_decref(run_json("spmm A.mtx B.npy -t --beta 0.5 --c C0.npy --runs 3 --check -o C.npy "
+                         "--json"));
+    expect_C("C.npy", WEFT_DEFAULT, 3, 2, transposed);
+}
+
+static void spmm_works_without_a_plan(void **state)
+{
+    static const double want[] = {11, 14, 0, 0, 9, 12};
+    (void)state;
+    json_decref(run_json("spmm A.mtx B.npy --no-plan --runs 1 --check -o C.npy --json"));
+    expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
+}
+
+static bool device_has_f64(void)
+{
+    json_t *info = run_json("info --json");
+    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
+    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
+    const json_t *limits = json_object_get(device, "limits");
+    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
+    json_decref(info);
+    return has_f64;
+}
+
+static void spmm_takes_every_float_type(void **state)
+{
+    static const struct {
+        const char *name;
+        weft_dtype dtype;
+    } types[] = {{"f32", WEFT_F32}, {"f64", WEFT_F64}, {"f16", WEFT_F16}, {"bf16", WEFT_BF16}};
+    static const double want[] = {11, 14, 0, 0, 9, 12};
+    const bool has_f64 = device_has_f64();
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        static outcome out;
+        char line[128];
+        snprintf(line, sizeof(line), "spmm A.mtx B.npy --dtype %s -o C.npy --runs 1 --check",
+                 types[t].name);
+        run(&out, line);
+        if (types[t].dtype == WEFT_F64 && !has_f64) {
+            expect_status(&out, line, 1);
+            continue;
+        }
+        expect_status(&out, line, 0);
+        expect_C("C.npy", types[t].dtype, 3, 2, want);
+    }
+}
+
+static void spmm_follows_the_seed(void **state)
+{
+    static outcome out;
+    char first[4096], second[4096], third[4096];
+    (void)state;
+    run(&out, "spmm P.smtx --n 5 --seed 7 -o 1.npy --runs 1 --check");
+    expect_status(&out, "spmm", 0);
+    run(&out, "spmm P.smtx --n 5 --seed 7 -o 2.npy --runs 2 --json");
+    expect_status(&out, "spmm", 0);
+    run(&out, "spmm P.smtx --n 5 --seed 8 -o 3.npy --runs 1");
+    expect_status(&out, "spmm", 0);
+    slurp("1.npy", first, sizeof(first));
+    slurp("2.npy", second, sizeof(second));
+    slurp("3.npy", third, sizeof(third));
+    assert_memory_equal(first, second, 128 + 4 * 5 * sizeof(float));
+    assert_memory_not_equal(first, third, 128 + 4 * 5 * sizeof(float));
+}
+
+static void spmm_takes_empty_matrices(void **state)
+{
+    static const double zeros[6] = {0};
+    (void)state;
+    json_t *report = run_json("spmm none.mtx B.npy -o C.npy --runs 1 --check --json");
+    assert_true(number(report, "nnz") == 0 && number(report, "gflops") == 0);
+    assert_true(number(report, "error") == 0);
+    expect_C("C.npy", WEFT_DEFAULT, 3, 2, zeros);
+    json_decref(report);
+    report = run_json("spmm no_rows.mtx B.npy -o C.npy --runs 1 --check --json");
+    assert_true(number(report, "m") == 0);
+    expect_C("C.npy", WEFT_DEFAULT, 0, 2, zeros);
+    json_decref(report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_goes_to_standard_output),
+        cmocka_unit_test(wrong_usage_exits_with_2),
+        cmocka_unit_test(failures_are_one_sentence),
+        cmocka_unit_test(output_that_cannot_be_written_fails),
+        cmocka_unit_test(info_describes_the_device),
+        cmocka_unit_test(info_lists_the_profiles),
+        cmocka_unit_test(spmm_multiplies),
+        cmocka_unit_test(spmm_says_the_same_in_words),
+        cmocka_unit_test(spmm_scales_and_adds_once),
+        cmocka_unit_test(spmm_works_without_a_plan),
+        cmocka_unit_test(spmm_takes_every_float_type),
+        cmocka_unit_test(spmm_follows_the_seed),
+        cmocka_unit_test(spmm_takes_empty_matrices),
+    };
+    return cmocka_run_group_tests(tests, write_operands, NULL);
+}
