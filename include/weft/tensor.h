@@ -26,14 +26,7 @@ typedef struct weft_tensor {
 static inline weft_tensor weft_matrix(cl_mem buffer, weft_dtype dtype, int64_t n_rows,
                                       int64_t n_cols)
 {
-    weft_tensor t = {0};
-    t.buffer = buffer;
-    t.dtype = dtype;
-    t.ndim = 2;
-    t.shape[0] = n_rows;
-    t.shape[1] = n_cols;
-    t.stride[0] = n_cols;
-    t.stride[1] = 1;
+    const weft_tensor t = {buffer, dtype, 0, 2, {n_rows, n_cols}, {n_cols, 1}};
     return t;
 }
 

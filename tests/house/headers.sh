@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# headers.sh SOURCE CC [CXX]: each public header compiles alone, as C11 and as C++11, without a
+# warning.
+set -u
+source_dir=$1 cc=$2 cxx=${3:-}
+. "$source_dir/tests/house/tap.sh"
+
+warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror'
+
+# compile LANGUAGE FILE COMPILER: nothing is written. CC and CXX may hold several words.
+compile() {
+    $3 -x "${1%11}" -std="$1" $warnings -fsyntax-only -I"$source_dir/include" "$2"
+}
+
+as_c() {
+    check "$1 as C11" compile c11 "$2" "$cc"
+}
+
+as_cpp() {
+    if [ -n "$cxx" ]; then
+        check "$1 as C++11" compile c++11 "$2" "$cxx"
+    else
+        skip "$1 as C++11" "there is no C++ compiler"
+    fi
+}
+
+for header in "$source_dir"/include/weft/*.h; do
+    name=$(basename "$header" .h)
+    printf '#include <weft/%s.h>\n#include <weft/%s.h>\n' "$name" "$name" >"$WEFT_TEST_DIR/$name.inc"
+    as_c "$name.h" "$WEFT_TEST_DIR/$name.inc"
+    as_cpp "$name.h" "$WEFT_TEST_DIR/$name.inc"
+done
+
+# The macros that fill params are for C; C++ fills the fields.
+cat >"$WEFT_TEST_DIR/use_c.inc" <<'END'
+#include <weft/weft.h>
+weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl_mem memory);
+weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl_mem memory)
+{
+    const weft_tensor B = weft_matrix(memory, WEFT_F32, 3, 4), C = weft_matrix(memory, WEFT_F32, 3, 4);
+    cl_event event;
+    return weft_spmm(ctx, queue, 1, A, &B, 0, &C, WEFT_SPMM(.event = &event));
+}
+END
+cat >"$WEFT_TEST_DIR/use_cpp.inc" <<'END'
+#include <weft/weft.h>
+weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl_mem memory)
+{
+    const weft_tensor B = weft_matrix(memory, WEFT_F32, 3, 4), C = weft_matrix(memory, WEFT_F32, 3, 4);
+    cl_event event;
+    weft_spmm_params params = weft_spmm_params();
+    params.size = sizeof(params);
+    params.event = &event;
+    return weft_spmm(ctx, queue, 1, A, &B, 0, &C, &params);
+}
+END
+as_c "a call of weft_spmm()" "$WEFT_TEST_DIR/use_c.inc"
+as_cpp "a call of weft_spmm()" "$WEFT_TEST_DIR/use_cpp.inc"
+finish
