@@ -1,1 +1,416 @@
 // SPDX-License-Identifier: Apache-2.0
+// C = alpha A B + beta C with A sparse, by rows (CSR).
+//
+// A slice is SLICE = LANES x VECTORS x FOLD adjacent columns of one row of C. LANES items share it: item `lane` sums
+// VECTORS vectors of FOLD columns in registers, LANES x FOLD apart. ROWS_PER_GROUP slices of different rows make a
+// group; group (x, y, z) has the rows of bundle x, the columns of slice y, and matrix z of the batch.
+//
+//   spmm_csr_rows     one slice per row; leaves rows longer than two pieces alone
+//   spmm_csr_pieces   sums of one slice over one piece of a long row, to scratch memory
+//   spmm_csr_combine  adds a long row's pieces up, in order
+//   spmm_scale        C = beta C, where A has nothing to add
+//
+// The last vectors of a row would reach past column n. They are moved back to end at n: their lanes then compute some
+// columns twice, and each column is written by the one lane that owns it. The host promises n >= FOLD.
+//
+// Long rows: entry p * piece, where it lies in a row longer than two pieces, begins a piece of that row. The row's
+// first piece reaches back to the row's start, its last one on to the row's end.
+#include "types.clh"
+
+#ifndef LANES // items that share a slice
+#define LANES 8
+#endif
+#ifndef VECTORS // vectors that an item sums
+#define VECTORS 1
+#endif
+#ifndef ROWS_PER_GROUP // slices that share a group
+#define ROWS_PER_GROUP 4
+#endif
+#ifndef STAGE // entries of a row staged in local memory at a time; 0: none
+#define STAGE 32
+#endif
+#ifndef LOAD // entries in one aligned load while staging: 1, 2 or 4
+#define LOAD 4
+#endif
+#ifndef UNROLL // entries in one turn of the main loop, each with sums of its own
+#define UNROLL 2
+#endif
+#ifndef COLUMNS_ADJACENT // B and C have stride 1 along n
+#define COLUMNS_ADJACENT 1
+#endif
+#ifndef OFFSET // of row offsets: int or long
+#define OFFSET int
+#endif
+#ifndef INDEX // of column indices: int or short
+#define INDEX int
+#endif
+#ifndef PERMUTED // the value of entry e is values[source[e]]
+#define PERMUTED 0
+#endif
+
+#define SLICE (LANES * VECTORS * FOLD)
+#define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+
+// A as the host hands it over. Long rows have more than 2 * piece entries; nnz bounds what may be read.
+#define PATTERN                                                                                    \
+    int n_rows, long nnz, long piece, global const OFFSET *restrict offsets,                       \
+        global const INDEX *restrict indices, global const BITS *restrict values,                  \
+        global const OFFSET *restrict source, long offsets_start, long indices_start,              \
+        long values_start, long values_batch
+#define DENSE_B global const T *restrict B, long b_start, long b_row, long b_column, long b_batch
+#define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, long c_batch
+
+// Entries of A: entry e is indices[e] with values[e], or values[source[e]] where A is transposed.
+typedef struct {
+    global const INDEX *indices;
+    global const BITS *values;
+    global const OFFSET *source;
+    long nnz;
+    long phase; // of entry 0 after a LOAD boundary, the same in all arrays
+} entries;
+
+#define ENTRIES                                                                                    \
+    {                                                                                              \
+        indices + indices_start, values + values_start + get_group_id(2) * values_batch, source,   \
+            nnz, indices_start                                                                     \
+    }
+
+// One matrix of B.
+typedef struct {
+    global const T *first;
+    long row, column;
+} dense;
+
+#define MATRIX_B                                                                                   \
+    {                                                                                              \
+        B + b_start + get_group_id(2) * b_batch, b_row, COLUMNS_ADJACENT ? 1 : b_column            \
+    }
+
+// The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from owned[v] on.
+typedef struct {
+    int owned[VECTORS];
+    int column[VECTORS];
+    bool whole; // no vector of the slice is moved back
+} columns;
+
+inline columns columns_of(int slice, int lane, int n)
+{
+    columns c;
+    c.whole = slice * SLICE + SLICE <= n;
+    for (int v = 0; v < VECTORS; ++v) {
+        c.owned[v] = slice * SLICE + (v * LANES + lane) * FOLD;
+        c.column[v] = min(c.owned[v], n - FOLD);
+    }
+    return c;
+}
+
+// FOLD neighbours along n.
+inline ACCS load_columns(global const T *p, long stride)
+{
+#if COLUMNS_ADJACENT
+    return load_vector(p);
+#else
+    ACC lanes[FOLD];
+    for (int i = 0; i < FOLD; ++i)
+        lanes[i] = load_one(p + i * stride);
+    return VLOAD(lanes);
+#endif
+}
+
+inline void store_columns(ACCS x, global T *p, long stride)
+{
+#if COLUMNS_ADJACENT
+    store_vector(x, p);
+#else
+    ACC lanes[FOLD];
+    VSTORE(x, lanes);
+    for (int i = 0; i < FOLD; ++i)
+        store_one(lanes[i], p + i * stride);
+#endif
+}
+
+// sums += a * row k of B, in the item's columns. In a whole slice the vectors stand at fixed distances.
+inline void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
+{
+    global const T *row = B.first + k * B.row;
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        const long column = whole ? c.column[0] + v * LANES * FOLD : c.column[v];
+        sums[v] = multiply_add((ACCS)a, load_columns(row + column * B.column, B.column), sums[v]);
+    }
+}
+
+// Where the main loop finds entries: in local memory, from the tile's first on, or in global memory.
+#if STAGE
+typedef struct {
+    local const INDEX *indices;
+    local const BITS *values;
+} tile;
+#define POSITION int
+#else
+typedef entries tile;
+#define POSITION long
+#endif
+
+inline ACC value_at(const tile A, POSITION e)
+{
+#if STAGE
+    return load_local(A.values + e);
+#elif PERMUTED
+    return load_one((global const T *)(A.values + A.source[e]));
+#else
+    return load_one((global const T *)(A.values + e));
+#endif
+}
+
+inline void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from, POSITION to,
+                        const dense B, const columns c, bool whole)
+{
+    POSITION e = from;
+    for (; e + UNROLL <= to; e += UNROLL) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            add_row(sums[u], value_at(A, e + u), A.indices[e + u], B, c, whole);
+    }
+    for (; e < to; ++e)
+        add_row(sums[0], value_at(A, e), A.indices[e], B, c, whole);
+}
+
+// Local memory of a group: what its rows stage, and how often they must.
+#if STAGE
+typedef struct {
+    local INDEX *indices; // [ROWS_PER_GROUP][STAGE]
+    local BITS *values;
+    local int *turns; // [ROWS_PER_GROUP]
+} stages;
+
+#define DECLARE_STAGES                                                                             \
+    local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(16)));               \
+    local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(16)));                 \
+    local int staged_turns[ROWS_PER_GROUP];                                                        \
+    const stages S = {staged_indices, staged_values, staged_turns};
+
+// Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`. `first` is on a LOAD
+// boundary, so the copy may begin with entries of the row before; no sum takes them up.
+inline void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
+                          long stop, int lane)
+{
+    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * LOAD) {
+        const long e = first + i;
+#if LOAD > 1 && !PERMUTED
+        if (e + LOAD <= A.nnz) {
+            *(local JOIN(INDEX, LOAD) *)(indices + i) =
+                *(global const JOIN(INDEX, LOAD) *)(A.indices + e);
+            *(local JOIN(BITS, LOAD) *)(values + i) =
+                *(global const JOIN(BITS, LOAD) *)(A.values + e);
+            continue;
+        }
+#endif
+        for (int j = 0; j < LOAD && e + j < stop; ++j) {
+            indices[i + j] = A.indices[e + j];
+            values[i + j] = A.values[PERMUTED ? A.source[e + j] : e + j];
+        }
+    }
+}
+
+// The most turns that a row of the group needs: barriers want everybody to take as many.
+inline int turns_of_group(local int *turns, int mine)
+{
+    turns[get_local_id(1)] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int most = 0;
+    for (int row = 0; row < ROWS_PER_GROUP; ++row)
+        most = max(most, turns[row]);
+    return most;
+}
+#else
+typedef int stages;
+#define DECLARE_STAGES const stages S = 0;
+#endif
+
+// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group must call it.
+inline void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop, const dense B,
+                        const columns c, const stages S)
+{
+    ACCS sums[UNROLL][VECTORS];
+    for (int u = 0; u < UNROLL; ++u)
+        for (int v = 0; v < VECTORS; ++v)
+            sums[u][v] = 0;
+#if STAGE
+    const int lane = get_local_id(0);
+    local INDEX *indices = S.indices + get_local_id(1) * STAGE;
+    local BITS *values = S.values + get_local_id(1) * STAGE;
+    const tile staged = {indices, values};
+    const long first = start - ((start + A.phase) & (LOAD - 1));
+    const int mine = start < stop ? (int)((stop - first + STAGE - 1) / STAGE) : 0;
+    const int turns = turns_of_group(S.turns, mine);
+    for (int turn = 0; turn < turns; ++turn) {
+        const long at = first + (long)turn * STAGE;
+        stage_entries(indices, values, A, at, stop, lane);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int from = (int)max(start - at, 0L);
+        const int to = (int)min(stop - at, (long)STAGE);
+        if (c.whole)
+            add_entries(sums, staged, from, to, B, c, true);
+        else
+            add_entries(sums, staged, from, to, B, c, false);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+#else
+    if (c.whole)
+        add_entries(sums, A, start, stop, B, c, true);
+    else
+        add_entries(sums, A, start, stop, B, c, false);
+#endif
+    for (int v = 0; v < VECTORS; ++v) {
+        total[v] = sums[0][v];
+        for (int u = 1; u < UNROLL; ++u)
+            total[v] += sums[u][v];
+    }
+}
+
+// C = alpha x + beta C in the columns owned .. column + FOLD - 1 of one row; none where owned is past them.
+inline void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned, int column)
+{
+    x *= (ACCS)alpha;
+    if (owned == column) {
+        global T *p = row + column * stride;
+        if (beta != 0)
+            x = multiply_add((ACCS)beta, load_columns(p, stride), x);
+        store_columns(x, p, stride);
+        return;
+    }
+    ACC lanes[FOLD];
+    VSTORE(x, lanes);
+    for (int i = owned - column; i < FOLD; ++i) {
+        global T *p = row + (column + i) * stride;
+        store_one(beta != 0 ? lanes[i] + beta * load_one(p) : lanes[i], p);
+    }
+}
+
+// order, where there is one, lists the rows in the order in which groups take them, -1 for none; long rows are not
+// in it.
+kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
+                                int n_ordered, int has_order, global const int *restrict order)
+{
+    DECLARE_STAGES
+    const int position = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+
+    const int row = position >= n_ordered ? -1 : has_order ? order[position] : position;
+    const bool is_row = row >= 0;
+    const long start = is_row ? offsets[offsets_start + row] : 0;
+    const long stop = is_row ? offsets[offsets_start + row + 1] : 0;
+    const bool is_long = stop - start > 2 * piece;
+
+    ACCS sums[VECTORS];
+    sum_entries(sums, A, start, is_long ? start : stop, matrix, c, S);
+    if (!is_row || is_long)
+        return;
+    global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        write_vector(sums[v], alpha, beta, out, COLUMNS_ADJACENT ? 1 : c_column, c.owned[v], c.column[v]);
+}
+
+// A piece of a long row: entries start .. stop - 1; empty where no piece begins.
+typedef struct {
+    int row;
+    int count; // pieces of the row
+    bool is_first;
+    long start, stop;
+} row_piece;
+
+// The last row that starts at entry e or before: the row that holds it.
+inline int row_of_entry(global const OFFSET *offsets, int n_rows, long e)
+{
+    int low = 0, high = n_rows - 1;
+    while (low < high) {
+        const int middle = low + (high - low + 1) / 2;
+        if (offsets[middle] <= e)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+inline row_piece piece_at(global const OFFSET *offsets, int n_rows, long piece, long p)
+{
+    const long e = p * piece;
+    const int row = row_of_entry(offsets, n_rows, e);
+    const long start = offsets[row], stop = offsets[row + 1];
+    const long first = (start + piece - 1) / piece, last = (stop - 1) / piece;
+    row_piece found = {row, 0, false, 0, 0};
+    if (stop - start > 2 * piece) {
+        found.count = (int)(last - first + 1);
+        found.is_first = p == first;
+        found.start = p == first ? start : e;
+        found.stop = p == last ? stop : e + piece;
+    }
+    return found;
+}
+
+// list, where there is one, names the entries p * piece at which pieces of long rows begin; else p = 0 .. n_pieces - 1.
+// Sums of the i-th go to scratch[batch][i][n].
+kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
+                                  global const long *restrict list, global ACC *restrict scratch)
+{
+    DECLARE_STAGES
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+
+    row_piece mine = {0, 0, false, 0, 0};
+    if (i < n_pieces)
+        mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+
+    ACCS sums[VECTORS];
+    sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
+    if (mine.count == 0)
+        return;
+    global ACC *out = scratch + (get_group_id(2) * (long)n_pieces + i) * n;
+    for (int v = 0; v < VECTORS; ++v) {
+        ACC lanes[FOLD];
+        VSTORE(sums[v], lanes);
+        for (int j = max(c.owned[v] - c.column[v], 0); j < FOLD; ++j)
+            out[c.column[v] + j] = lanes[j];
+    }
+}
+
+// Item (x, i): vector x of the long row whose first piece is the i-th.
+kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
+                                   int has_list, global const long *restrict list,
+                                   global const ACC *restrict scratch)
+{
+    const int i = get_global_id(1);
+    const long owned = (long)get_global_id(0) * FOLD;
+    if (i >= n_pieces || owned >= n)
+        return;
+    const row_piece first =
+        piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+    if (!first.is_first)
+        return;
+    const int column = (int)min(owned, (long)n - FOLD);
+    global const ACC *in = scratch + (get_group_id(2) * (long)n_pieces + i) * n + column;
+    ACCS sum = VLOAD(in);
+    for (int j = 1; j < first.count; ++j)
+        sum += VLOAD(in + (long)j * n);
+    global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
+    write_vector(sum, alpha, beta, out, COLUMNS_ADJACENT ? 1 : c_column, (int)owned, column);
+}
+
+// Item (x, row): vector x of the row.
+kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
+{
+    const int row = get_global_id(1);
+    const long owned = (long)get_global_id(0) * FOLD;
+    if (row >= n_rows || owned >= n)
+        return;
+    const int column = (int)min(owned, (long)n - FOLD);
+    global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
+    write_vector((ACCS)0, 0, beta, out, COLUMNS_ADJACENT ? 1 : c_column, (int)owned, column);
+}

@@ -38,4 +38,10 @@ static inline int64_t pow2_down(int64_t x)
     return power;
 }
 
+// The largest power of two that divides x; 2^62 for 0.
+static inline int64_t pow2_divisor(int64_t x)
+{
+    return x == 0 ? INT64_C(1) << 62 : x & -x;
+}
+
 #endif

@@ -10,31 +10,31 @@ WEFT_BEGIN
 
 typedef struct weft_spmm_plan weft_spmm_plan;
 
-// What A is for, seen from the kernel: all that a tiling is chosen from, besides the limits.
+// All that a tiling is chosen from, besides the limits.
 typedef struct weft_spmm_problem {
-    int64_t m, k, n, nnz; // C is m x n, op(A) m x k
-    int64_t n_batches;
+    int64_t m, k, n, nnz;  // C is m x n, op(A) m x k
+    int64_t n_batches;     // 0 counts as 1
     weft_dtype dtype;      // WEFT_DEFAULT is f32
     bool columns_adjacent; // B and C have stride 1 along n
-    int64_t alignment;     // elements: a power of two that divides every row's start in B and C; 0
-                           // counts as 1
+    int64_t alignment; // largest power of two that divides, in elements, where each row of B and
+                       // C starts; 0 counts as 1
+    int64_t entry_alignment;    // the same of the distance between where indices and values start
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
 } weft_spmm_problem;
 
-// How the work is cut: a slice is `width` adjacent columns of one row of C,
-// width = fold * vectors * lanes.
+// How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
+// slices of rows_per_group rows make a group.
 typedef struct weft_spmm_tiling {
     int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors that one item sums in registers, 1 to 8
     int lanes;          // items that share a slice
     int rows_per_group; // slices of different rows that share a group
-    int stage;    // non-zeros of a row staged in local memory at a time; 0: every item reads them
-                  // itself
-    int load;     // values and indices in one vector load while staging: 1, 2 or 4
-    int unroll;   // non-zeros in one turn of the main loop
-    int piece;    // a row longer than two pieces is cut into pieces, summed apart and combined in
-                  // order
-    bool aligned; // B and C are read and written through aligned vectors
+    int stage;     // entries of a row staged in local memory at a time; 0: each item reads them
+    int load;      // entries in one aligned load while staging: 1, 2 or 4
+    int unroll;    // entries in one turn of the main loop, each with sums of its own, 1 to 8
+    int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
+                   // and combined in order; a plan object brings its own
+    bool aligned;  // B and C are read and written by aligned vectors
 } weft_spmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -52,8 +52,8 @@ WEFT_API int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, 
 
 typedef struct weft_spmm_plan_params {
     size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
-    bool transpose_a; // make it for A^T: keeps A's pattern by columns and where each value comes
-                      // from
+    bool transpose_a; // make it for A^T: keeps A's pattern by columns, and where values come from
+    int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device
 } weft_spmm_plan_params;
 
 #define WEFT_SPMM_PLAN(...)                                                                        \
@@ -78,13 +78,12 @@ WEFT_API void weft_spmm_plan_destroy(weft_spmm_plan **plan);
 WEFT_API const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan);
 
 typedef struct weft_spmm_params {
-    size_t size;                // sizeof(weft_spmm_params): WEFT_SPMM() fills it in
-    const weft_spmm_plan *plan; // NULL: no analysis, at most 15% slower on the patterns measured
-    bool transpose_a;           // op(A) = A^T; needs a plan made for it
-    const weft_spmm_tiling
-        *tiling;      // take this one; NULL: the one that weft_spmm_tiling_for() chooses
-    cl_mem workspace; // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;   // events to wait for
+    size_t size;                    // sizeof(weft_spmm_params): WEFT_SPMM() fills it in
+    const weft_spmm_plan *plan;     // NULL: no analysis of A's pattern
+    bool transpose_a;               // op(A) = A^T; wants a plan that was made for it
+    const weft_spmm_tiling *tiling; // NULL: what weft_spmm_tiling_for() chooses
+    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;                 // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the product; the caller releases it
 } weft_spmm_params;
@@ -93,38 +92,43 @@ typedef struct weft_spmm_params {
 
 // C = alpha op(A) B + beta C
 //
-//   A  sparse CSR [m x k], or [k x m] where op(A) = A^T   f32, f64, f16 or bf16 values; i32 or i64
-//   offsets; i32 or i16 indices B  dense [k x n]    the same data type as A; any strides, fastest
-//   with stride 1 along n C  dense [m x n]    as B; shares no byte with A, B or itself
+//   A  sparse CSR [m x k], or [k x m] where op(A) = A^T
+//      f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
+//   B  dense [k x n]   the same data type; any strides, fastest with stride 1 along n
+//   C  dense [m x n]   as B; no two elements at one place, and no byte shared with A or B
 //
-// Sums in f32 (f64 for f64), in an order that depends on the plan and the tiling alone: same input,
-// same bits. With B [batch x k x n] and C [batch x m x n] each matrix of the batch is multiplied by
-// A, or, with A->values_batch_stride, by values of its own at the same pattern.
+// Sums in f32 (f64 for f64), in an order that depends on the plan, the tiling and the device alone:
+// the same input gives the same bits.
 //
-// beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A's values
-// nor B. Inf and NaN go through as in the formula over the entries that A stores; rows of B that no
-// entry names change nothing. m, n or the batch 0 is nothing to do; k or nnz 0 gives beta C.
+// A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
+// A->values_batch_stride is not 0, by values of its own at the same pattern.
+//
+// beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B.
+// Inf and NaN go through as in the formula over the entries that A stores; rows of B that no entry
+// names change nothing. m, n or the batch 0: nothing to do. k or nnz 0: C = beta C.
+// m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
 //
 // Enqueues and returns; blocks only while a kernel is compiled for the first time. Buffers stay
-// yours; keep them until `event` completes. Nothing is enqueued on failure of a check:
-// WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a
-// device without), WEFT_NO_MEMORY. Thread-safety: any thread; calls on one in-order queue keep
-// their order.
+// yours; keep them until `event` completes. With plan objects as without, the columns that A names
+// are trusted: weft_csr_check() is for those that nobody vouches for.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): 1-D
 // tiles, several rows in a sub-group, aligned-down row starts, rows ordered by length. Long rows
-// cut and combined are weft's addition.
+// cut and combined, and the folding for CPUs, are weft's.
 WEFT_API weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                const weft_csr *A, const weft_tensor *B, double beta,
                                const weft_tensor *C, const weft_spmm_params *params);
 
-// Bytes of scratch memory that this call will need; 0 where it needs none.
+// Bytes of scratch memory that such a call needs; 0 where it needs none.
 WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                          const weft_tensor *C, const weft_spmm_params *params,
                                          size_t *bytes);
 
-// What weft_spmm() would do with these operands, in words, as snprintf() does it: "16 columns x 8 a
-// row, ...". Returns the length, or -1 after a failed check.
+// What weft_spmm() would do with these operands, in words, as snprintf() does it. Returns the
+// length, or -1 after a failed check.
 WEFT_API int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, char *text,
                                 size_t size);

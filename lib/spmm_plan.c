@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a sparse x dense product is cut into slices and groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <weft/spmm.h>
+
+#include "arithmetic.h"
+#include "fail.h"
+#include "view.h"
+
+enum {
+    MAX_FOLD = 16,
+    MAX_VECTORS = 8,
+    MAX_UNROLL = 8,
+    FOLDED_SUMS = 8,     // independent sums that hide the latency of a multiply-add on one core
+    FOLDED_ROWS = 8,     // rows of a group where a group is an errand of one core
+    FOLDED_PIECE = 4096, // entries that cost one core tens of microseconds
+    SPREAD_UNROLL = 4,   // loads of B in flight for each item
+    SPREAD_ITEMS =
+        128, // of a group: enough to fill a compute unit's schedulers, few enough to balance
+    SPREAD_FOLD = 4,     // widest vector that GPUs load at once, in elements
+    SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
+    SPREAD_STAGE = 32,
+};
+
+// A forgiving view of the problem: defaults filled in, extents at least 1.
+typedef struct {
+    weft_dtype dtype;
+    int64_t n, alignment, entry_alignment;
+} facts;
+
+static facts facts_of(const weft_spmm_problem *problem)
+{
+    return (facts){
+        .dtype = weft_dtype_or(problem->dtype, WEFT_F32),
+        .n = max_i64(problem->n, 1),
+        .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
+        .entry_alignment = max_i64(problem->entry_alignment, 1),
+    };
+}
+
+static int64_t items_along(const weft_limits *limits, int dimension)
+{
+    const size_t most = limits->max_items < limits->max_items_along[dimension]
+                            ? limits->max_items
+                            : limits->max_items_along[dimension];
+    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
+}
+
+// Vectors an item sums, in steps that keep the programs few and waste little of the last slice.
+static int vectors_for(int64_t n, int64_t fold, int64_t most)
+{
+    static const int steps[] = {1, 2, 3, 4, 6, 8};
+    const int64_t needed = ceil_div(n, fold);
+    const int64_t each = ceil_div(needed, ceil_div(needed, most));
+    int chosen = 1;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && chosen < each; ++i)
+        if (steps[i] <= most)
+            chosen = steps[i];
+    return chosen;
+}
+
+// Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
+static weft_spmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t sum_bytes = f->dtype == WEFT_F64 ? 8 : 4;
+    const int64_t widest = min_i64(max_i64(limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
+    const int64_t fold = min_i64(widest, pow2_down(f->n));
+    const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
+    const int vectors = fold == widest ? vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
+    return (weft_spmm_tiling){
+        .fold = (int)fold,
+        .vectors = vectors,
+        .lanes = 1,
+        .rows_per_group = (int)min_i64(FOLDED_ROWS, items_along(limits, 1)),
+        .load = 1,
+        .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
+        .piece = FOLDED_PIECE,
+    };
+}
+
+// Entries of one row that fit in the group's local memory, index and value; half of it is left, so
+// that two groups can be resident.
+static int stage_for(const weft_limits *limits, const facts *f, int64_t rows)
+{
+    const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
+    int64_t stage = SPREAD_STAGE;
+    while (stage > 1 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2))
+        stage /= 2;
+    return (int)stage;
+}
+
+// Lanes are items: they share a slice, and the entries of its row through local memory.
+static weft_spmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
+    const int64_t widest = max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1);
+    const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
+    const int64_t units = ceil_div(f->n, fold);
+    const int64_t items = min_i64(min_i64(limits->max_block, SPREAD_ITEMS), items_along(limits, 0));
+    const int64_t warp = min_i64(limits->warp, items);
+    const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
+    const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
+    const int vectors = units > lanes ? 2 : 1;
+    const int stage = stage_for(limits, f, rows);
+    const int64_t load = min_i64(min_i64(limits->load_bytes / 4, 4), f->entry_alignment);
+    return (weft_spmm_tiling){
+        .fold = (int)fold,
+        .vectors = vectors,
+        .lanes = (int)lanes,
+        .rows_per_group = (int)rows,
+        .stage = stage,
+        .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
+        .unroll = SPREAD_UNROLL / vectors,
+        .piece = SPREAD_PIECE,
+        .aligned = fold > 1,
+    };
+}
+
+weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
+{
+    const facts f = facts_of(problem);
+    if (limits->fold > 1)
+        return folded_tiling(limits, &f);
+    return spread_tiling(limits, &f);
+}
+
+static bool is_pow2_upto(int x, int most)
+{
+    return x >= 1 && x <= most && (x & (x - 1)) == 0;
+}
+
+static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
+{
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
+                    " is wanted",
+                    tiling->fold, f->n);
+    if (tiling->vectors < 1 || tiling->vectors > MAX_VECTORS)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
+                    tiling->vectors, MAX_VECTORS);
+    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
+                    "%" PRId64 ", n is %" PRId64,
+                    tiling->fold, f->alignment, f->n);
+    return WEFT_OK;
+}
+
+static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
+    if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
+                    lanes, limits->max_items_along[0]);
+    if (rows < 1 || (uint64_t)rows > limits->max_items_along[1])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %zu is wanted", rows,
+                    limits->max_items_along[1]);
+    if ((uint64_t)(lanes * rows) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
+                    " are more than the %zu items of a group",
+                    lanes, rows, limits->max_items);
+    return WEFT_OK;
+}
+
+static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                 const facts *f)
+{
+    const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
+    const uint64_t row_bytes = (uint64_t)tiling->stage * entry_bytes + 4;
+    if (tiling->stage < 0 ||
+        (tiling->stage > 0 && (uint64_t)tiling->rows_per_group * row_bytes > limits->local_bytes))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.stage is %d entries for each of %d rows; local memory has %zu "
+                    "bytes",
+                    tiling->stage, tiling->rows_per_group, limits->local_bytes);
+    if (!is_pow2_upto(tiling->load, 4) || tiling->load > f->entry_alignment ||
+        tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
+                    "indices and values, %" PRId64 ", is wanted",
+                    tiling->load, tiling->stage, f->entry_alignment);
+    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
+                    tiling->unroll);
+    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.piece is %" PRId64 ": at least 1 is wanted",
+                    tiling->piece);
+    return WEFT_OK;
+}
+
+weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                   const weft_spmm_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(columns_check(tiling, &f));
+    TRY(group_check(tiling, limits));
+    return entries_check(tiling, limits, &f);
+}
+
+int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
+{
+    char staging[64] = "entries read where they lie";
+    if (tiling->stage > 0)
+        snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
+                 tiling->load);
+    return snprintf(text, size,
+                    "slices of %d lanes x %d vectors x %d %scolumns, %d rows a group, %s, "
+                    "unrolled by %d, pieces of %" PRId64,
+                    tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
+                    tiling->rows_per_group, staging, tiling->unroll, tiling->piece);
+}
