@@ -68,8 +68,6 @@ static inline void journal_clear(journal *j)
     j->text[0] = '\0';
 }
 
-static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 // The folder that the runner made for this test, or one of its own.
 static inline const char *test_dir(void)
 {

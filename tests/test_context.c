@@ -7,6 +7,7 @@
 #include "context.h"
 #include "runtime.h"
 
+static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static weft_context *ctx; // of most tests here: no cache on disk
 
 static int open_context(void **state)
