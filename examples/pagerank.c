@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks Debian packages by what the others lean upon: many personalised PageRanks at once.
+//
+// A walker follows dependencies, each of a package's with the same probability. With probability
+// 1 - d it gives up and starts again at the ranking's seed; so it does where a package depends on
+// nothing. The share of its time that it spends at each package, x, is the ranking:
+//
+//     x = d M x + c v      M[to][from] = 1 / dependencies of `from`
+//                          v the seed, and c such that x sums to 1
+//
+// Solved with c = 1 - d, by iteration, and scaled to sum 1 at the end, since x only grows with c.
+// One ranking is one column of a dense matrix, so a step of all is one SpMM: X' = d M X + V.
+#define _POSIX_C_SOURCE 200809L // getopt, clock_gettime
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <weft/weft.h>
+
+#include "debian_packages.h"
+#include "rankings.h"
+
+enum { MAX_RANKINGS = 512, N_SHOWN = 8, STEPS_A_LOOK = 8, MAX_STEPS = 800 };
+static const double damping = 0.85, tolerance = 1e-6;
+
+typedef struct options {
+    const char *file, *matrix_file;
+    const char *seeds[MAX_RANKINGS];
+    int n_seeds, n_rankings;
+} options;
+
+// What the device holds.
+typedef struct walk {
+    weft_context *ctx;
+    weft_csr moves; // M
+    weft_spmm_plan *plan;
+    cl_mem restart, now, next; // V, X, X'
+} walk;
+
+static bool is_ok(weft_status status)
+{
+    if (status != WEFT_OK)
+        fprintf(stderr, "pagerank: %s: %s\n", weft_status_name(status), weft_last_error());
+    return status == WEFT_OK;
+}
+
+static bool is_cl_ok(cl_int code, const char *call)
+{
+    if (code != CL_SUCCESS)
+        fprintf(stderr, "pagerank: %s failed (%d)\n", call, code);
+    return code == CL_SUCCESS;
+}
+
+static bool is_there(const void *memory)
+{
+    if (memory == NULL)
+        fprintf(stderr, "pagerank: no memory left\n");
+    return memory != NULL;
+}
+
+// The matrix.
+
+static bool make_moves(weft_csr_host *out, const package_graph *graph)
+{
+    const size_t n_edges = (size_t)graph->n_edges;
+    int64_t *rows = malloc((n_edges + 1) * sizeof(*rows));
+    int64_t *cols = malloc((n_edges + 1) * sizeof(*cols));
+    double *values = malloc((n_edges + 1) * sizeof(*values));
+    int64_t *degree = calloc((size_t)graph->n_packages, sizeof(*degree));
+    bool ok = is_there(rows) && is_there(cols) && is_there(values) && is_there(degree);
+    if (ok) {
+        for (size_t e = 0; e < n_edges; e++)
+            degree[graph->edges[e].from]++;
+        for (size_t e = 0; e < n_edges; e++) {
+            rows[e] = graph->edges[e].to;
+            cols[e] = graph->edges[e].from;
+            values[e] = 1.0 / (double)degree[cols[e]];
+        }
+        ok = is_ok(weft_csr_host_from_coo(out, graph->n_packages, graph->n_packages, graph->n_edges,
+                                          rows, cols, values, NULL));
+    }
+    free(rows);
+    free(cols);
+    free(values);
+    free(degree);
+    return ok;
+}
+
+static bool write_matrix(const weft_csr_host *m, const char *file_name)
+{
+    FILE *file = fopen(file_name, "w");
+    if (file != NULL) {
+        const int32_t *offsets = m->offsets, *indices = m->indices;
+        const float *values = m->values;
+        fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
+                (long long)m->n_rows, (long long)m->n_cols, (long long)m->nnz);
+        for (int64_t row = 0; row < m->n_rows; row++)
+            for (int32_t e = offsets[row]; e < offsets[row + 1]; e++)
+                fprintf(file, "%lld %d %.9g\n", (long long)row + 1, indices[e] + 1, values[e]);
+    }
+    const bool ok = file != NULL && !ferror(file);
+    if ((file != NULL && fclose(file) != 0) || !ok) {
+        fprintf(stderr, "pagerank: cannot write %s\n", file_name);
+        return false;
+    }
+    return true;
+}
+
+// On the device.
+
+static size_t dense_bytes(const rankings *r)
+{
+    return (size_t)r->n_packages * (size_t)r->n_rankings * sizeof(float);
+}
+
+static bool make_buffer(cl_mem *out, const walk *w, const rankings *r, float *from)
+{
+    cl_int code;
+    *out = clCreateBuffer(weft_context_cl(w->ctx), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                          dense_bytes(r), from, &code);
+    return is_cl_ok(code, "clCreateBuffer");
+}
+
+// `scores` holds V for the moment.
+static bool prepare(walk *w, const weft_csr_host *moves, rankings *r)
+{
+    for (int64_t p = 0; p < r->n_packages; p++)
+        for (int i = 0; i < r->n_rankings; i++)
+            r->scores[p * r->n_rankings + i] = (float)((1 - damping) * rankings_start(r, i, p));
+
+    if (!is_ok(weft_context_open(&w->ctx, NULL)))
+        return false;
+    const cl_command_queue queue = weft_context_queue(w->ctx);
+    return is_ok(weft_csr_create(&w->moves, w->ctx, queue, moves)) &&
+           is_ok(weft_spmm_plan_create(&w->plan, w->ctx, queue, &w->moves, NULL)) &&
+           make_buffer(&w->restart, w, r, r->scores) && make_buffer(&w->now, w, r, r->scores) &&
+           make_buffer(&w->next, w, r, r->scores);
+}
+
+// X' = d M X + V; then X' is X.
+static bool step(walk *w, const rankings *r)
+{
+    const cl_command_queue queue = weft_context_queue(w->ctx);
+    const weft_tensor now = weft_matrix(w->now, WEFT_F32, r->n_packages, r->n_rankings);
+    const weft_tensor next = weft_matrix(w->next, WEFT_F32, r->n_packages, r->n_rankings);
+    const cl_int code =
+        clEnqueueCopyBuffer(queue, w->restart, w->next, 0, 0, dense_bytes(r), 0, NULL, NULL);
+    if (!is_cl_ok(code, "clEnqueueCopyBuffer") ||
+        !is_ok(weft_spmm(w->ctx, queue, damping, &w->moves, &now, 1, &next,
+                         WEFT_SPMM(.plan = w->plan))))
+        return false;
+    const cl_mem was_now = w->now;
+    w->now = w->next;
+    w->next = was_now;
+    return true;
+}
+
+static bool read_back(const walk *w, cl_mem buffer, const rankings *r, float *to)
+{
+    const cl_int code = clEnqueueReadBuffer(weft_context_queue(w->ctx), buffer, CL_TRUE, 0,
+                                            dense_bytes(r), to, 0, NULL, NULL);
+    return is_cl_ok(code, "clEnqueueReadBuffer");
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static bool iterate(walk *w, rankings *r)
+{
+    float *before = malloc(dense_bytes(r));
+    bool ok = is_there(before) && step(w, r); // the first step compiles
+    r->n_steps = 1;
+    double change = INFINITY;
+    while (ok && change > tolerance && r->n_steps < MAX_STEPS) {
+        const double start = now_ms();
+        for (int s = 0; ok && s < STEPS_A_LOOK; s++)
+            ok = step(w, r);
+        ok = ok && is_cl_ok(clFinish(weft_context_queue(w->ctx)), "clFinish");
+        r->ms += now_ms() - start;
+        r->n_steps += STEPS_A_LOOK;
+        ok = ok && read_back(w, w->now, r, r->scores) && read_back(w, w->next, r, before);
+        if (ok)
+            change = rankings_largest_change(r, before);
+    }
+    free(before);
+    return ok;
+}
+
+static void finish(walk *w)
+{
+    cl_mem buffers[] = {w->restart, w->now, w->next};
+    for (int i = 0; i < 3; i++)
+        if (buffers[i] != NULL)
+            clReleaseMemObject(buffers[i]);
+    weft_spmm_plan_destroy(&w->plan);
+    weft_csr_destroy(&w->moves);
+    weft_context_destroy(&w->ctx);
+}
+
+// The table, and whether it is right.
+static bool report(const rankings *r, const package_graph *graph, const weft_csr_host *moves,
+                   const char *device)
+{
+    const double error = rankings_error(r, moves, damping);
+    const bool is_right = error < 1e-4;
+    printf("%lld packages, %lld dependencies, %d rankings: %d steps of %.3f ms on %s\n",
+           (long long)graph->n_packages, (long long)graph->n_edges, r->n_rankings, r->n_steps,
+           r->ms / (r->n_steps - 1), device);
+    printf("Starting from a package, where does a walker along dependencies spend its time?\n");
+    rankings_print(r, graph, N_SHOWN);
+    printf("Each ranking sums to 1, and is within %.1e of x = d M x + c v: %s\n", error,
+           is_right ? "right" : "WRONG");
+    return is_right;
+}
+
+static bool rank(const package_graph *graph, const options *asked)
+{
+    weft_csr_host moves = {0};
+    walk w = {0};
+    rankings r = {.n_packages = graph->n_packages, .n_rankings = asked->n_rankings};
+    if (r.n_rankings > r.n_packages + 1)
+        r.n_rankings = (int)r.n_packages + 1;
+    r.seeds = malloc((size_t)r.n_rankings * sizeof(*r.seeds));
+    r.scores = malloc(dense_bytes(&r));
+
+    bool ok = is_there(r.seeds) && is_there(r.scores) &&
+              rankings_choose_seeds(&r, graph, asked->seeds, asked->n_seeds) &&
+              make_moves(&moves, graph);
+    if (ok && asked->matrix_file != NULL)
+        ok = write_matrix(&moves, asked->matrix_file);
+    ok = ok && prepare(&w, &moves, &r) && iterate(&w, &r);
+    if (ok) {
+        rankings_scale(&r);
+        ok = report(&r, graph, &moves, weft_context_limits(w.ctx)->name);
+    }
+    finish(&w);
+    weft_csr_host_destroy(&moves);
+    free(r.seeds);
+    free(r.scores);
+    return ok;
+}
+
+static bool read_options(options *out, int argc, char **argv)
+{
+    *out = (options){.file = "/var/lib/dpkg/status", .n_rankings = 32};
+    int letter;
+    while ((letter = getopt(argc, argv, "n:s:w:")) != -1) {
+        if (letter == 'n')
+            out->n_rankings = atoi(optarg);
+        else if (letter == 'w')
+            out->matrix_file = optarg;
+        else if (letter == 's' && out->n_seeds < MAX_RANKINGS - 1)
+            out->seeds[out->n_seeds++] = optarg;
+        else
+            return false;
+    }
+    if (optind < argc)
+        out->file = argv[optind++];
+    return optind == argc && out->n_rankings >= 1 && out->n_rankings <= MAX_RANKINGS;
+}
+
+int main(int argc, char **argv)
+{
+    options asked;
+    if (!read_options(&asked, argc, argv)) {
+        fprintf(stderr,
+                "usage: pagerank [-n RANKINGS] [-s SEED_PACKAGE]... [-w MATRIX.mtx] [FILE]\n"
+                "FILE is dpkg's database (the default), a Packages file, or - for standard "
+                "input\n");
+        return 2;
+    }
+    FILE *file = strcmp(asked.file, "-") == 0 ? stdin : fopen(asked.file, "r");
+    if (file == NULL) {
+        perror(asked.file);
+        return EXIT_FAILURE;
+    }
+    package_graph graph = {0};
+    const bool ok = package_graph_read(&graph, file, asked.file) && rank(&graph, &asked);
+    package_graph_free(&graph);
+    if (file != stdin)
+        fclose(file);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

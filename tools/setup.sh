@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+# For tools/demo and tools/check: installs what is missing, and builds. Run from the top of the tree.
+
+packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
+    pocl-opencl-icd libjansson-dev libxxhash-dev'
+packages_to_check='g++ clang libcmocka-dev python3'
+packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck' # not on every release
+
+n_steps=0
+
+# A line that says what comes next.
+step() {
+    n_steps=$((n_steps + 1))
+    printf '\n[%d] %s\n' "$n_steps" "$*"
+}
+
+give_up() {
+    printf '%s: %s\n' "$0" "$*" >&2
+    exit 1
+}
+
+is_installed() {
+    dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
+}
+
+can_be_installed() {
+    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        give_up "run this as root, or install sudo: $*"
+    fi
+}
+
+missing_of() {
+    for package in "$@"; do
+        is_installed "$package" || printf '%s ' "$package"
+    done
+}
+
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"
+}
+
+# install_missing NEEDED WANTED: two lists; those wanted are left out where the release has none.
+install_missing() {
+    if ! command -v apt-get >/dev/null; then
+        echo "This is no Debian or Ubuntu: the packages $1 are taken to be there."
+        return
+    fi
+    # shellcheck disable=SC2086 # lists of words
+    missing=$(missing_of $1 $2)
+    if [ -z "$missing" ]; then
+        echo "All packages are there."
+        return
+    fi
+    echo "Missing: $missing"
+    echo "apt-get update"
+    apt_get update >/dev/null || echo "Package lists could not be renewed; going on with the old ones."
+    # shellcheck disable=SC2086
+    set -- "$(missing_of $1)" "$(for package in $(missing_of $2); do
+        can_be_installed "$package" && printf '%s ' "$package"
+    done)"
+    echo "apt-get install --no-install-recommends $1$2"
+    # shellcheck disable=SC2086
+    apt_get install --no-install-recommends $1$2 >/dev/null || give_up "apt-get install failed"
+}
+
+# Ubuntu 22.04 has a Meson that is too old: then one of our own, in build/.
+find_meson() {
+    meson=meson
+    if ! is_new_enough "$(meson --version 2>/dev/null)"; then
+        meson=build/meson/bin/meson
+        [ -x "$meson" ] && return
+        echo "Meson here is older than 1.0.1: installing one into build/meson"
+        install_missing 'python3-venv' ''
+        python3 -m venv build/meson && build/meson/bin/pip -q install 'meson>=1.0.1' ||
+            give_up "no Meson"
+    fi
+}
+
+is_new_enough() {
+    [ "$(printf '%s\n' 1.0.1 "$1" | sort -V | head -n 1)" = 1.0.1 ]
+}
+
+# Runs a command quietly; where it fails, shows the end of what it said.
+quietly() {
+    log=build/quietly.log
+    "$@" >"$log" 2>&1 || {
+        tail -n 60 "$log"
+        give_up "failed: $*"
+    }
+}
+
+# build_in FOLDER [MESON_OPTION ...]
+build_in() {
+    folder=$1
+    shift
+    mkdir -p build
+    if [ -f "$folder/build.ninja" ]; then
+        quietly "$meson" configure "$folder" "$@"
+    else
+        quietly "$meson" setup "$folder" "$@"
+    fi
+    quietly "$meson" compile -C "$folder"
+}
