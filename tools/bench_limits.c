@@ -18,7 +18,8 @@ enum {
     FMA_RUNS = 31,
     ROUND = 8, // as in limits.cl
     GROUPS_PER_UNIT = 8,
-    ITEMS_OF_GPU_GROUP = 256,
+    NARROW_GROUP = 32, // items, on a GPU
+    WIDE_GROUP = 256,
 };
 
 static const uint64_t MIB = 1 << 20;
@@ -98,7 +99,7 @@ static void add_stream_shapes(shape_family *family, bench_rate rate, const char 
                               int items)
 {
     const int least = rate == BENCH_READ ? 4 : 1;
-    for (int run_bytes = 4 << 10; run_bytes <= 64 << 10; run_bytes *= 4) {
+    for (int run_bytes = 4 << 10; run_bytes <= 32 << 10; run_bytes *= 8) {
         const int per_item = run_bytes / (width * 4 * items);
         if (per_item < least)
             continue;
@@ -123,17 +124,15 @@ static void add_fma_shapes(shape_family *family, int width, int items)
 static void add_shapes(bench_limits *limits)
 {
     const weft_limits *device = weft_context_limits(limits->ctx);
-    const int widest = device->max_team == 1 ? 1 : ITEMS_OF_GPU_GROUP;
-    for (int items = widest == 1 ? 1 : widest / 4; items <= widest; items *= 4) {
-        if ((size_t)items > device->max_items)
-            break;
+    const int narrow = device->max_team == 1 ? 1 : NARROW_GROUP;
+    const int wide = device->max_team == 1 ? 1 : WIDE_GROUP;
+    for (int items = narrow; items <= wide; items *= WIDE_GROUP / NARROW_GROUP)
         for (int width = 1; width <= 16; width = width == 1 ? 4 : width * 2) {
             add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "copy", width, items);
             add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream", width, items);
             add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "read", width, items);
             add_fma_shapes(&limits->families[BENCH_FMA], width, items);
         }
-    }
 }
 
 static size_t groups_of(const bench_limits *limits, const launch_shape *shape)
@@ -343,6 +342,8 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
             if (!measure_shape(limits, &family->shapes[i],
                                rate == BENCH_FMA ? FMA_RUNS : STREAM_RUNS, why))
                 return false;
+        if (bench_limits_rate(limits, (bench_rate)rate) == 0)
+            return complain(why, "no %s kernel fits the device's groups", rate_names[rate]);
     }
     limits->tried = true;
     bench_progress("%s", "");

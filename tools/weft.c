@@ -16,6 +16,7 @@ typedef struct command_row {
 static const command_row commands[] = {
     {"info", "weft info", "describe the OpenCL devices, or the built-in profiles", weft_info_main},
     {"spmm", "weft spmm", "multiply a sparse matrix by a dense one", weft_spmm_main},
+    {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft bench: its JSON is complete and its figures agree with each other.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include <weft/dtype.h>
+
+static json_t *run_bench(const char *arguments)
+{
+    char command[1024];
+    snprintf(command, sizeof(command), "'%s' bench %s --json", WEFT_PROGRAM, arguments);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    json_error_t error;
+    json_t *object = json_loadf(output, JSON_REJECT_DUPLICATES, &error);
+    assert_int_equal(pclose(output), 0);
+    if (!json_is_object(object))
+        fail_msg("%s: %s", command, error.text);
+    return object;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value))
+        fail_msg("there is no number '%s'", key);
+    return json_number_value(value);
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    if (text == NULL)
+        fail_msg("there is no string '%s'", key);
+    return text;
+}
+
+// No device that can run the tests is slower or faster than that.
+static void check_limits(const json_t *object)
+{
+    const json_t *limits = json_object_get(object, "limits");
+    static const char *const keys[] = {"copy_gbps", "read_gbps", "fma_gflops"};
+    for (size_t i = 0; i < 3; i++)
+        if (!(number(limits, keys[i]) > 0.01 && number(limits, keys[i]) < 1e6))
+            fail_msg("%s is %g", keys[i], number(limits, keys[i]));
+    assert_true(number(limits, "array_bytes") >= 1 << 20);
+    assert_true(strlen(string(object, "device")) > 0);
+}
+
+static void check_case(const json_t *it, double limit)
+{
+    const double median = number(it, "median_ms");
+    assert_string_equal(string(it, "op"), "spmm");
+    assert_true(strlen(string(it, "case")) > 0 && strlen(string(it, "plan")) > 0);
+    assert_true(weft_dtype_find(string(it, "dtype")) != WEFT_DEFAULT);
+    assert_true(number(it, "m") >= 1 && number(it, "k") >= 1);
+    assert_true(number(it, "setup_ms") >= 0);
+    assert_true(0 < number(it, "min_ms") && number(it, "min_ms") <= median);
+    assert_true(median <= number(it, "max_ms"));
+    const double gflops = 2e-6 * number(it, "nnz") * number(it, "n") / median;
+    assert_true(fabs(number(it, "gflops") - gflops) <= 1e-4 * gflops);
+    assert_true(fabs(number(it, "share") - gflops / limit) <= 1e-3 * gflops / limit);
+}
+
+static void limits_alone(void **state)
+{
+    (void)state;
+    json_t *object = run_bench("limits --quick");
+    check_limits(object);
+    assert_int_equal(json_array_size(json_object_get(object, "cases")), 0);
+    json_decref(object);
+}
+
+// Each case is there with a plan and without.
+static void cases_come_in_pairs(void **state)
+{
+    (void)state;
+    json_t *object = run_bench("spmm --quick");
+    check_limits(object);
+    const json_t *cases = json_object_get(object, "cases");
+    const double limit = number(json_object_get(object, "limits"), "fma_gflops");
+    assert_true(json_array_size(cases) >= 4 && json_array_size(cases) % 2 == 0);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *it = json_array_get(cases, i);
+        check_case(it, limit);
+        assert_int_equal(json_is_true(json_object_get(it, "planned")), i % 2 == 0);
+        if (i % 2 == 1)
+            assert_string_equal(string(it, "case"), string(json_array_get(cases, i - 1), "case"));
+    }
+    json_decref(object);
+}
+
+static void files_are_cases(void **state)
+{
+    (void)state;
+    char arguments[1024];
+    const char *folder = getenv("WEFT_TEST_DIR");
+    assert_non_null(folder);
+    snprintf(arguments, sizeof(arguments), "%s/tiny.mtx", folder);
+    FILE *file = fopen(arguments, "w");
+    assert_non_null(file);
+    fputs("%%MatrixMarket matrix coordinate real general\n3 4 2\n1 1 5\n3 4 6\n", file);
+    fclose(file);
+    snprintf(arguments, sizeof(arguments), "spmm --quick --data '%s'", folder);
+    json_t *object = run_bench(arguments);
+    const json_t *cases = json_object_get(object, "cases");
+    const json_t *last = json_array_get(cases, json_array_size(cases) - 1);
+    assert_string_equal(string(last, "case"), "tiny-n128");
+    assert_true(number(last, "m") == 3 && number(last, "k") == 4 && number(last, "nnz") == 2);
+    json_decref(object);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_alone),
+        cmocka_unit_test(cases_come_in_pairs),
+        cmocka_unit_test(files_are_cases),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

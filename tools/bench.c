@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft bench: how fast the device is, and what share of that the library's operations reach.
+#include "bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_limits.h"
+#include "bench_spmm.h"
+#include "command.h"
+
+static const double SHORT_MS = 0.2;
+
+typedef struct bench_options {
+    command_options common;
+    bool limits_only, quick;
+    const char *folder; // --data; NULL for none
+} bench_options;
+
+typedef struct bench_job {
+    const bench_options *options;
+    weft_context *ctx;
+    bench_limits *limits;
+    bench_sets sets;
+    bench_cases cases;
+} bench_job;
+
+void bench_progress(const char *format, ...)
+{
+    if (!isatty(STDERR_FILENO))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+}
+
+void bench_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bench_progress("%s", "");
+    fputs("weft bench: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+static bool measure(bench_job *job, complaint *why)
+{
+    const bench_options *options = job->options;
+    if (!options->limits_only && !bench_sets_list(&job->sets, options->quick, options->folder, why))
+        return false;
+    if (!command_open(&job->ctx, &options->common, why) ||
+        !bench_limits_create(&job->limits, job->ctx, why) ||
+        !bench_limits_measure(job->limits, why))
+        return false;
+    if (options->limits_only)
+        return true;
+    if (!bench_spmm_run(&job->cases, job->ctx, &job->sets, options->quick, why) ||
+        !bench_limits_measure(job->limits, why))
+        return false;
+    bench_cases_close(&job->cases);
+    const double limit = bench_limits_rate(job->limits, BENCH_FMA);
+    for (size_t i = 0; i < job->cases.count; i++)
+        job->cases.items[i].report.share = job->cases.items[i].report.gflops / limit;
+    return true;
+}
+
+static json_t *case_json(const bench_case *it)
+{
+    json_t *object = report_json(&it->report);
+    json_object_set_new(object, "planned", json_boolean(it->planned));
+    return object;
+}
+
+static bool print_json(const bench_job *job, complaint *why)
+{
+    json_t *object = json_object();
+    json_t *cases = json_array();
+    for (size_t i = 0; i < job->cases.count; i++)
+        json_array_append_new(cases, case_json(&job->cases.items[i]));
+    json_object_set_new(object, "op", json_string("bench"));
+    json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
+    json_object_set_new(object, "limits", bench_limits_json(job->limits));
+    json_object_set_new(object, "cases", cases);
+    return command_print_json(object, why);
+}
+
+static int name_width(const bench_cases *cases)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < cases->count; i++)
+        if (strlen(cases->items[i].name) > width)
+            width = strlen(cases->items[i].name);
+    return (int)width;
+}
+
+static void print_row(const bench_case *it, int width)
+{
+    const timed_report *report = &it->report;
+    char range[32];
+    snprintf(range, sizeof(range), "%.3g to %.3g", report->time.min_ms, report->time.max_ms);
+    printf("| %-*s | %-4s | %9.3g | %9.4g | %-16s | %7.1f | %5.2f |\n", width, it->name,
+           it->planned ? "yes" : "no", report->setup_ms, report->time.median_ms, range,
+           report->gflops, report->share);
+}
+
+static void print_rows(const bench_cases *cases)
+{
+    static const char dashes[] =
+        "-----------------------------------------------------------------"
+        "-----------------------------------------------------------------";
+    const int width = name_width(cases);
+    printf("\n| %-*s | %-4s | %9s | %9s | %-16s | %7s | %5s |\n", width, "case", "plan",
+           "set-up ms", "median ms", "range", "GFLOP/s", "share");
+    printf("|%.*s|%.6s|%.10s:|%.10s:|%.18s|%.8s:|%.6s:|\n", width + 2, dashes, dashes, dashes,
+           dashes, dashes, dashes, dashes);
+    for (size_t i = 0; i < cases->count; i++)
+        print_row(&cases->items[i], width);
+}
+
+// How long the first takes as a multiple of the second.
+static double ratio(const bench_case *it, const bench_case *other)
+{
+    return it->report.time.median_ms / other->report.time.median_ms;
+}
+
+// The worst of what the table lets compare, among cases that take long enough to be compared.
+static void print_summary(const bench_cases *cases)
+{
+    const bench_case *items = cases->items;
+    const bench_case *slow = NULL, *unplanned = NULL, *uneven = NULL;
+    for (size_t i = 0; i < cases->count; i++) {
+        const bench_case *it = &items[i];
+        const timed_report *report = &it->report;
+        if (report->time.median_ms < SHORT_MS)
+            continue;
+        if (report->dtype == WEFT_F32 && report->n >= 128 && report->nnz >= 50 * report->m &&
+            it->is_layer && (slow == NULL || report->share < slow->report.share))
+            slow = it;
+        if (!it->planned &&
+            (unplanned == NULL || ratio(it, it - 1) > ratio(unplanned, unplanned - 1)))
+            unplanned = it;
+        if (it->even != i &&
+            (uneven == NULL || ratio(it, &items[it->even]) > ratio(uneven, &items[uneven->even])))
+            uneven = it;
+    }
+    printf("\nOf the cases that take %g ms and more:\n", SHORT_MS);
+    if (slow != NULL)
+        printf("share of pruned f32 layers, 50 non-zeros a row and more, n 128 and more: at least "
+               "%.2f (%s)\n",
+               slow->report.share, slow->name);
+    if (unplanned != NULL)
+        printf("time without a plan: at most %.2f of that with one (%s)\n",
+               ratio(unplanned, unplanned - 1), unplanned->name);
+    if (uneven != NULL)
+        printf("speed with uneven rows: at least %.2f of that with even ones (%s, %s)\n",
+               1 / ratio(uneven, &items[uneven->even]), uneven->name,
+               uneven->planned ? "planned" : "not planned");
+}
+
+static void print_table(const bench_job *job)
+{
+    printf("%s\n\n", weft_context_limits(job->ctx)->name);
+    bench_limits_print(job->limits, stdout);
+    if (job->cases.count == 0)
+        return;
+    print_rows(&job->cases);
+    print_summary(&job->cases);
+}
+
+static void clean_up(bench_job *job)
+{
+    bench_cases_free(&job->cases);
+    bench_sets_free(&job->sets);
+    bench_limits_destroy(&job->limits);
+    weft_context_destroy(&job->ctx);
+}
+
+enum { OPTION_DATA = 256 };
+
+static error_t take_what(bench_options *bench, const char *what, struct argp_state *state)
+{
+    if (state->arg_num > 0)
+        argp_error(state, "one word too many: %s", what);
+    bench->limits_only = strcmp(what, "limits") == 0;
+    if (!bench->limits_only && strcmp(what, "spmm") != 0 && strcmp(what, "all") != 0)
+        argp_error(state, "'%s' is none of limits, spmm and all", what);
+    return 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    bench_options *bench = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &bench->common;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_what(bench, argument, state);
+    case 'q':
+        bench->quick = true;
+        return 0;
+    case OPTION_DATA:
+        bench->folder = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void parse(bench_options *out, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"quick", 'q', NULL, 0, "Few cases and few runs: seconds instead of minutes", 0},
+        {"data", OPTION_DATA, "DIR", 0, "Measure every .mtx and .smtx file in DIR too", 0},
+        {0},
+    };
+    static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
+    static const struct argp parser = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "[limits|spmm|all]",
+        .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
+               "its f32 multiply-add rate the library's operations reach."
+               "\vThe limits are measured before and after the cases, and the best counts. On "
+               "PoCL each thread is kept on a core of its own, unless POCL_AFFINITY says "
+               "otherwise.",
+        .children = children,
+    };
+    *out = (bench_options){0};
+    argp_parse(&parser, argc, argv, 0, NULL, out);
+}
+
+int weft_bench_main(int argc, char **argv)
+{
+    bench_options options;
+    bench_job job = {.options = &options};
+    complaint why;
+    parse(&options, argc, argv);
+    // Where two of PoCL's threads meet on a core, figures tell of the scheduler, not of the device.
+    setenv("POCL_AFFINITY", "1", 0);
+    bool done = measure(&job, &why);
+    if (done && options.common.json)
+        done = print_json(&job, &why);
+    else if (done)
+        print_table(&job);
+    bench_progress("%s", "");
+    clean_up(&job);
+    return done ? EXIT_SUCCESS : command_failed(argv[0], &why);
+}

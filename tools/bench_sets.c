@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of SpMM cases.
+#include "bench_sets.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sparse.h"
+
+enum { SEED = 1, GRAPH_NODES = 32768, GRAPH_DEGREE = 8 };
+
+static const double EVEN = 0.1;
+
+// The new set, zeroed; NULL where memory ran out. Valid until the next one is added.
+static bench_set *add_set(bench_sets *sets, int64_t n, weft_dtype dtype, complaint *why)
+{
+    if (sets->count == sets->room) {
+        const size_t room = 2 * sets->room + 16;
+        bench_set *items = realloc(sets->items, room * sizeof(*items));
+        if (items == NULL) {
+            complain(why, "no memory for %zu sets of cases", room);
+            return NULL;
+        }
+        sets->items = items;
+        sets->room = room;
+    }
+    bench_set *set = &sets->items[sets->count++];
+    *set = (bench_set){.n = n, .dtype = dtype};
+    return set;
+}
+
+// "-n128", and what else is not the usual.
+static void add_suffix(const bench_set *set, const char *end, char *name, size_t size)
+{
+    const size_t length = strlen(name);
+    snprintf(name + length, size - length, "-n%" PRId64 "%s%s%s%s", set->n, end,
+             set->dtype == WEFT_F32 ? "" : "-",
+             set->dtype == WEFT_F32 ? "" : weft_dtype_name(set->dtype),
+             set->transpose_a ? "-transposed" : "");
+}
+
+static void add_layer(bench_set *set, const char *name, const char *end,
+                      const generate_layer *layer)
+{
+    bench_matrix *matrix = &set->matrices[set->n_matrices++];
+    *matrix = (bench_matrix){.source = BENCH_LAYER, .layer = *layer};
+    snprintf(matrix->name, sizeof(matrix->name), "%s", name);
+    add_suffix(set, end, matrix->name, sizeof(matrix->name));
+}
+
+static bool add_pruned(bench_sets *sets, const generate_layer *size, int percent, int64_t n,
+                       const double *covs, size_t n_covs, complaint *why)
+{
+    bench_set *set = add_set(sets, n, size->dtype, why);
+    if (set == NULL)
+        return false;
+    generate_layer layer = *size;
+    layer.nnz = layer.m * layer.k * (100 - percent) / 100;
+    char name[64];
+    snprintf(name, sizeof(name), "pruned-%" PRId64 "x%" PRId64 "-s%d", layer.m, layer.k, percent);
+    for (size_t i = 0; i < n_covs; i++) {
+        if (covs[i] > 0.99 * generate_layer_max_cov(&layer))
+            continue;
+        char end[16];
+        snprintf(end, sizeof(end), "-v%g", covs[i]);
+        layer.cov = covs[i];
+        add_layer(set, name, end, &layer);
+    }
+    return true;
+}
+
+// One row with every column among short ones: a quarter of all entries.
+static bool add_full_row(bench_sets *sets, complaint *why)
+{
+    generate_layer layer = {.m = 8192, .k = 65536, .nnz = 4 * 65536, .cov = EVEN, .seed = SEED};
+    bench_set *set = add_set(sets, 128, WEFT_F32, why);
+    if (set == NULL)
+        return false;
+    add_layer(set, "full-row-8192x65536", "-even", &layer);
+    layer.has_full = true;
+    add_layer(set, "full-row-8192x65536", "", &layer);
+    return true;
+}
+
+static bool add_graph(bench_sets *sets, complaint *why)
+{
+    const generate_graph graph = {.n_nodes = GRAPH_NODES, .degree = GRAPH_DEGREE, .seed = SEED};
+    const generate_layer even = {.m = GRAPH_NODES,
+                                 .k = GRAPH_NODES,
+                                 .nnz = generate_graph_nnz(&graph),
+                                 .cov = EVEN,
+                                 .seed = SEED};
+    bench_set *set = add_set(sets, 128, WEFT_F32, why);
+    if (set == NULL)
+        return false;
+    char name[32];
+    snprintf(name, sizeof(name), "graph-%d", GRAPH_NODES);
+    add_layer(set, name, "-even", &even);
+    bench_matrix *matrix = &set->matrices[set->n_matrices++];
+    *matrix = (bench_matrix){.source = BENCH_GRAPH, .graph = graph};
+    snprintf(matrix->name, sizeof(matrix->name), "%s", name);
+    add_suffix(set, "", matrix->name, sizeof(matrix->name));
+    return true;
+}
+
+static bool add_generated(bench_sets *sets, complaint *why)
+{
+    static const double covs[] = {0.1, 0.5, 2};
+    static const int all_percents[] = {50, 70, 80, 90, 95, 98};
+    static const int few_percents[] = {70, 90};
+    static const int64_t widths[] = {512, 2048};
+    static const weft_dtype dtypes[] = {WEFT_F64, WEFT_F16, WEFT_BF16};
+    generate_layer size = {.m = 2048, .dtype = WEFT_F32, .seed = SEED};
+    for (size_t i = 0; i < 2; i++) {
+        size.k = widths[i];
+        for (size_t j = 0; j < 6; j++)
+            if (!add_pruned(sets, &size, all_percents[j], 128, covs, 3, why))
+                return false;
+        for (int64_t n = 32; n <= 256; n += 224)
+            for (size_t j = 0; j < 2; j++)
+                if (!add_pruned(sets, &size, few_percents[j], n, covs, 3, why))
+                    return false;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        size.dtype = dtypes[i];
+        if (!add_pruned(sets, &size, 90, 128, &covs[1], 1, why))
+            return false;
+    }
+    return true;
+}
+
+static bool add_transposed(bench_sets *sets, complaint *why)
+{
+    const generate_layer layer = {
+        .m = 2048, .k = 2048, .nnz = 2048 * 2048 / 10, .cov = 0.5, .seed = SEED};
+    bench_set *set = add_set(sets, 128, WEFT_F32, why);
+    if (set == NULL)
+        return false;
+    set->transpose_a = true;
+    add_layer(set, "pruned-2048x2048-s90", "-v0.5", &layer);
+    return true;
+}
+
+static bool add_quick(bench_sets *sets, complaint *why)
+{
+    static const double covs[] = {0.1, 2};
+    const generate_layer narrow = {.m = 2048, .k = 512, .dtype = WEFT_F32, .seed = SEED};
+    const generate_layer wide = {.m = 2048, .k = 2048, .dtype = WEFT_F32, .seed = SEED};
+    return add_pruned(sets, &narrow, 70, 128, covs, 1, why) &&
+           add_pruned(sets, &wide, 90, 128, covs, 2, why) && add_full_row(sets, why);
+}
+
+static bool add_file(bench_sets *sets, const char *folder, const char *file, complaint *why)
+{
+    bench_set *set = add_set(sets, 128, WEFT_F32, why);
+    if (set == NULL)
+        return false;
+    bench_matrix *matrix = &set->matrices[set->n_matrices++];
+    *matrix = (bench_matrix){.source = BENCH_FILE};
+    const size_t length =
+        (size_t)snprintf(matrix->path, sizeof(matrix->path), "%s/%s", folder, file);
+    if (length >= sizeof(matrix->path))
+        return complain(why, "%s/%s: this path is too long", folder, file);
+    snprintf(matrix->name, sizeof(matrix->name), "%.*s", (int)(strrchr(file, '.') - file), file);
+    add_suffix(set, "", matrix->name, sizeof(matrix->name));
+    return true;
+}
+
+static int is_sparse(const struct dirent *entry)
+{
+    return sparse_is_known(entry->d_name);
+}
+
+static bool add_files(bench_sets *sets, const char *folder, complaint *why)
+{
+    struct dirent **entries;
+    const int n = scandir(folder, &entries, is_sparse, alphasort);
+    if (n < 0)
+        return complain(why, "%s: %s", folder, strerror(errno));
+    bool ok = n > 0 || complain(why, "%s: holds no .mtx and no .smtx file", folder);
+    for (int i = 0; i < n; i++) {
+        ok = ok && add_file(sets, folder, entries[i]->d_name, why);
+        free(entries[i]);
+    }
+    free(entries);
+    return ok;
+}
+
+bool bench_sets_list(bench_sets *out, bool quick, const char *folder, complaint *why)
+{
+    *out = (bench_sets){0};
+    bool ok = quick ? add_quick(out, why)
+                    : add_generated(out, why) && add_transposed(out, why) &&
+                          add_full_row(out, why) && add_graph(out, why);
+    ok = ok && (folder == NULL || add_files(out, folder, why));
+    if (!ok)
+        bench_sets_free(out);
+    return ok;
+}
+
+void bench_sets_free(bench_sets *sets)
+{
+    free(sets->items);
+    *sets = (bench_sets){0};
+}
+
+bool bench_matrix_make(weft_csr_host *out, const bench_matrix *matrix, weft_dtype dtype,
+                       complaint *why)
+{
+    generate_layer layer = matrix->layer;
+    generate_graph graph = matrix->graph;
+    layer.dtype = graph.dtype = dtype;
+    switch (matrix->source) {
+    case BENCH_LAYER:
+        return generate_layer_csr(out, &layer, why);
+    case BENCH_GRAPH:
+        return generate_graph_csr(out, &graph, why);
+    default:
+        return sparse_read(out, matrix->path, dtype, SEED, why);
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM, timed: one set of cases after another.
+#include "bench_spmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <weft/spmm.h>
+
+#include "bench.h"
+#include "buffer.h"
+#include "random.h"
+
+enum { MAX_RUNS = 31, MIN_RUNS = 7, QUICK_MIN_RUNS = 5, SEED = 1 };
+
+static const double SET_MS = 1500; // that the runs of a set may take, about
+static const double QUICK_SET_MS = 400;
+
+// One case: a matrix, with its plan or without.
+typedef struct bench_runner {
+    const bench_matrix *matrix;
+    const weft_csr *A;
+    weft_spmm_params params;
+    double setup_ms;
+    double runs_ms[MAX_RUNS];
+} bench_runner;
+
+// A set on the device.
+typedef struct bench_stage {
+    const bench_set *set;
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_csr A[BENCH_SET_MATRICES];
+    weft_spmm_plan *plans[BENCH_SET_MATRICES];
+    cl_mem buffer_B, buffer_C;
+    weft_tensor B, C;
+    size_t n_runners;
+    bench_runner runners[2 * BENCH_SET_MATRICES];
+} bench_stage;
+
+static bool is_too_large(const bench_stage *stage, int64_t n_rows)
+{
+    const uint64_t limit = weft_context_limits(stage->ctx)->max_alloc_bytes;
+    const uint64_t row_bytes = (uint64_t)stage->set->n * weft_dtype_size(stage->set->dtype);
+    return (uint64_t)n_rows > limit / row_bytes;
+}
+
+static bool create_dense(bench_stage *stage, int64_t n_rows, const char *name, cl_mem *buffer,
+                         weft_tensor *view, complaint *why)
+{
+    const bench_set *set = stage->set;
+    const int64_t count = n_rows * set->n;
+    const size_t bytes = (size_t)count * weft_dtype_size(set->dtype);
+    void *data = malloc(bytes + 1);
+    if (data == NULL)
+        return complain(why, "no memory for %s, %zu bytes", name, bytes);
+    random_fill(SEED, RANDOM_DENSE, set->dtype, data, count);
+    const bool ok = buffer_create(buffer, stage->ctx, data, bytes, name, why);
+    free(data);
+    *view = weft_matrix(*buffer, set->dtype, n_rows, set->n);
+    return ok;
+}
+
+static void add_runner(bench_stage *stage, int i, const weft_spmm_plan *plan, double setup_ms)
+{
+    bench_runner *runner = &stage->runners[stage->n_runners++];
+    runner->matrix = &stage->set->matrices[i];
+    runner->A = &stage->A[i];
+    runner->setup_ms = setup_ms;
+    runner->params = (weft_spmm_params){
+        .size = sizeof(runner->params), .plan = plan, .transpose_a = stage->set->transpose_a};
+}
+
+static bool upload(bench_stage *stage, int i, const weft_csr_host *host, complaint *why)
+{
+    const bool transpose_a = stage->set->transpose_a;
+    if (weft_csr_create(&stage->A[i], stage->ctx, stage->queue, host) != WEFT_OK)
+        return complain_weft(why);
+    const double start_ms = timing_now_ms();
+    if (weft_spmm_plan_create(&stage->plans[i], stage->ctx, stage->queue, &stage->A[i],
+                              WEFT_SPMM_PLAN(.transpose_a = transpose_a)) != WEFT_OK)
+        return complain_weft(why);
+    add_runner(stage, i, stage->plans[i], timing_now_ms() - start_ms);
+    if (!transpose_a)
+        add_runner(stage, i, NULL, 0);
+    return true;
+}
+
+// Puts the set on the device. *fits says whether it could be; if not, a note says why.
+static bool set_up(bench_stage *stage, bool *fits, complaint *why)
+{
+    const bench_set *set = stage->set;
+    *fits = false;
+    if (set->dtype == WEFT_F64 && !weft_context_limits(stage->ctx)->has_f64) {
+        bench_note("%s: left out: the device has no f64", set->matrices[0].name);
+        return true;
+    }
+    for (int i = 0; i < set->n_matrices; i++) {
+        const bench_matrix *matrix = &set->matrices[i];
+        weft_csr_host host;
+        bench_progress("spmm: %s: making the matrix", matrix->name);
+        if (!bench_matrix_make(&host, matrix, set->dtype, why)) {
+            if (matrix->source != BENCH_FILE)
+                return false;
+            bench_note("%s: left out: %s", matrix->name, why->text);
+            return true;
+        }
+        const int64_t m = set->transpose_a ? host.n_cols : host.n_rows;
+        const int64_t k = set->transpose_a ? host.n_rows : host.n_cols;
+        const bool too_large = is_too_large(stage, m) || is_too_large(stage, k);
+        bool ok = too_large || upload(stage, i, &host, why);
+        if (ok && !too_large && i == 0)
+            ok = create_dense(stage, k, "B", &stage->buffer_B, &stage->B, why) &&
+                 create_dense(stage, m, "C", &stage->buffer_C, &stage->C, why);
+        weft_csr_host_destroy(&host);
+        if (too_large)
+            bench_note("%s: left out: too large for the device's buffers", matrix->name);
+        if (!ok || too_large)
+            return ok;
+    }
+    *fits = true;
+    return true;
+}
+
+static bool run_once(const bench_stage *stage, const bench_runner *runner, double *ms,
+                     complaint *why)
+{
+    const double start_ms = timing_now_ms();
+    if (weft_spmm(stage->ctx, stage->queue, 1, runner->A, &stage->B, 0, &stage->C,
+                  &runner->params) != WEFT_OK)
+        return complain_weft(why);
+    const cl_int code = clFinish(stage->queue);
+    *ms = timing_now_ms() - start_ms;
+    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+}
+
+// Every runner once, in turns; *ms is what it took together.
+static bool run_round(bench_stage *stage, size_t run, double *ms, complaint *why)
+{
+    *ms = 0;
+    for (size_t i = 0; i < stage->n_runners; i++) {
+        bench_runner *runner = &stage->runners[i];
+        if (!run_once(stage, runner, &runner->runs_ms[run], why))
+            return false;
+        *ms += runner->runs_ms[run];
+    }
+    return true;
+}
+
+// The first round compiles, the second says how many the time allows.
+static bool run_rounds(bench_stage *stage, bool quick, size_t *n_runs, complaint *why)
+{
+    double ms;
+    if (!run_round(stage, 0, &ms, why) || !run_round(stage, 0, &ms, why))
+        return false;
+    const double wanted = (quick ? QUICK_SET_MS : SET_MS) / ms;
+    const size_t least = quick ? QUICK_MIN_RUNS : MIN_RUNS;
+    *n_runs = wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
+    for (size_t run = 0; run < *n_runs; run++)
+        if (!run_round(stage, run, &ms, why))
+            return false;
+    return true;
+}
+
+static bench_case *add_case(bench_cases *cases, complaint *why)
+{
+    if (cases->count == cases->room) {
+        const size_t room = 2 * cases->room + 32;
+        bench_case *items = realloc(cases->items, room * sizeof(*items));
+        if (items == NULL) {
+            complain(why, "no memory for %zu cases", room);
+            return NULL;
+        }
+        cases->items = items;
+        cases->room = room;
+    }
+    return &cases->items[cases->count++];
+}
+
+static bool describe(const bench_stage *stage, const bench_runner *runner, char *text, size_t size,
+                     complaint *why)
+{
+    return weft_spmm_describe(stage->ctx, runner->A, &stage->B, &stage->C, &runner->params, text,
+                              size) >= 0 ||
+           complain_weft(why);
+}
+
+static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_runner *runner,
+                          size_t even, size_t n_runs, complaint *why)
+{
+    bench_case *it = add_case(cases, why);
+    if (it == NULL)
+        return false;
+    *it = (bench_case){.planned = runner->params.plan != NULL,
+                       .is_layer = runner->matrix->source == BENCH_LAYER,
+                       .even = even};
+    memcpy(it->name, runner->matrix->name, sizeof(it->name));
+    timed_report *report = &it->report;
+    *report = report_new("spmm", weft_context_limits(stage->ctx)->name, stage->set->dtype);
+    report->is_product = true;
+    report->m = stage->C.shape[0];
+    report->k = stage->B.shape[0];
+    report->n = stage->set->n;
+    report->nnz = runner->A->nnz;
+    report->setup_ms = runner->setup_ms;
+    report->time = timing_of(runner->runs_ms, n_runs);
+    report->gflops = 2e-6 * (double)report->nnz * (double)report->n / report->time.median_ms;
+    return describe(stage, runner, it->plan, sizeof(it->plan), why);
+}
+
+static bool measure(bench_cases *cases, bench_stage *stage, bool quick, complaint *why)
+{
+    const size_t first = cases->count;
+    const size_t ways = stage->set->transpose_a ? 1 : 2;
+    size_t n_runs;
+    bench_progress("spmm: %s", stage->set->matrices[0].name);
+    if (!run_rounds(stage, quick, &n_runs, why))
+        return false;
+    for (size_t i = 0; i < stage->n_runners; i++)
+        if (!report_runner(cases, stage, &stage->runners[i], first + i % ways, n_runs, why))
+            return false;
+    return true;
+}
+
+static void tear_down(bench_stage *stage)
+{
+    clFinish(stage->queue);
+    for (int i = 0; i < BENCH_SET_MATRICES; i++) {
+        weft_spmm_plan_destroy(&stage->plans[i]);
+        weft_csr_destroy(&stage->A[i]);
+    }
+    buffer_release(&stage->buffer_B);
+    buffer_release(&stage->buffer_C);
+}
+
+bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_sets *sets, bool quick,
+                    complaint *why)
+{
+    for (size_t i = 0; i < sets->count; i++) {
+        bench_stage stage = {.set = &sets->items[i], .ctx = ctx, .queue = weft_context_queue(ctx)};
+        bool fits;
+        const bool ok = set_up(&stage, &fits, why) && (!fits || measure(out, &stage, quick, why));
+        tear_down(&stage);
+        if (!ok)
+            return false;
+    }
+    bench_progress("%s", "");
+    return true;
+}
+
+void bench_cases_close(bench_cases *cases)
+{
+    for (size_t i = 0; i < cases->count; i++) {
+        cases->items[i].report.name = cases->items[i].name;
+        cases->items[i].report.plan = cases->items[i].plan;
+    }
+}
+
+void bench_cases_free(bench_cases *cases)
+{
+    free(cases->items);
+    *cases = (bench_cases){0};
+}
