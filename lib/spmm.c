@@ -599,8 +599,7 @@ weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, c
                       const weft_tensor *B, double beta, const weft_tensor *C,
                       const weft_spmm_params *params)
 {
-    if (!params)
-        params = WEFT_SPMM(.plan = NULL);
+    params = params ? params : WEFT_SPMM(.plan = NULL);
     product p;
     TRY(product_check(&p, ctx, A, B, C, params));
     const bool is_scale = alpha == 0 || p.problem.nnz == 0;

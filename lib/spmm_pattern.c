@@ -295,8 +295,7 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
     if (!out)
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
     *out = NULL;
-    if (!params)
-        params = WEFT_SPMM_PLAN(0);
+    params = params ? params : WEFT_SPMM_PLAN(0);
     TRY(plan_check(ctx, queue, A, params));
 
     const weft_spmm_problem typical = {.n = 128, .dtype = A->dtype};
