@@ -341,3 +341,63 @@ weft_status weft_overlap_check(const weft_tensor *output, const char *output_nam
                 op, output_name, written.first, written.last - 1, input_name, bytes.first,
                 bytes.last - 1);
 }
+
+// The bytes of a view modulo a pitch: the axes that step by whole pitches stay where they are.
+static weft_span residues(const weft_tensor *tensor, int64_t origin, int64_t pitch)
+{
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
+    const int64_t first = origin + tensor->offset * size;
+    weft_span range = {first, first + size};
+    for (int d = 0; d < tensor->ndim; d++) {
+        const int64_t reach = (tensor->shape[d] - 1) * tensor->stride[d] * size;
+        if (reach == 0 || tensor->stride[d] * size % pitch == 0)
+            continue;
+        if (reach < 0)
+            range.first += reach;
+        else
+            range.last += reach;
+    }
+    return range;
+}
+
+static bool pitch_separates(int64_t pitch, weft_span a, weft_span b)
+{
+    const int64_t distance = ((b.first - a.first) % pitch + pitch) % pitch;
+    return distance >= a.last - a.first && distance + (b.last - b.first) <= pitch;
+}
+
+// Whether some stride of the output keeps two views of one buffer apart, as the length of a row
+// does with columns side by side.
+static bool are_interleaved(const weft_tensor *output, int64_t output_origin,
+                            const weft_tensor *input, int64_t input_origin)
+{
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(output->dtype, WEFT_F32));
+    axis axes[WEFT_MAX_NDIM];
+    const int n = sorted_axes(output, axes);
+    for (int i = 0; i < n; i++) {
+        const int64_t pitch = axes[i].step * size;
+        if (pitch_separates(pitch, residues(output, output_origin, pitch),
+                            residues(input, input_origin, pitch)))
+            return true;
+    }
+    return false;
+}
+
+weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *output_name,
+                                      const weft_tensor *input, const char *input_name,
+                                      const char *op)
+{
+    if (is_empty(output) || is_empty(input))
+        return WEFT_OK;
+
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(input->dtype, WEFT_F32));
+    const weft_span elements = weft_tensor_span(input);
+    const weft_span bytes = {elements.first * size, elements.last * size};
+    cl_mem output_buffer = output->buffer, input_buffer = input->buffer;
+    weft_span output_origin = {0, 0}, input_origin = {0, 0};
+    TRY(find_owner(&output_buffer, &output_origin, op));
+    TRY(find_owner(&input_buffer, &input_origin, op));
+    if (are_interleaved(output, output_origin.first, input, input_origin.first))
+        return WEFT_OK;
+    return weft_overlap_check(output, output_name, input->buffer, bytes, input_name, op);
+}

@@ -38,6 +38,12 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
 weft_status weft_overlap_check(const weft_tensor *output, const char *output_name, cl_mem buffer,
                                weft_span bytes, const char *input_name, const char *op);
 
+// The same for an input that is a tensor, byte for byte where one of the output's strides keeps
+// them apart: columns side by side in one matrix share nothing.
+weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *output_name,
+                                      const weft_tensor *input, const char *input_name,
+                                      const char *op);
+
 // Touched elements; the caller has checked the view.
 weft_span weft_tensor_span(const weft_tensor *tensor);
 

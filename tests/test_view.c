@@ -369,6 +369,81 @@ static void test_overlaps(void **state)
            99);
 }
 
+// C is the left half of a 8 x 8 matrix, B the right half of it, or a little more.
+static void test_columns_side_by_side(void **state)
+{
+    (void)state;
+    weft_tensor output = {.buffer = buffer, .ndim = 2, .shape = {8, 4}, .stride = {8, 1}};
+    weft_tensor input = output;
+    input.offset = 4;
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_OK, "", 0);
+    expect(weft_tensor_overlap_check(&input, "C", &output, "B", "test"), WEFT_OK, "", 1);
+    input.offset = 3;
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps B (bytes 12 to", 2);
+    input.offset = 5; // its last column is C's first, a row later
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 3);
+    input = (weft_tensor){.buffer = buffer, .ndim = 1, .shape = {8}, .stride = {-8}, .offset = 63};
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_OK, "", 4);
+    input.stride[0] = -7;
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 5);
+    input.buffer = other_buffer;
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_OK, "", 6);
+
+    // The stride of a lone row is not looked at, however large.
+    output = (weft_tensor){.buffer = buffer, .ndim = 2, .shape = {1, 4}, .stride = {BIG, 1}};
+    input = output;
+    expect(weft_tensor_overlap_check(&output, "C", &input, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 7);
+}
+
+static void mark_bytes(const weft_tensor *t, bool marks[N_BYTES])
+{
+    const int64_t size = (int64_t)weft_dtype_size(t->dtype);
+    for (int64_t i = 0; i < t->shape[0]; i++)
+        for (int64_t j = 0; j < t->shape[1]; j++)
+            for (int64_t k = 0; k < t->shape[2]; k++)
+                for (int64_t b = 0; b < size; b++)
+                    marks[(t->offset + i * t->stride[0] + j * t->stride[1] + k * t->stride[2]) *
+                              size +
+                          b] = true;
+}
+
+static weft_tensor random_sound_tensor(random_state *random, bool is_output)
+{
+    static const weft_dtype dtypes[] = {WEFT_U8, WEFT_F16, WEFT_F32, WEFT_F64};
+    for (;;) {
+        weft_tensor t = random_tensor(random);
+        t.dtype = dtypes[random_below(random, 4)];
+        if ((is_output ? weft_output_check(context, &t, "test: C")
+                       : weft_tensor_check(context, &t, "test: B")) == WEFT_OK)
+            return t;
+    }
+}
+
+// Whatever is let through shares no byte.
+static void test_random_overlaps(void **state)
+{
+    (void)state;
+    random_state random = {17};
+    int n_let_through = 0;
+    for (int i = 0; i < 20000; i++) {
+        const weft_tensor output = random_sound_tensor(&random, true);
+        const weft_tensor input = random_sound_tensor(&random, false);
+        bool written[N_BYTES] = {false}, read[N_BYTES] = {false};
+        mark_bytes(&output, written);
+        mark_bytes(&input, read);
+        if (weft_tensor_overlap_check(&output, "C", &input, "B", "test") != WEFT_OK)
+            continue;
+        n_let_through++;
+        for (int b = 0; b < N_BYTES; b++)
+            assert_false(written[b] && read[b]);
+    }
+    assert_true(n_let_through > 2000);
+}
+
 static cl_mem create_part(size_t origin, size_t bytes)
 {
     const cl_buffer_region region = {origin, bytes};
@@ -395,6 +470,28 @@ static void test_overlaps_of_parts(void **state)
     const weft_tensor whole = weft_matrix(parent, WEFT_F32, 1, 3 * PART_BYTES / 4);
     expect(weft_overlap_check(&whole, "C", right, far, "B", "test"), WEFT_BAD_BUFFER, "overlaps",
            3);
+
+    // Columns 0 to 3 of rows of 8, and the same columns seen from the other part, or those after.
+    weft_tensor columns = {.buffer = left, .ndim = 2, .shape = {64, 4}, .stride = {8, 1}};
+    weft_tensor others = columns;
+    others.buffer = right;
+    expect(weft_tensor_overlap_check(&columns, "C", &others, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 4);
+    others.offset = 4;
+    expect(weft_tensor_overlap_check(&columns, "C", &others, "B", "test"), WEFT_OK, "", 5);
+
+    // Rows of 24 bytes do not divide the distance of the parts: column 0 of one is another there.
+    columns = (weft_tensor){.buffer = left, .ndim = 2, .shape = {40, 2}, .stride = {6, 1}};
+    others = columns;
+    others.buffer = right;
+    others.offset = 4;
+    expect(weft_tensor_overlap_check(&columns, "C", &others, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 6);
+    expect(weft_tensor_overlap_check(&others, "C", &columns, "B", "test"), WEFT_BAD_BUFFER,
+           "overlaps", 6);
+    others.offset = 0;
+    expect(weft_tensor_overlap_check(&columns, "C", &others, "B", "test"), WEFT_OK, "", 7);
+
     clReleaseMemObject(left);
     clReleaseMemObject(right);
 }
@@ -417,10 +514,16 @@ static void test_arithmetic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arithmetic),        cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_buffers),           cmocka_unit_test(test_outputs),
-        cmocka_unit_test(test_random_views),      cmocka_unit_test(test_csr_views),
-        cmocka_unit_test(test_csr_buffers),       cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_arithmetic),
+        cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_outputs),
+        cmocka_unit_test(test_random_views),
+        cmocka_unit_test(test_csr_views),
+        cmocka_unit_test(test_csr_buffers),
+        cmocka_unit_test(test_overlaps),
+        cmocka_unit_test(test_columns_side_by_side),
+        cmocka_unit_test(test_random_overlaps),
         cmocka_unit_test(test_overlaps_of_parts),
     };
     if (weft_context_open(&context, WEFT_CONTEXT(.cache_dir = "")) == WEFT_NO_DEVICE)
