@@ -87,31 +87,25 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
 
 static weft_status overlaps_check(const weft_csr *A, const weft_tensor *B, const weft_tensor *C)
 {
-    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(B->dtype, WEFT_F32));
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(A->dtype, WEFT_F32));
     const int64_t offset_size = (int64_t)weft_dtype_size(weft_dtype_or(A->offset_dtype, WEFT_I32));
     const int64_t index_size = (int64_t)weft_dtype_size(weft_dtype_or(A->index_dtype, WEFT_I32));
-    const weft_span b = weft_tensor_span(B);
+    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
+
+    const weft_span offsets = {A->offsets_start * offset_size,
+                               (A->offsets_start + A->n_rows + 1) * offset_size};
+    TRY(weft_overlap_check(C, "C", A->offsets, offsets, "A's offsets", "spmm"));
+    if (A->nnz == 0)
+        return WEFT_OK;
+
+    const weft_span indices = {A->indices_start * index_size,
+                               (A->indices_start + A->nnz) * index_size};
+    TRY(weft_overlap_check(C, "C", A->indices, indices, "A's indices", "spmm"));
+
     const int64_t n_batches = C->ndim == 3 ? max_i64(C->shape[0], 1) : 1;
     const int64_t values_last = A->values_start + A->nnz + (n_batches - 1) * A->values_batch_stride;
-    const struct {
-        const char *name;
-        cl_mem buffer;
-        weft_span bytes;
-    } inputs[] = {
-        {"B", B->buffer, {b.first * size, b.last * size}},
-        {"A's offsets",
-         A->offsets,
-         {A->offsets_start * offset_size, (A->offsets_start + A->n_rows + 1) * offset_size}},
-        {"A's indices",
-         A->indices,
-         {A->indices_start * index_size, (A->indices_start + A->nnz) * index_size}},
-        {"A's values", A->values, {A->values_start * size, values_last * size}},
-    };
-    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); ++i)
-        if (inputs[i].buffer && inputs[i].bytes.first < inputs[i].bytes.last)
-            TRY(weft_overlap_check(C, "C", inputs[i].buffer, inputs[i].bytes, inputs[i].name,
-                                   "spmm"));
-    return WEFT_OK;
+    const weft_span values = {A->values_start * size, values_last * size};
+    return weft_overlap_check(C, "C", A->values, values, "A's values", "spmm");
 }
 
 static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
