@@ -4,7 +4,8 @@
 
     embed.py FILE.cl OUT.c SYMBOL DEPFILE
 
-OUT.c defines `const weft_source SYMBOL`; DEPFILE names all files read, for Ninja.
+OUT.c defines `const weft_source SYMBOL`, or OUT.h, for what is not the library,
+`static const char SYMBOL[]`; DEPFILE names all files read, for Ninja.
 """
 import pathlib
 import re
@@ -37,16 +38,14 @@ def main(source, out, symbol, depfile):
     path = pathlib.Path(source)
     read = []
     text = "".join(line + "\n" for line in spliced(path, read)).encode("ascii")
-    pathlib.Path(out).write_text("\n".join([
-        f"// Generated from {path.name} by embed.py.",
-        '#include "program.h"',
-        "",
-        "static const char text[] = {",
-        *numbers(text + b"\0"),
-        "};",
-        "",
-        f'const weft_source {symbol} = {{"{path.stem}", text, {len(text)}}};',
-        ""]))
+    is_header = out.endswith(".h")
+    name = symbol if is_header else "text"
+    lines = [f"// Generated from {path.name} by embed.py.", f"static const char {name}[] = {{",
+             *numbers(text + b"\0"), "};", ""]
+    if not is_header:
+        lines[1:1] = ['#include "program.h"', ""]
+        lines += [f'const weft_source {symbol} = {{"{path.stem}", text, {len(text)}}};', ""]
+    pathlib.Path(out).write_text("\n".join(lines))
     pathlib.Path(depfile).write_text(f"{out}: {' '.join(map(str, read))}\n")
 
 
