@@ -94,7 +94,7 @@ bool command_print_json(json_t *object, complaint *why)
 {
     if (object == NULL)
         return complain(why, "no memory for the JSON output");
-    const int code = json_dumpf(object, stdout, JSON_INDENT(2));
+    const int code = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(object);
     putchar('\n');
     return code == 0 || complain(why, "the JSON output cannot be written");
