@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <CL/cl_ext.h>
-
 #include "arithmetic.h"
 #include "ocl.h"
 

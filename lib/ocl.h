@@ -5,6 +5,8 @@
 
 #include <weft/context.h>
 
+#include <CL/cl_ext.h>
+
 #include "fail.h"
 
 // WEFT_OK for CL_SUCCESS; else records "<what>: <call> failed: CL_OUT_OF_RESOURCES (-5)" and
