@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # For tools/demo and tools/check: installs what is missing, and builds. Run from the top of the tree.
+# shellcheck disable=SC2034 # lists that the others use
 
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
     pocl-opencl-icd libjansson-dev libxxhash-dev'
@@ -73,15 +74,12 @@ install_missing() {
 
 # Ubuntu 22.04 has a Meson that is too old: then one of our own, in build/.
 find_meson() {
-    meson=meson
-    if ! is_new_enough "$(meson --version 2>/dev/null)"; then
-        meson=build/meson/bin/meson
-        [ -x "$meson" ] && return
-        echo "Meson here is older than 1.0.1: installing one into build/meson"
-        install_missing 'python3-venv' ''
-        python3 -m venv build/meson && build/meson/bin/pip -q install 'meson>=1.0.1' ||
-            give_up "no Meson"
-    fi
+    PATH=$PWD/build/meson/bin:$PATH
+    is_new_enough "$(meson --version 2>/dev/null)" && return
+    echo "Meson is older than 1.0.1: installing one into build/meson"
+    install_missing 'python3-venv' ''
+    python3 -m venv build/meson || give_up "no Python environment for Meson"
+    build/meson/bin/pip -q install 'meson>=1.0.1' || give_up "no Meson"
 }
 
 is_new_enough() {
@@ -103,9 +101,9 @@ build_in() {
     shift
     mkdir -p build
     if [ -f "$folder/build.ninja" ]; then
-        quietly "$meson" configure "$folder" "$@"
+        quietly meson configure "$folder" "$@"
     else
-        quietly "$meson" setup "$folder" "$@"
+        quietly meson setup "$folder" "$@"
     fi
-    quietly "$meson" compile -C "$folder"
+    quietly meson compile -C "$folder"
 }

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# examples.sh SOURCE EXAMPLES: the example programs do what they say, on this OpenCL implementation.
+set -u
+source_dir=$1 examples=$2
+. "$source_dir/tests/house/tap.sh"
+cd "$WEFT_TEST_DIR" || exit 1
+
+says() {
+    printf '%s\n' "$1" | grep -qE -- "$2" || { printf 'missing: %s\nin:\n%s\n' "$2" "$1" && false; }
+}
+
+check "minimal" test "$("$examples/minimal")" = "20 25 30 35
+56 69 82 95"
+
+# By name: app 1, base 2, coach 3, horse 4, left 5, library 6, right 7, tool 8. An app needs base,
+# the library, the first alternative that is there, and both that provide a virtual package. What
+# is not installed, what comes a second time, and itself do not count.
+cat >expected.mtx <<'END'
+%%MatrixMarket matrix coordinate real general
+8 8 8
+2 1 0.200000003
+2 6 1
+3 1 0.200000003
+4 1 0.200000003
+6 1 0.200000003
+6 8 1
+7 5 1
+8 1 0.200000003
+END
+ranking=$("$examples/pagerank" -n 6 -s left -s tool -s nowhere -w graph.mtx \
+    "$source_dir/tests/data/packages.status" 2>complaint)
+check "pagerank ends well" test $? = 0
+check "pagerank's graph" cmp graph.mtx expected.mtx
+check "pagerank's rightness" says "$ranking" ": right$"
+check "a seed that is not there is named" says "$(cat complaint)" "there is no package nowhere"
+
+# x_right = d x_left and the two sum to 1; a tool needs the library, and that the base.
+check "a ranking of two" says "$ranking" "^  left +right 45\.9%$"
+check "a ranking of three" says "$ranking" "^  tool +library 33\.0%, base 28\.1%$"
+
+check "a file without packages fails" sh -c "! '$examples/pagerank' graph.mtx"
+check "a file that is not there fails" sh -c "! '$examples/pagerank' nowhere"
+check "wrong usage" sh -c "'$examples/pagerank' -n 0; test \$? = 2"
+
+if [ ! -f /var/lib/dpkg/status ]; then
+    skip "this machine's packages" "this is no Debian"
+elif [ -n "${WEFT_TEST_REDUCED:-}" ]; then
+    skip "this machine's packages" "too slow here"
+else
+    check "this machine's packages" says "$("$examples/pagerank")" ": right$"
+fi
+finish

@@ -1,0 +1,69 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# style.sh SOURCE: rules that a grep can check. Each prints the lines that break it.
+set -u
+source_dir=$1
+. "$source_dir/tests/house/tap.sh"
+cd "$source_dir" || exit 1
+
+# All files of the tree, with and without Git; `files PATTERN` those that match.
+find . -type d \( -name '.?*' -o -name 'build*' \) -prune -o -type f -print |
+    sed 's|^\./||' | grep -v '^tests/data/' | sort >"$WEFT_TEST_DIR/tree"
+files() {
+    grep -E "$1" "$WEFT_TEST_DIR/tree"
+}
+
+# in_files PATTERN GREP_ARGUMENT ...: /dev/null makes grep name the file.
+in_files() {
+    pattern=$1
+    shift
+    files "$pattern" | xargs -r grep -n "$@" /dev/null
+}
+
+code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(demo|check|count-tests)$|meson'
+sources='\.([ch]|cl|clh)$'
+
+without_spdx() {
+    files "$code" | while read -r file; do
+        head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0$' || echo "$file"
+    done
+}
+
+too_long() {
+    files "$sources" | while read -r file; do
+        [ "$(wc -l <"$file")" -le 700 ] || echo "$file"
+    done
+}
+
+badly_formatted() {
+    files '\.[ch]$' | xargs clang-format --dry-run 2>&1
+}
+
+check "every file names its licence" prints_nothing without_spdx
+check "no tabs, no blanks at the end of a line" prints_nothing in_files "$code" -P '\t|\s$'
+check "no line over 100 columns" prints_nothing in_files "$sources" -E '^.{101}'
+check "no file over 700 lines" prints_nothing too_long
+check "nothing left to do" prints_nothing in_files "$code" -wE 'TO''DO|FIX''ME|XX''X'
+
+check "ocl.h is the one door to OpenCL in lib" \
+    prints_nothing in_files '^lib/([^o]|o[^c]|oc[^l]|ocl[^.]|ocl\.c)' -E '#include [<"]CL/'
+check "tools and examples use the public headers alone" \
+    prints_nothing in_files '^(tools|examples)/.*\.[ch]$' -E '#include "(\.\.|lib)/'
+check "the library is silent" \
+    prints_nothing in_files '^lib/' -E '\b(printf|puts|fputs|putchar|perror)\([^)]|\b(stdout|stderr)\b'
+check "nothing happens at exit" prints_nothing in_files '^lib/' -wE 'atexit|destructor'
+check "no fast mathematics" \
+    prints_nothing in_files '^(lib|cl)/' -E 'cl-(fast-relaxed|finite|unsafe)-math'
+
+case $(clang-format --version 2>/dev/null) in
+*' version 14.'*) check "clang-format changes nothing" prints_nothing badly_formatted ;;
+*) skip "clang-format changes nothing" "there is no clang-format 14" ;;
+esac
+scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check)$')
+if command -v shellcheck >/dev/null; then
+    # shellcheck disable=SC2086 # a list of words
+    check "shellcheck finds nothing" shellcheck -s sh -S warning -x -P SCRIPTDIR:"$source_dir" $scripts
+else
+    skip "shellcheck finds nothing" "there is no shellcheck"
+fi
+finish
