@@ -17,10 +17,10 @@ shows_minimal() {
         head -n "$(wc -l <"$WEFT_TEST_DIR/shown")" | diff "$WEFT_TEST_DIR/shown" -
 }
 
-# Paths in `quotes` that have a slash.
+# Paths in `quotes`: words with a slash, but for builds, folders of the user, and an example's foo.
 missing_paths() {
-    cat README.md CONTRIBUTING.md | grep -oE '`[A-Za-z0-9_./-]+/[A-Za-z0-9_.-]*`' | tr -d '`' | sort -u |
-        grep -vE '^(build|~|/)' | while read -r path; do
+    cat README.md CONTRIBUTING.md | grep -oE '`[A-Za-z0-9_./-]+/[A-Za-z0-9_.-]*`' |
+        tr -d '`' | sort -u | grep -vE '^(build|~|/|XDG)|foo' | while read -r path; do
         [ -e "$path" ] || echo "$path"
     done
 }
