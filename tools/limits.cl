@@ -2,9 +2,9 @@
 // What a device can do at best: copy, read, multiply-add. The host launches these in several shapes
 // and keeps the fastest.
 //
-//   copy<W>, stream<W>  out[i] = in[i], vectors of W words; stream<W> asks for stores past the cache
-//   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no load
-//                       is needless
+//   copy<W>, stream<W>  out[i] = in[i], vectors of W words; stream<W> stores past the cache
+//   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
+//                       load is needless
 //   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
