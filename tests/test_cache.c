@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled programs on disk: found again, never trusted, bounded, shared by processes.
 #define _XOPEN_SOURCE 700
+#define XXH_INLINE_ALL
 #include <dirent.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -8,6 +9,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <xxhash.h>
 
 #include "cache.h"
 #include "context.h"
@@ -221,6 +224,33 @@ static void test_no_damaged_record_is_taken(void **state)
     weft_blob_clear(&record);
 }
 
+// Changes a byte of the head and makes the checksum right again.
+static void forge(weft_blob *record, size_t at)
+{
+    XXH128_canonical_t sum;
+    const size_t checked = record->size - sizeof(sum);
+    record->data[at] ^= 1;
+    XXH128_canonicalFromHash(&sum, XXH3_128bits(record->data, checked));
+    memcpy(record->data + checked, &sum, sizeof(sum));
+}
+
+static void test_no_other_format_is_taken(void **state)
+{
+    (void)state;
+    unsigned char bytes[20] = {0};
+    const weft_blob key = {bytes, sizeof(bytes)}, binary = {bytes, sizeof(bytes)};
+    weft_blob record;
+    size_t size;
+    assert_true(weft_record_encode(&key, &binary, &record));
+    for (size_t at = 0; at < 32; at++) { // magic, format, sizes
+        forge(&record, at);
+        assert_null(weft_record_find(&record, &key, &size));
+        forge(&record, at);
+        assert_non_null(weft_record_find(&record, &key, &size));
+    }
+    weft_blob_clear(&record);
+}
+
 static void test_names_of_records(void **state)
 {
     (void)state;
@@ -376,6 +406,7 @@ static void test_folders_that_the_environment_names(void **state)
     setenv("WEFT_CACHE_DIR", "", 1);
     assert_int_equal(run_in(NULL, 0, 2).programs_built, 1);
     assert_int_equal(run_in("", 0, 2).programs_built, 1);
+    assert_int_equal(heard.n[WEFT_LOG_WARNING], 0);
     for (int i = 0; i < 3; i++) {
         if (saved[i])
             setenv(names[i], saved[i], 1);
@@ -495,6 +526,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_a_file_with_a_bit_wrong_is_replaced, new_folder),
         cmocka_unit_test_setup(test_foreign_files_are_replaced, new_folder),
         cmocka_unit_test(test_no_damaged_record_is_taken),
+        cmocka_unit_test(test_no_other_format_is_taken),
         cmocka_unit_test(test_names_of_records),
         cmocka_unit_test_setup(test_a_binary_that_the_driver_refuses_is_replaced, new_folder),
         cmocka_unit_test_setup(test_a_folder_open_to_others_is_not_used, new_folder),

@@ -272,6 +272,12 @@ static void test_cpu_folds(void **state)
     assert_int_equal(queried(&scalar).max_block, 1024);
     scalar.along[1] = 1;
     assert_int_equal(queried(&scalar).max_team, 1);
+
+    pretended vliw = pocl; // a GPU with vectors: items are lanes all the same
+    vliw.type = CL_DEVICE_TYPE_GPU;
+    vliw.float_width = 4;
+    assert_int_equal(queried(&vliw).fold, 1);
+    assert_int_equal(queried(&vliw).warp, 8);
 }
 
 static void test_a_multiple_of_one_says_nothing(void **state)

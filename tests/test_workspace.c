@@ -139,6 +139,18 @@ static void test_too_much_is_refused_with_numbers(void **state)
     assert_int_equal(held(), bound);
 }
 
+static void test_sizes_are_rounded_up_only_where_that_fits(void **state)
+{
+    (void)state;
+    weft_context_destroy(&ctx);
+    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "", .scratch_bytes = 3000000)));
+    queue = weft_context_queue(ctx);
+    weft_workspace_give(ctx, queue, taken(queue, 1000001), NULL);
+    assert_int_equal(held(), 1 << 20);
+    weft_workspace_give(ctx, queue, taken(queue, 2500000), NULL);
+    assert_int_equal(held(), 2500000);
+}
+
 static void test_idle_pieces_make_room(void **state)
 {
     (void)state;
@@ -289,6 +301,7 @@ int main(void)
         with_context(test_a_piece_in_use_is_shared_on_its_own_queue_only),
         with_context(test_an_out_of_order_queue_shares_nothing_in_use),
         with_context(test_too_much_is_refused_with_numbers),
+        with_context(test_sizes_are_rounded_up_only_where_that_fits),
         with_context(test_idle_pieces_make_room),
         with_context(test_beyond_the_bound_calls_in_flight_are_waited_for),
         with_context(test_beyond_the_bound_pieces_taken_are_waited_for),
