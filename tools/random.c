@@ -25,7 +25,7 @@ uint64_t random_bits(random_stream *stream)
 
 double random_uniform(random_stream *stream)
 {
-    return (double)(random_bits(stream) >> 40) / 8388608.0 - 1.0;
+    return (double)(random_bits(stream) >> 11) * 0x1p-52 - 1.0;
 }
 
 int64_t random_below(random_stream *stream, int64_t n)

@@ -24,7 +24,7 @@ random_stream random_start(uint64_t seed, random_use use);
 // 64 independent bits.
 uint64_t random_bits(random_stream *stream);
 
-// Uniform in [-1, 1), a multiple of 2^-23: exact in f32.
+// Uniform in [-1, 1), a multiple of 2^-52: products of two are rounded in f64 too.
 double random_uniform(random_stream *stream);
 
 // Uniform in 0 .. n - 1, n >= 1.
