@@ -198,7 +198,7 @@ static void npy_survives_damage(void **state)
         expect_complaint(&why, "cut.npy: ");
     }
     for (size_t at = 0; at < 128; at++)
-        for (int flip = 1; flip < 256; flip += 2) {
+        for (int flip = 1; flip < 256; flip *= 2) {
             memcpy(bytes, whole, sizeof(bytes));
             bytes[at] ^= (unsigned char)flip;
             why.text[0] = '\0';
