@@ -2,7 +2,15 @@
 // Parsing the command line of weft spmm.
 #include "spmm_options.h"
 
-enum { OPTION_ALPHA = 256, OPTION_BETA, OPTION_C, OPTION_SEED, OPTION_RUNS, OPTION_NO_PLAN };
+enum {
+    OPTION_ALPHA = 256,
+    OPTION_BETA,
+    OPTION_C,
+    OPTION_SEED,
+    OPTION_RUNS,
+    OPTION_NO_PLAN,
+    OPTION_CHECK
+};
 
 static const struct argp_option options[] = {
     {"output", 'o', "C.npy", 0, "Write the product", 0},
@@ -14,8 +22,9 @@ static const struct argp_option options[] = {
     {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: operands are converted (default: f32)", 0},
     {"seed", OPTION_SEED, "S", 0, "Of random values: of B, and of a pattern's (default: 1)", 0},
     {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
-    {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A: no set-up, somewhat slower", 0},
-    {"check", 'c', NULL, 0, "Compare with a product in double; fail beyond the error bound", 0},
+    {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A, as a single product would", 0},
+    {"check", OPTION_CHECK, NULL, 0,
+     "Compare with a product in double; fail beyond the error bound", 0},
     {0},
 };
 
@@ -86,7 +95,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_NO_PLAN:
         spmm->no_plan = true;
         return 0;
-    case 'c':
+    case OPTION_CHECK:
         spmm->check = true;
         return 0;
     default:
