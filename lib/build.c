@@ -61,7 +61,7 @@ static char *numbered(const weft_source *source)
 // The first line of the log that speaks of an error, else its first line.
 static const char *first_error(const char *log, int *length)
 {
-    const char *found = strstr(log, "error");
+    const char *found = strstr(log, "error:");
     const char *begin = found ? found : log + strspn(log, " \t\r\n");
     while (begin > log && begin[-1] != '\n')
         begin--;
