@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory runs out: the n-th allocation of the library fails, for every n. The linker sends
+// the library's malloc(), calloc() and realloc() here, but not those of the OpenCL implementation.
+#include "workspace.h"
+
+#include "runtime.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static int countdown; // to the allocation that fails; 0: none does
+
+static bool fails_now(void)
+{
+    return countdown > 0 && --countdown == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails_now() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __real_realloc(old, size);
+}
+
+static void ignore(void *user, weft_log_level level, const char *message)
+{
+    (void)user;
+    (void)level;
+    assert_non_null(message);
+}
+
+// Opens a context, builds or loads a program, takes scratch memory. What worked is checked.
+static weft_status use_all(const char *cache)
+{
+    weft_context *ctx = NULL;
+    weft_kernel *up = NULL, *down = NULL;
+    cl_mem scratch = NULL;
+    const weft_defines defines = step_defines(2);
+    weft_status status = weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = cache, .log = ignore));
+    if (status == WEFT_OK)
+        status = weft_kernel_get(ctx, &step_source, &defines, "step_up", &up);
+    if (status == WEFT_OK)
+        status = weft_kernel_get(ctx, &step_source, &defines, "step_down", &down);
+    if (status == WEFT_OK)
+        status = weft_workspace_take(ctx, weft_context_queue(ctx), "op", 1000, &scratch);
+    if (status == WEFT_OK) {
+        weft_workspace_give(ctx, weft_context_queue(ctx), scratch, NULL);
+        run_step(ctx, up, 2, 3);
+        run_step(ctx, down, 1, 0);
+    }
+    weft_context_destroy(&ctx);
+    return status;
+}
+
+// How many allocations could fail before everything worked with none failing.
+static int fail_one_after_the_other(const char *cache, int *n_refused)
+{
+    *n_refused = 0;
+    for (int n = 1; n < 1000; n++) {
+        countdown = n;
+        const weft_status status = use_all(cache);
+        const bool did_fail = countdown == 0;
+        countdown = 0;
+        if (!did_fail) {
+            assert_ok(status);
+            return n - 1;
+        }
+        if (status != WEFT_OK && status != WEFT_NO_MEMORY)
+            fail_msg("allocation %d: %s: %s", n, weft_status_name(status), weft_last_error());
+        *n_refused += status == WEFT_NO_MEMORY;
+        assert_ok(use_all(cache)); // nothing is spoilt for later
+    }
+    fail_msg("allocations without end");
+    return 0;
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    char cache[600];
+    int n_refused;
+    const int n_compiling = fail_one_after_the_other("", &n_refused);
+    assert_in_range(n_compiling, 15, 200);
+    assert_in_range(n_refused, 10, n_compiling);
+    snprintf(cache, sizeof(cache), "%s/memory-cache", test_dir());
+    const int n_loading = fail_one_after_the_other(cache, &n_refused);
+    assert_in_range(n_loading, n_compiling, 200);
+    assert_in_range(n_refused, 10, n_loading);
+}
+
+static void test_messages_without_memory(void **state)
+{
+    (void)state;
+    for (int n = 1; n < 40; n++) {
+        weft_context *ctx;
+        weft_kernel *kernel;
+        weft_defines wrong = {0};
+        weft_defines_add_word(&wrong, "FACTOR", "no_such_name");
+        assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "", .log = ignore)));
+        countdown = n;
+        const weft_status status = weft_kernel_get(ctx, &step_source, &wrong, "step_up", &kernel);
+        countdown = 0;
+        assert_true(status == WEFT_BUILD_FAILED || status == WEFT_NO_MEMORY);
+        assert_null(kernel);
+        weft_context_destroy(&ctx);
+    }
+}
+
+int main(void)
+{
+    need_device();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_messages_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
