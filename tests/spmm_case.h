@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tests of SpMM share: operands made from a few words, the call, and the comparison.
+//
+// Whatever a product must not read is poison: what stands around A's arrays, between the rows of B,
+// in rows of B that no entry names, and in C where beta is 0. Whatever it must not write is
+// compared with what was there before.
+#ifndef WEFT_TESTS_SPMM_CASE_H
+#define WEFT_TESTS_SPMM_CASE_H
+
+#include <weft/spmm.h>
+
+#include "runtime.h"
+
+// Where elements of B and C stand. `start` elements more move all of them.
+typedef enum spmm_layout {
+    ROW_MAJOR,
+    ROWS_PADDED,
+    ROWS_ALIGNED, // each begins on a multiple of 16 elements
+    ROWS_BACKWARDS,
+    COLUMN_MAJOR,
+    COLUMNS_BACKWARDS,
+    COLUMNS_APART,
+    BATCH_BETWEEN, // row i of every matrix, then row i + 1
+    BATCH_BACKWARDS,
+    N_OUTPUT_LAYOUTS,
+    SAME_ROW = N_OUTPUT_LAYOUTS, // strides of 0, for inputs
+    SAME_COLUMN,
+    SAME_MATRIX,
+    N_LAYOUTS,
+} spmm_layout;
+
+// How many entries rows of A have.
+typedef enum spmm_rows {
+    ROWS_RANDOM,   // none to all columns, every third row none
+    ROWS_FULL,     // all columns
+    ROWS_EMPTY,    // none: the arrays are NULL
+    ROWS_ONE_FULL, // one row all columns, the others none or one
+    ROWS_REPEATED, // up to twice as many entries as columns: columns repeat and are not sorted
+    ROWS_SPARSE,   // four entries, give or take four
+    N_ROWS,
+} spmm_rows;
+
+typedef enum spmm_numbers {
+    WHOLE,      // small whole numbers: sums are exact, and results must be
+    FRACTIONS,  // in [-1, 1): the error must keep to its bound
+    WILD_A,     // WHOLE; in every other row of A some values are infinite or NaN
+    WILD_B,     // WHOLE; in some rows of B some elements are
+    WILD_INPUT, // all NaN, for alpha 0
+} spmm_numbers;
+
+typedef struct spmm_case {
+    uint64_t seed;
+    int64_t m, k, n;
+    int64_t n_batches; // 0: matrices; else B and C have three dimensions
+    spmm_rows rows;
+    spmm_numbers numbers;
+    weft_dtype dtype, offset_dtype, index_dtype;
+    spmm_layout b_layout, c_layout;
+    int64_t b_start, c_start;
+    int64_t offsets_start, indices_start, values_start;
+    bool own_values; // each matrix of the batch has its own
+    bool transpose_a;
+    double alpha, beta;
+    bool with_plan;
+    int64_t plan_piece;             // for the plan
+    const weft_spmm_tiling *tiling; // NULL: the library chooses
+} spmm_case;
+
+typedef struct spmm_operands {
+    spmm_case of;
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_csr A;
+    weft_tensor B, C;
+    weft_spmm_plan *plan;
+    weft_csr_host host; // A, values of the first matrix
+    void *values;       // of all matrices, values_step elements apart
+    int64_t values_step;
+    void *dense;    // B, matrix by matrix and row by row
+    void *c_before; // C's whole buffer
+    size_t c_bytes;
+} spmm_operands;
+
+// Opens a context; its programs are remembered in the test's own folder, or not at all.
+weft_context *spmm_context(const weft_limits *limits, bool keeps_programs);
+
+void spmm_create(spmm_operands *o, weft_context *ctx, cl_command_queue queue, const spmm_case *of);
+void spmm_destroy(spmm_operands *o);
+
+// The params of the case, to change before the call.
+weft_spmm_params spmm_params(const spmm_operands *o);
+
+// Puts back into C what stood there at first.
+void spmm_restore(const spmm_operands *o);
+
+// Calls, with the params of the case, and fails the test unless it returns WEFT_OK.
+void spmm_call(const spmm_operands *o);
+
+// C's whole buffer, to be freed; waits for the queue.
+void *spmm_read(const spmm_operands *o);
+
+// Fails the test where C is not what it should be, or anything around it changed.
+void spmm_check(const spmm_operands *o);
+
+// All of it: create, call, check, destroy.
+void spmm_run(weft_context *ctx, const spmm_case *of);
+
+// What the case is for the choice of a tiling.
+weft_spmm_problem spmm_problem(const spmm_operands *o);
+
+#endif

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM over every small shape, in every data type, with and without a plan, for A and for A^T.
+#include "spmm_case.h"
+
+#include "random.h"
+
+static weft_context *ctx;
+static bool has_f64;
+static int step; // of the small set: every step-th case
+
+static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
+enum { N_DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
+
+// Slices of four columns, and of one: columns, rows, entries and pieces all end within 0 .. 5.
+static const weft_spmm_tiling folded = {
+    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
+static const weft_spmm_tiling folded_narrow = {
+    .fold = 1, .vectors = 1, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
+static const weft_spmm_tiling spread = {.fold = 2,
+                                        .vectors = 1,
+                                        .lanes = 2,
+                                        .rows_per_group = 2,
+                                        .stage = 2,
+                                        .load = 2,
+                                        .unroll = 1,
+                                        .piece = 2};
+static const weft_spmm_tiling spread_narrow = {.fold = 1,
+                                               .vectors = 2,
+                                               .lanes = 2,
+                                               .rows_per_group = 2,
+                                               .stage = 2,
+                                               .load = 2,
+                                               .unroll = 1,
+                                               .piece = 2};
+
+// What changes from case to case without a program of its own.
+static spmm_case varied(spmm_case of, uint64_t seed)
+{
+    static const double scalars[] = {1, 0, -2, 1, 0.5, 0, 3};
+    random_state random = {seed};
+    of.seed = seed;
+    of.rows = (spmm_rows)random_below(&random, N_ROWS);
+    of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
+    of.alpha = scalars[random_below(&random, 7)];
+    of.beta = scalars[random_below(&random, 7)];
+    if (of.alpha == 0)
+        of.numbers = WILD_INPUT;
+    of.with_plan = of.transpose_a || random_below(&random, 2);
+    of.plan_piece = random_below(&random, 4);
+    of.offsets_start = random_below(&random, 3);
+    of.indices_start = random_below(&random, 4);
+    of.values_start = of.indices_start + 2 * random_below(&random, 3);
+    of.b_layout = (spmm_layout)random_below(&random, ROWS_BACKWARDS + 1);
+    of.c_layout = (spmm_layout)random_below(&random, ROWS_BACKWARDS + 1);
+    of.b_start = random_below(&random, 4);
+    of.c_start = random_below(&random, 4);
+    return of;
+}
+
+static void run_shapes(spmm_case of, const weft_spmm_tiling *wide, const weft_spmm_tiling *narrow)
+{
+    static uint64_t seed;
+    for (of.m = 0; of.m <= 3; of.m++)
+        for (of.k = 0; of.k <= 5; of.k++)
+            for (of.n = 0; of.n <= 5; of.n++) {
+                if (++seed % (uint64_t)step != 0)
+                    continue;
+                of.tiling = of.n < 2 ? narrow : wide;
+                const spmm_case one = varied(of, seed);
+                spmm_run(ctx, &one);
+            }
+}
+
+static void run_tilings(spmm_case of)
+{
+    run_shapes(of, NULL, NULL);
+    run_shapes(of, &folded, &folded_narrow);
+    run_shapes(of, &spread, &spread_narrow);
+}
+
+static void test_small_shapes_in_every_type(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_DTYPES; i++)
+        if (dtypes[i] != WEFT_F64 || has_f64)
+            run_tilings((spmm_case){.dtype = dtypes[i]});
+}
+
+static void test_small_shapes_with_every_index_type(void **state)
+{
+    (void)state;
+    run_tilings((spmm_case){.offset_dtype = WEFT_I64});
+    run_tilings((spmm_case){.index_dtype = WEFT_I16});
+    run_tilings((spmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16});
+}
+
+static void test_small_shapes_transposed(void **state)
+{
+    (void)state;
+    run_tilings((spmm_case){.transpose_a = true});
+    run_tilings((spmm_case){.transpose_a = true, .index_dtype = WEFT_I16, .dtype = WEFT_BF16});
+    run_tilings((spmm_case){.transpose_a = true, .offset_dtype = WEFT_I64, .dtype = WEFT_F16});
+}
+
+int main(void)
+{
+    need_device();
+    step = getenv("WEFT_TEST_REDUCED") ? 9 : 1;
+    ctx = spmm_context(NULL, true);
+    has_f64 = weft_context_limits(ctx)->has_f64;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small_shapes_in_every_type),
+        cmocka_unit_test(test_small_shapes_with_every_index_type),
+        cmocka_unit_test(test_small_shapes_transposed),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}
