@@ -5,7 +5,8 @@
 // VECTORS vectors of FOLD columns in registers, LANES x FOLD apart. ROWS_PER_GROUP slices of different rows make a
 // group; group (x, y, z) has the rows of bundle x, the columns of slice y, and matrix z of the batch.
 //
-//   spmm_csr_rows     one slice per row; leaves rows longer than two pieces alone
+//   spmm_csr_rows     rows one after the other, rows_per_item to each slice; leaves long rows alone
+//   spmm_csr_windows  the same, rows_per_item of them side by side through one window of B at a time
 //   spmm_csr_pieces   sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine  adds a long row's pieces up, in order
 //   spmm_scale        C = beta C, where A has nothing to add
@@ -48,6 +49,9 @@
 #define PERMUTED 0
 #endif
 
+// Rows that an item may have side by side; the host keeps rows_per_item to it.
+#define MOST_ROWS 64
+
 #define SLICE (LANES * VECTORS * FOLD)
 #define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
@@ -75,25 +79,27 @@ typedef struct {
             nnz, indices_start                                                                     \
     }
 
-// One matrix of B.
+// One matrix of B, from the item's first column on.
 typedef struct {
     global const T *first;
     long row, column;
 } dense;
 
+#define B_STRIDE (COLUMNS_ADJACENT ? 1 : b_column)
+#define C_STRIDE (COLUMNS_ADJACENT ? 1 : c_column)
 #define MATRIX_B                                                                                   \
     {                                                                                              \
-        B + b_start + get_group_id(2) * b_batch, b_row, COLUMNS_ADJACENT ? 1 : b_column            \
+        B + b_start + get_group_id(2) * b_batch + c.column[0] * B_STRIDE, b_row, B_STRIDE          \
     }
 
 // The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from owned[v] on.
 typedef struct {
     int owned[VECTORS];
     int column[VECTORS];
-    bool whole; // no vector of the slice is moved back
+    bool whole; // no vector of the slice is moved back: they stand LANES * FOLD apart
 } columns;
 
-inline columns columns_of(int slice, int lane, int n)
+INLINE columns columns_of(int slice, int lane, int n)
 {
     columns c;
     c.whole = slice * SLICE + SLICE <= n;
@@ -105,7 +111,7 @@ inline columns columns_of(int slice, int lane, int n)
 }
 
 // FOLD neighbours along n.
-inline ACCS load_columns(global const T *p, long stride)
+INLINE ACCS load_columns(global const T *p, long stride)
 {
 #if COLUMNS_ADJACENT
     return load_vector(p);
@@ -117,7 +123,7 @@ inline ACCS load_columns(global const T *p, long stride)
 #endif
 }
 
-inline void store_columns(ACCS x, global T *p, long stride)
+INLINE void store_columns(ACCS x, global T *p, long stride)
 {
 #if COLUMNS_ADJACENT
     store_vector(x, p);
@@ -129,15 +135,20 @@ inline void store_columns(ACCS x, global T *p, long stride)
 #endif
 }
 
-// sums += a * row k of B, in the item's columns. In a whole slice the vectors stand at fixed distances.
-inline void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
+// sums += a * row k of B, in the item's columns. B begins at the first of them.
+INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
 {
     global const T *row = B.first + k * B.row;
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
-        const long column = whole ? c.column[0] + v * LANES * FOLD : c.column[v];
-        sums[v] = multiply_add((ACCS)a, load_columns(row + column * B.column, B.column), sums[v]);
+        const long step = whole ? v * LANES * FOLD : c.column[v] - c.column[0];
+        sums[v] = multiply_add((ACCS)a, load_columns(row + step * B.column, B.column), sums[v]);
     }
+}
+
+INLINE ACC value_of(const entries A, long e)
+{
+    return load_one((global const T *)(A.values + (PERMUTED ? A.source[e] : e)));
 }
 
 // Where the main loop finds entries: in local memory, from the tile's first on, or in global memory.
@@ -152,18 +163,16 @@ typedef entries tile;
 #define POSITION long
 #endif
 
-inline ACC value_at(const tile A, POSITION e)
+INLINE ACC value_at(const tile A, POSITION e)
 {
 #if STAGE
     return load_local(A.values + e);
-#elif PERMUTED
-    return load_one((global const T *)(A.values + A.source[e]));
 #else
-    return load_one((global const T *)(A.values + e));
+    return value_of(A, e);
 #endif
 }
 
-inline void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from, POSITION to,
+INLINE void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from, POSITION to,
                         const dense B, const columns c, bool whole)
 {
     POSITION e = from;
@@ -192,7 +201,7 @@ typedef struct {
 
 // Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`. `first` is on a LOAD
 // boundary, so the copy may begin with entries of the row before; no sum takes them up.
-inline void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
+INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
                           long stop, int lane)
 {
     for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * LOAD) {
@@ -214,7 +223,7 @@ inline void stage_entries(local INDEX *indices, local BITS *values, const entrie
 }
 
 // The most turns that a row of the group needs: barriers want everybody to take as many.
-inline int turns_of_group(local int *turns, int mine)
+INLINE int turns_of_group(local int *turns, int mine)
 {
     turns[get_local_id(1)] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -229,11 +238,13 @@ typedef int stages;
 #endif
 
 // sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group must call it.
-inline void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop, const dense B,
+INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop, const dense B,
                         const columns c, const stages S)
 {
     ACCS sums[UNROLL][VECTORS];
+#pragma unroll
     for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             sums[u][v] = 0;
 #if STAGE
@@ -262,15 +273,17 @@ inline void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     else
         add_entries(sums, A, start, stop, B, c, false);
 #endif
+#pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         total[v] = sums[0][v];
+#pragma unroll
         for (int u = 1; u < UNROLL; ++u)
             total[v] += sums[u][v];
     }
 }
 
 // C = alpha x + beta C in the columns owned .. column + FOLD - 1 of one row; none where owned is past them.
-inline void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned, int column)
+INLINE void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned, int column)
 {
     x *= (ACCS)alpha;
     if (owned == column) {
@@ -288,31 +301,107 @@ inline void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride
     }
 }
 
-// order, where there is one, lists the rows in the order in which groups take them, -1 for none; long rows are not
-// in it.
-kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
-                                int n_ordered, int has_order, global const int *restrict order)
+// Row i of the item's, and its entries; none where it is past the last one or a long row. order, where there is one, lists
+// the rows in the order in which items take them, -1 for none; long rows are not in it.
+typedef struct {
+    int row; // -1: nothing to write
+    long start, stop;
+} row_entries;
+
+INLINE row_entries row_at(int i, int rows_per_item, int n_ordered, int has_order,
+                          global const int *order, global const OFFSET *offsets, long piece)
+{
+    const long item = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const long position = item * rows_per_item + i;
+    row_entries found = {-1, 0, 0};
+    if (position >= n_ordered)
+        return found;
+    const int row = has_order ? order[position] : (int)position;
+    if (row < 0)
+        return found;
+    const long start = offsets[row], stop = offsets[row + 1];
+    if (stop - start > 2 * piece)
+        return found;
+    found.row = row;
+    found.start = start;
+    found.stop = stop;
+    return found;
+}
+
+#define ORDERED int rows_per_item, int n_ordered, int has_order, global const int *restrict order
+#define ROW_AT(i)                                                                                  \
+    row_at(i, rows_per_item, n_ordered, has_order, order, offsets + offsets_start, piece)
+
+INLINE void write_row(ACCS sums[VECTORS], ACC alpha, ACC beta, global T *row, long stride, const columns c)
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        write_vector(sums[v], alpha, beta, row, stride, c.owned[v], c.column[v]);
+}
+
+kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED)
 {
     DECLARE_STAGES
-    const int position = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     const columns c = columns_of(get_group_id(1), get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
+    global T *out = C + c_start + get_group_id(2) * c_batch;
+    for (int i = 0; i < rows_per_item; ++i) {
+        const row_entries mine = ROW_AT(i);
+        ACCS sums[VECTORS];
+        sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
+        if (mine.row >= 0)
+            write_row(sums, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+    }
+}
 
-    const int row = position >= n_ordered ? -1 : has_order ? order[position] : position;
-    const bool is_row = row >= 0;
-    const long start = is_row ? offsets[offsets_start + row] : 0;
-    const long stop = is_row ? offsets[offsets_start + row + 1] : 0;
-    const bool is_long = stop - start > 2 * piece;
-
-    ACCS sums[VECTORS];
-    sum_entries(sums, A, start, is_long ? start : stop, matrix, c, S);
-    if (!is_row || is_long)
-        return;
-    global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
+// sums += the entries from `e` on whose columns are below `limit`; returns the first that is not. Sorted columns make a
+// window of it; unsorted ones end it early, and the last window, which reaches to k, takes what is left.
+INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, int limit,
+                       const dense B, const columns c, bool whole)
+{
+    ACCS near[VECTORS]; // in registers
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
-        write_vector(sums[v], alpha, beta, out, COLUMNS_ADJACENT ? 1 : c_column, c.owned[v], c.column[v]);
+        near[v] = sums[v];
+    for (; e < stop && A.indices[e] < limit; ++e)
+        add_row(near, value_of(A, e), A.indices[e], B, c, whole);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = near[v];
+    return e;
+}
+
+// Rows side by side share what they read of B while it is in the nearest cache: `window` rows of it, in the slice's
+// columns. Their sums wait in private memory.
+kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
+                                   int k, int window)
+{
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+    ACCS sums[MOST_ROWS][VECTORS];
+    row_entries rows[MOST_ROWS];
+    for (int i = 0; i < rows_per_item; ++i) {
+        rows[i] = ROW_AT(i);
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            sums[i][v] = 0;
+    }
+    for (int from = 0; from < k; from += window) {
+        const int limit = from + window;
+        for (int i = 0; i < rows_per_item; ++i) {
+            const long e = rows[i].start, stop = rows[i].stop;
+            if (c.whole)
+                rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, true);
+            else
+                rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
+        }
+    }
+    global T *out = C + c_start + get_group_id(2) * c_batch;
+    for (int i = 0; i < rows_per_item; ++i)
+        if (rows[i].row >= 0)
+            write_row(sums[i], alpha, beta, out + rows[i].row * c_row, C_STRIDE, c);
 }
 
 // A piece of a long row: entries start .. stop - 1; empty where no piece begins.
@@ -324,7 +413,7 @@ typedef struct {
 } row_piece;
 
 // The last row that starts at entry e or before: the row that holds it.
-inline int row_of_entry(global const OFFSET *offsets, int n_rows, long e)
+INLINE int row_of_entry(global const OFFSET *offsets, int n_rows, long e)
 {
     int low = 0, high = n_rows - 1;
     while (low < high) {
@@ -337,7 +426,7 @@ inline int row_of_entry(global const OFFSET *offsets, int n_rows, long e)
     return low;
 }
 
-inline row_piece piece_at(global const OFFSET *offsets, int n_rows, long piece, long p)
+INLINE row_piece piece_at(global const OFFSET *offsets, int n_rows, long piece, long p)
 {
     const long e = p * piece;
     const int row = row_of_entry(offsets, n_rows, e);
@@ -400,7 +489,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
     global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
-    write_vector(sum, alpha, beta, out, COLUMNS_ADJACENT ? 1 : c_column, (int)owned, column);
+    write_vector(sum, alpha, beta, out, C_STRIDE, (int)owned, column);
 }
 
 // Item (x, row): vector x of the row.
@@ -412,5 +501,5 @@ kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
-    write_vector((ACCS)0, 0, beta, out, COLUMNS_ADJACENT ? 1 : c_column, (int)owned, column);
+    write_vector((ACCS)0, 0, beta, out, C_STRIDE, (int)owned, column);
 }

@@ -236,6 +236,7 @@ static int64_t pieces_of(const product *p, int64_t piece)
 static weft_status schedule_for(schedule *s, const product *p, const weft_limits *limits)
 {
     s->tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem);
+    s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->piece = p->plan ? p->plan->piece : s->tiling.piece;
     s->n_pieces = pieces_of(p, s->piece);
     if (s->n_pieces == 0)
@@ -314,7 +315,8 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const product *p, 
     *k = (kernels){0};
     if (is_scale)
         return kernel_for(&k->scale, max_items, p, &defines, "spmm_scale");
-    TRY(kernel_for(&k->rows, max_items, p, &defines, "spmm_csr_rows"));
+    TRY(kernel_for(&k->rows, max_items, p, &defines,
+                   s->tiling.window > 0 ? "spmm_csr_windows" : "spmm_csr_rows"));
     if (s->n_pieces == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &defines, "spmm_csr_pieces"));
@@ -345,7 +347,7 @@ static weft_status prepare(schedule *s, kernels *k, const product *p, bool is_sc
 
 // Values as kernels take them; the lists below point into it.
 typedef struct {
-    cl_int n_rows, n, n_ordered, has_order, n_pieces, has_list;
+    cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
     cl_mem B, C;
@@ -404,7 +406,14 @@ static void scalar_values(values *v, weft_dtype dtype, double alpha, double beta
 
 static values values_of(const product *p, const schedule *s, double alpha, double beta)
 {
-    values v = {.n = (cl_int)p->problem.n, .piece = s->piece, .n_pieces = (cl_int)s->n_pieces};
+    values v = {
+        .n = (cl_int)p->problem.n,
+        .k = (cl_int)p->problem.k,
+        .rows_per_item = s->tiling.rows_per_item,
+        .window = s->tiling.window,
+        .piece = s->piece,
+        .n_pieces = (cl_int)s->n_pieces,
+    };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
@@ -469,9 +478,14 @@ static arguments rows_arguments(const values *v)
     add_dense(&a, &v->C, v->c);
     ADD(&a, v->n);
     add_scalars(&a, v);
+    ADD(&a, v->rows_per_item);
     ADD(&a, v->n_ordered);
     ADD(&a, v->has_order);
     ADD(&a, v->order);
+    if (v->window > 0) {
+        ADD(&a, v->k);
+        ADD(&a, v->window);
+    }
     return a;
 }
 
@@ -530,9 +544,9 @@ static weft_status enqueue_rows(weft_launch *launch, const product *p, const sch
     const arguments a = rows_arguments(v);
     if (v->n_ordered == 0) // every row is long
         return WEFT_OK;
-    return enqueue(launch, k->rows, &a, &s->tiling,
-                   ceil_div(v->n_ordered, s->tiling.rows_per_group), slices_of(p, &s->tiling),
-                   p->problem.n_batches);
+    const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
+    return enqueue(launch, k->rows, &a, &s->tiling, ceil_div(v->n_ordered, rows_of_group),
+                   slices_of(p, &s->tiling), p->problem.n_batches);
 }
 
 static weft_status enqueue_pieces(weft_launch *launch, const product *p, const schedule *s,
@@ -646,7 +660,7 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
     const char *order = !p.plan                ? "no plan"
                         : !p.plan->order       ? "rows as they come"
-                        : ctx->limits.fold > 1 ? "rows dealt by length"
+                        : ctx->limits.fold > 1 ? "runs of rows alternating"
                                                : "rows sorted by length";
     return snprintf(text, size, "%s; %s, %" PRId64 " pieces of long rows", tiling, order,
                     s.n_pieces);

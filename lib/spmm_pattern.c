@@ -193,50 +193,73 @@ static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const pattern *
     return WEFT_OK;
 }
 
-// Deals the sorted rows to groups in a snake, 1 .. q, q .. 1, and so on, so that each group gets
-// about the same number of entries; -1 stands where a group is a row short.
-static void deal_rows(int32_t *dealt, int64_t n_groups, int64_t rows_per_group,
-                      const int32_t *sorted, int64_t n_sorted)
+// A run of neighbouring rows, which one item of a CPU goes through.
+typedef struct {
+    int64_t first_row, nnz;
+} run;
+
+static int heavier_first(const void *a, const void *b)
 {
-    for (int64_t round = 0; round < rows_per_group; ++round) {
-        for (int64_t i = 0; i < n_groups; ++i) {
-            const int64_t group = round % 2 == 0 ? i : n_groups - 1 - i;
-            const int64_t card = round * n_groups + i;
-            dealt[group * rows_per_group + round] = card < n_sorted ? sorted[card] : -1;
-        }
+    const run *x = a, *y = b;
+    if (x->nnz != y->nnz)
+        return x->nnz > y->nnz ? -1 : 1;
+    return x->first_row < y->first_row ? -1 : 1;
+}
+
+static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const pattern *p, int64_t piece)
+{
+    for (int64_t i = 0; i < n_runs; ++i) {
+        runs[i] = (run){.first_row = i * run_rows};
+        for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
+            runs[i].nnz += is_long(p, row, piece) ? 0 : row_length(p, row);
     }
 }
 
-// Where lanes share a group's turns, rows of like length belong together; where a group is one
-// core's errand, groups of like weight do. Even rows stay as they come.
-static weft_status order_rows(weft_spmm_plan *plan, const pattern *p, int64_t rows_per_group)
+// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so on follow each other, so
+// that whatever share of the groups a core takes holds about its share of the entries. -1 stands for long rows and past
+// the last one.
+static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
+                                  const pattern *p, int64_t piece)
 {
-    const bool is_folded = plan->ctx->limits.fold > 1;
+    void *memory = NULL;
+    TRY(allocate(&memory, n_runs, sizeof(run)));
+    run *runs = memory;
+    weigh_runs(runs, n_runs, run_rows, p, piece);
+    qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
+    for (int64_t i = 0; i < n_runs; ++i) {
+        const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
+        for (int64_t j = 0; j < run_rows; ++j) {
+            const int64_t row = next->first_row + j;
+            const bool is_there = row < p->n_rows && !is_long(p, row, piece);
+            order[i * run_rows + j] = is_there ? (int32_t)row : -1;
+        }
+    }
+    free(memory);
+    return WEFT_OK;
+}
+
+// Where lanes wait for each other, rows of like length belong together and the longest go first; where a group is one
+// core's errand, runs of rows alternate. Even rows stay as they come.
+static weft_status order_rows(weft_spmm_plan *plan, const pattern *p, int64_t run_rows)
+{
     plan->n_ordered = p->n_rows;
     if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
         return WEFT_OK;
 
-    void *sorted = NULL, *dealt = NULL;
-    int64_t n_sorted = 0, n_groups = 0;
-    weft_status status = allocate(&sorted, p->n_rows, sizeof(int32_t));
-    if (status == WEFT_OK)
-        status = sort_rows(sorted, &n_sorted, p, plan->piece);
-    if (status != WEFT_OK)
-        goto done;
-    plan->n_ordered = n_sorted;
-    n_groups = ceil_div(n_sorted, rows_per_group);
+    const bool is_folded = plan->ctx->limits.fold > 1;
+    const int64_t n_runs = ceil_div(p->n_rows, run_rows);
+    void *order = NULL;
+    TRY(allocate(&order, n_runs * run_rows, sizeof(int32_t)));
+    weft_status status;
     if (is_folded) {
-        plan->n_ordered = n_groups * rows_per_group;
-        status = allocate(&dealt, plan->n_ordered, sizeof(int32_t));
-        if (status != WEFT_OK)
-            goto done;
-        deal_rows(dealt, n_groups, rows_per_group, sorted, n_sorted);
+        plan->n_ordered = n_runs * run_rows;
+        status = alternate_runs(order, n_runs, run_rows, p, plan->piece);
+    } else {
+        status = sort_rows(order, &plan->n_ordered, p, plan->piece);
     }
-    status = upload(&plan->order, plan->ctx, is_folded ? dealt : sorted, plan->n_ordered,
-                    sizeof(int32_t));
-done:
-    free(sorted);
-    free(dealt);
+    if (status == WEFT_OK)
+        status = upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
+    free(order);
     return status;
 }
 
@@ -248,15 +271,15 @@ static weft_status upload_turned(weft_spmm_plan *plan, const pattern *turned)
     return upload(&plan->source, plan->ctx, turned->source, turned->nnz, offset_size);
 }
 
-static weft_status analyse(weft_spmm_plan *plan, const pattern *p, int64_t rows_per_group)
+static weft_status analyse(weft_spmm_plan *plan, const pattern *p, int64_t run_rows)
 {
     plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
     TRY(list_pieces(plan, p));
-    return order_rows(plan, p, rows_per_group);
+    return order_rows(plan, p, run_rows);
 }
 
 static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A,
-                        int64_t rows_per_group)
+                        int64_t run_rows)
 {
     pattern given = {0}, turned = {0};
     weft_status status = read_pattern(&given, queue, A, plan->transpose_a);
@@ -265,7 +288,7 @@ static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft
     if (status == WEFT_OK && plan->transpose_a)
         status = upload_turned(plan, &turned);
     if (status == WEFT_OK)
-        status = analyse(plan, plan->transpose_a ? &turned : &given, rows_per_group);
+        status = analyse(plan, plan->transpose_a ? &turned : &given, run_rows);
     pattern_free(&given);
     pattern_free(&turned);
     return status;
@@ -298,7 +321,13 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
     params = params ? params : WEFT_SPMM_PLAN(0);
     TRY(plan_check(ctx, queue, A, params));
 
-    const weft_spmm_problem typical = {.n = 128, .dtype = A->dtype};
+    const weft_spmm_problem typical = {
+        .m = params->transpose_a ? A->n_cols : A->n_rows,
+        .k = params->transpose_a ? A->n_rows : A->n_cols,
+        .n = 128,
+        .nnz = A->nnz,
+        .dtype = A->dtype,
+    };
     const weft_spmm_tiling tiling = weft_spmm_tiling_for(&ctx->limits, &typical);
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
@@ -313,7 +342,7 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .piece = params->piece > 0 ? params->piece : tiling.piece,
     };
-    const weft_status status = fill(plan, queue, A, tiling.rows_per_group);
+    const weft_status status = fill(plan, queue, A, tiling.rows_per_item);
     if (status == WEFT_OK)
         *out = plan;
     else

@@ -13,16 +13,21 @@ enum {
     MAX_FOLD = 16,
     MAX_VECTORS = 8,
     MAX_UNROLL = 8,
-    FOLDED_SUMS = 8,     // independent sums that hide the latency of a multiply-add on one core
-    FOLDED_ROWS = 8,     // rows of a group where a group is an errand of one core
-    FOLDED_PIECE = 4096, // entries that cost one core tens of microseconds
-    SPREAD_UNROLL = 4,   // loads of B in flight for each item
+    MAX_ROWS_PER_ITEM = 64,
+    FOLDED_ROWS = 32,     // rows of an item: enough to use a window of B well
+    FOLDED_ERRANDS = 32,  // items for each core, so that the last ones end together
+    WINDOW_BYTES = 32768, // of B: most of a core's nearest cache
+    FOLDED_SUMS = 8,      // independent sums that hide the latency of a multiply-add on one core
+    FOLDED_PIECE = 4096,  // entries that cost one core tens of microseconds
+    SPREAD_UNROLL = 4,    // loads of B in flight for each item
     SPREAD_ITEMS =
         128, // of a group: enough to fill a compute unit's schedulers, few enough to balance
     SPREAD_FOLD = 4,     // widest vector that GPUs load at once, in elements
     SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
     SPREAD_STAGE = 32,
 };
+
+static const double WINDOW_DENSITY = 0.15;
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -61,8 +66,27 @@ static int vectors_for(int64_t n, int64_t fold, int64_t most)
     return chosen;
 }
 
+static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem)
+{
+    const int64_t errands = (int64_t)limits->compute_units * FOLDED_ERRANDS;
+    const int64_t rows = pow2_down(max_i64(problem->m / errands, 1));
+    return (int)min_i64(max_i64(rows, 4), FOLDED_ROWS);
+}
+
+// A window pays where its rows of B are read several times while they are near, and each row of A has several entries
+// in it: where the matrix is dense enough. The sparser it is, the more of the nearest cache the window takes.
+static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
+{
+    const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
+    const int64_t bytes = density < 0.4 ? 3 * WINDOW_BYTES / 2 : WINDOW_BYTES;
+    const int64_t window = bytes / slice_bytes;
+    const bool pays = slice_bytes >= 256 && problem->k > 2 * window && density >= WINDOW_DENSITY;
+    return pays ? (int)window : 0;
+}
+
 // Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
-static weft_spmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
+static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
+                                      const facts *f)
 {
     const int64_t sum_bytes = f->dtype == WEFT_F64 ? 8 : 4;
     const int64_t widest = min_i64(max_i64(limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
@@ -73,7 +97,9 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
         .fold = (int)fold,
         .vectors = vectors,
         .lanes = 1,
-        .rows_per_group = (int)min_i64(FOLDED_ROWS, items_along(limits, 1)),
+        .rows_per_group = 1,
+        .rows_per_item = folded_rows(limits, problem),
+        .window = folded_window(problem, fold * vectors * sum_bytes),
         .load = 1,
         .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
         .piece = FOLDED_PIECE,
@@ -110,6 +136,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
         .vectors = vectors,
         .lanes = (int)lanes,
         .rows_per_group = (int)rows,
+        .rows_per_item = 1,
         .stage = stage,
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors,
@@ -122,7 +149,7 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
 {
     const facts f = facts_of(problem);
     if (limits->fold > 1)
-        return folded_tiling(limits, &f);
+        return folded_tiling(limits, problem, &f);
     return spread_tiling(limits, &f);
 }
 
@@ -164,6 +191,12 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
                     "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
                     " are more than the %zu items of a group",
                     lanes, rows, limits->max_items);
+    if (tiling->rows_per_item < 0 || tiling->rows_per_item > MAX_ROWS_PER_ITEM)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
+                    tiling->rows_per_item, MAX_ROWS_PER_ITEM);
+    if (tiling->window < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 or more is wanted",
+                    tiling->window);
     return WEFT_OK;
 }
 
@@ -204,13 +237,16 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
 
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
 {
+    const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
     char staging[64] = "entries read where they lie";
-    if (tiling->stage > 0)
+    if (tiling->window > 0)
+        snprintf(staging, sizeof(staging), "side by side through windows of %d", tiling->window);
+    else if (tiling->stage > 0)
         snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
                  tiling->load);
     return snprintf(text, size,
-                    "slices of %d lanes x %d vectors x %d %scolumns, %d rows a group, %s, "
+                    "slices of %d lanes x %d vectors x %d %scolumns, %d x %d rows a group, %s, "
                     "unrolled by %d, pieces of %" PRId64,
                     tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-                    tiling->rows_per_group, staging, tiling->unroll, tiling->piece);
+                    tiling->rows_per_group, rows_per_item, staging, tiling->unroll, tiling->piece);
 }

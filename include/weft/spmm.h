@@ -29,6 +29,9 @@ typedef struct weft_spmm_tiling {
     int vectors;        // such vectors that one item sums in registers, 1 to 8
     int lanes;          // items that share a slice
     int rows_per_group; // slices of different rows that share a group
+    int rows_per_item;  // rows that a slice goes through, 1 to 64; 0 counts as 1
+    int window;    // rows of B, in the slice's columns, that those rows go through side by side;
+                   // 0: each row of A from end to end
     int stage;     // entries of a row staged in local memory at a time; 0: each item reads them
     int load;      // entries in one aligned load while staging: 1, 2 or 4
     int unroll;    // entries in one turn of the main loop, each with sums of its own, 1 to 8
