@@ -10,6 +10,7 @@
 //   spmm_csr_pieces   sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine  adds a long row's pieces up, in order
 //   spmm_scale        C = beta C, where A has nothing to add
+//   spmm_pack         B slice by slice into scratch memory, as the others then read it: [slice][k][SLICE]
 //
 // The last vectors of a row would reach past column n. They are moved back to end at n: their lanes then compute some
 // columns twice, and each column is written by the one lane that owns it. The host promises n >= FOLD.
@@ -48,6 +49,9 @@
 #ifndef PERMUTED // the value of entry e is values[source[e]]
 #define PERMUTED 0
 #endif
+#ifndef PACKED // B comes from spmm_pack
+#define PACKED 0
+#endif
 
 // Rows that an item may have side by side; the host keeps rows_per_item to it.
 #define MOST_ROWS 64
@@ -79,30 +83,39 @@ typedef struct {
             nnz, indices_start                                                                     \
     }
 
-// One matrix of B, from the item's first column on.
+// One matrix of B, from the item's first column on. Packed, its b_column is what a slice takes.
 typedef struct {
     global const T *first;
     long row, column;
 } dense;
 
-#define B_STRIDE (COLUMNS_ADJACENT ? 1 : b_column)
 #define C_STRIDE (COLUMNS_ADJACENT ? 1 : c_column)
+#if PACKED
+#define MATRIX_B                                                                                   \
+    {                                                                                              \
+        B + b_start + get_group_id(2) * b_batch + get_group_id(1) * b_column +                     \
+            get_local_id(0) * FOLD,                                                                \
+            SLICE, 1                                                                               \
+    }
+#else
+#define B_STRIDE (COLUMNS_ADJACENT ? 1 : b_column)
 #define MATRIX_B                                                                                   \
     {                                                                                              \
         B + b_start + get_group_id(2) * b_batch + c.column[0] * B_STRIDE, b_row, B_STRIDE          \
     }
+#endif
 
 // The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from owned[v] on.
 typedef struct {
     int owned[VECTORS];
     int column[VECTORS];
-    bool whole; // no vector of the slice is moved back: they stand LANES * FOLD apart
+    bool whole; // in memory they stand LANES * FOLD apart: none is moved back, or B is packed
 } columns;
 
 INLINE columns columns_of(int slice, int lane, int n)
 {
     columns c;
-    c.whole = slice * SLICE + SLICE <= n;
+    c.whole = PACKED || slice * SLICE + SLICE <= n;
     for (int v = 0; v < VECTORS; ++v) {
         c.owned[v] = slice * SLICE + (v * LANES + lane) * FOLD;
         c.column[v] = min(c.owned[v], n - FOLD);
@@ -142,7 +155,8 @@ INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const colu
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         const long step = whole ? v * LANES * FOLD : c.column[v] - c.column[0];
-        sums[v] = multiply_add((ACCS)a, load_columns(row + step * B.column, B.column), sums[v]);
+        global const T *p = row + step * B.column;
+        sums[v] = multiply_add((ACCS)a, PACKED ? load_vector(p) : load_columns(p, B.column), sums[v]);
     }
 }
 
@@ -445,7 +459,8 @@ INLINE row_piece piece_at(global const OFFSET *offsets, int n_rows, long piece, 
 // list, where there is one, names the entries p * piece at which pieces of long rows begin; else p = 0 .. n_pieces - 1.
 // Sums of the i-th go to scratch[batch][i][n].
 kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
-                                  global const long *restrict list, global ACC *restrict scratch)
+                                  global const long *restrict list, global ACC *restrict scratch,
+ long scratch_start)
 {
     DECLARE_STAGES
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
@@ -461,7 +476,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
     if (mine.count == 0)
         return;
-    global ACC *out = scratch + (get_group_id(2) * (long)n_pieces + i) * n;
+    global ACC *out = scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n;
     for (int v = 0; v < VECTORS; ++v) {
         ACC lanes[FOLD];
         VSTORE(sums[v], lanes);
@@ -473,7 +488,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
 // Item (x, i): vector x of the long row whose first piece is the i-th.
 kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
                                    int has_list, global const long *restrict list,
-                                   global const ACC *restrict scratch)
+                                   global const ACC *restrict scratch, long scratch_start)
 {
     const int i = get_global_id(1);
     const long owned = (long)get_global_id(0) * FOLD;
@@ -484,7 +499,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     if (!first.is_first)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
-    global const ACC *in = scratch + (get_group_id(2) * (long)n_pieces + i) * n + column;
+    global const ACC *in = scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n + column;
     ACCS sum = VLOAD(in);
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
@@ -502,4 +517,21 @@ kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
     const int column = (int)min(owned, (long)n - FOLD);
     global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
     write_vector((ACCS)0, 0, beta, out, C_STRIDE, (int)owned, column);
+}
+
+// Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which add_row() wants them.
+kernel GROUP void spmm_pack(DENSE_B, int k, int n, int rows_per_item, global T *restrict packed)
+{
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const long stride = COLUMNS_ADJACENT ? 1 : b_column;
+    global const T *in = B + b_start + get_group_id(2) * b_batch;
+    global T *out = packed +
+                    (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * (long)k * SLICE +
+                    get_local_id(0) * FOLD;
+    const long first = (get_group_id(0) * ROWS_PER_GROUP + get_local_id(1)) * (long)rows_per_item;
+    for (long row = first; row < min(first + rows_per_item, (long)k); ++row)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            store_vector(load_columns(in + row * b_row + c.column[v] * stride, stride),
+                         out + row * SLICE + v * LANES * FOLD);
 }

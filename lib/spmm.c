@@ -214,15 +214,17 @@ static weft_status product_check(product *p, weft_context *ctx, const weft_csr *
 
 // ---- plan
 
-// How a call runs: its tiling, and what there is to do about long rows.
+// How a call runs: its tiling, and what it wants in scratch memory: B packed, then sums of pieces.
 typedef struct {
     weft_spmm_tiling tiling;
     int64_t piece;    // more than any row has where there are no pieces
     int64_t n_pieces; // of long rows: those the plan found, or all that there could be
-    size_t scratch_bytes;
+    int64_t n_slices;
+    size_t packed_bytes, scratch_bytes;
 } schedule;
 
 static const int64_t NO_PIECE = INT64_MAX / 4;
+static const int64_t SCRATCH_ALIGNMENT = 256;
 
 // Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
 static int64_t pieces_of(const product *p, int64_t piece)
@@ -233,25 +235,63 @@ static int64_t pieces_of(const product *p, int64_t piece)
     return may_be_long ? ceil_div(p->problem.nnz, piece) : 0;
 }
 
+static int64_t slice_columns(const weft_spmm_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+}
+
+// a * b * c * d bytes, rounded up; false where that does not fit.
+static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t bytes;
+    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
+        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
+        return false;
+    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
+    return true;
+}
+
+// Packing is left out where scratch memory is short, unless it was asked for.
+static weft_status schedule_packing(schedule *s, const product *p)
+{
+    s->packed_bytes = 0;
+    if (!s->tiling.packed)
+        return WEFT_OK;
+    const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
+    const int64_t columns = s->n_slices * slice_columns(&s->tiling);
+    const bool counts =
+        scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
+    if (counts && (p->forced || s->packed_bytes <= weft_workspace_most(p->ctx)))
+        return WEFT_OK;
+    if (p->forced)
+        return fail(WEFT_NO_MEMORY,
+                    "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
+                    " matrices, is too large",
+                    p->problem.k, columns, p->problem.n_batches);
+    s->tiling.packed = false;
+    s->packed_bytes = 0;
+    return WEFT_OK;
+}
+
 static weft_status schedule_for(schedule *s, const product *p, const weft_limits *limits)
 {
     s->tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem);
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
+    s->n_slices = ceil_div(p->problem.n, slice_columns(&s->tiling));
     s->piece = p->plan ? p->plan->piece : s->tiling.piece;
     s->n_pieces = pieces_of(p, s->piece);
     if (s->n_pieces == 0)
         s->piece = NO_PIECE;
+    TRY(schedule_packing(s, p));
 
     const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
-    int64_t bytes;
-    if (s->n_pieces > MAX_EXTENT || !weft_mul(s->n_pieces, p->problem.n, &bytes) ||
-        !weft_mul(bytes, p->problem.n_batches, &bytes) || !weft_mul(bytes, sum_bytes, &bytes) ||
-        (uint64_t)bytes > SIZE_MAX)
+    if (s->n_pieces > MAX_EXTENT ||
+        !scratch_for(&s->scratch_bytes, s->n_pieces, p->problem.n, p->problem.n_batches, sum_bytes))
         return fail(WEFT_NO_MEMORY,
                     "spmm: %" PRId64 " pieces of %" PRId64 " entries, sums for each of %" PRId64
                     " columns and %" PRId64 " matrices, are too many",
                     s->n_pieces, s->piece, p->problem.n, p->problem.n_batches);
-    s->scratch_bytes = (size_t)bytes;
+    s->scratch_bytes += s->packed_bytes;
     return WEFT_OK;
 }
 
@@ -290,12 +330,13 @@ static void defines_of(weft_defines *defines, const product *p, const weft_spmm_
     weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
     weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
+    weft_defines_add(defines, "PACKED", tiling->packed);
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
 }
 
 // The kernels of one call; NULL where it needs none.
 typedef struct {
-    weft_kernel *rows, *pieces, *combine, *scale;
+    weft_kernel *pack, *rows, *pieces, *combine, *scale;
 } kernels;
 
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const product *p,
@@ -315,6 +356,8 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const product *p, 
     *k = (kernels){0};
     if (is_scale)
         return kernel_for(&k->scale, max_items, p, &defines, "spmm_scale");
+    if (s->tiling.packed)
+        TRY(kernel_for(&k->pack, max_items, p, &defines, "spmm_pack"));
     TRY(kernel_for(&k->rows, max_items, p, &defines,
                    s->tiling.window > 0 ? "spmm_csr_windows" : "spmm_csr_rows"));
     if (s->n_pieces == 0)
@@ -351,7 +394,8 @@ typedef struct {
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
     cl_mem B, C;
-    cl_long b[4], c[4]; // start, row, column, batch
+    cl_long b[4], c[4];    // start, row, column, batch
+    cl_long scratch_start; // of the sums of pieces, in sums
     union {
         cl_float f32;
         cl_double f64;
@@ -413,6 +457,7 @@ static values values_of(const product *p, const schedule *s, double alpha, doubl
         .window = s->tiling.window,
         .piece = s->piece,
         .n_pieces = (cl_int)s->n_pieces,
+        .scratch_start = (cl_long)(s->packed_bytes / (p->problem.dtype == WEFT_F64 ? 8 : 4)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
@@ -468,6 +513,7 @@ static void add_pieces(arguments *a, const values *v)
     ADD(a, v->has_list);
     ADD(a, v->list);
     ADD(a, v->scratch);
+    ADD(a, v->scratch_start);
 }
 
 static arguments rows_arguments(const values *v)
@@ -510,6 +556,17 @@ static arguments combine_arguments(const values *v)
     return a;
 }
 
+static arguments pack_arguments(const values *v)
+{
+    arguments a = {0};
+    add_dense(&a, &v->B, v->b);
+    ADD(&a, v->k);
+    ADD(&a, v->n);
+    ADD(&a, v->rows_per_item);
+    ADD(&a, v->scratch);
+    return a;
+}
+
 static arguments scale_arguments(const values *v)
 {
     arguments a = {0};
@@ -533,9 +590,21 @@ static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const argum
     return weft_launch_kernel(launch, kernel, a->n, a->list, global, local);
 }
 
-static int64_t slices_of(const product *p, const weft_spmm_tiling *tiling)
+// From here on B is what spmm_pack leaves in scratch memory.
+static weft_status enqueue_pack(weft_launch *launch, const product *p, const schedule *s,
+                                const kernels *k, values *v)
 {
-    return ceil_div(p->problem.n, (int64_t)tiling->lanes * tiling->vectors * tiling->fold);
+    const arguments a = pack_arguments(v);
+    const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
+    TRY(enqueue(launch, k->pack, &a, &s->tiling, ceil_div(p->problem.k, rows_of_group), s->n_slices,
+                p->problem.n_batches));
+    const int64_t slice = p->problem.k * slice_columns(&s->tiling);
+    v->B = v->scratch;
+    v->b[0] = 0;
+    v->b[1] = slice_columns(&s->tiling);
+    v->b[2] = slice;
+    v->b[3] = slice * s->n_slices;
+    return WEFT_OK;
 }
 
 static weft_status enqueue_rows(weft_launch *launch, const product *p, const schedule *s,
@@ -546,7 +615,7 @@ static weft_status enqueue_rows(weft_launch *launch, const product *p, const sch
         return WEFT_OK;
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
     return enqueue(launch, k->rows, &a, &s->tiling, ceil_div(v->n_ordered, rows_of_group),
-                   slices_of(p, &s->tiling), p->problem.n_batches);
+                   s->n_slices, p->problem.n_batches);
 }
 
 static weft_status enqueue_pieces(weft_launch *launch, const product *p, const schedule *s,
@@ -555,8 +624,7 @@ static weft_status enqueue_pieces(weft_launch *launch, const product *p, const s
     const weft_spmm_tiling *tiling = &s->tiling;
     const int64_t bundles = ceil_div(s->n_pieces, tiling->rows_per_group);
     const arguments sums = pieces_arguments(v);
-    TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, slices_of(p, tiling),
-                p->problem.n_batches));
+    TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
     const arguments combine = combine_arguments(v);
     return enqueue(launch, k->combine, &combine, tiling,
                    ceil_div(ceil_div(p->problem.n, tiling->fold), tiling->lanes), bundles,
@@ -584,20 +652,26 @@ static weft_status workspace_check(const schedule *s, cl_mem workspace)
     return WEFT_OK;
 }
 
-// Rows, then the pieces of long rows by way of scratch memory.
+static weft_status enqueue_kernels(weft_launch *launch, const product *p, const schedule *s,
+                                   const kernels *k, values *v)
+{
+    if (s->tiling.packed)
+        TRY(enqueue_pack(launch, p, s, k, v));
+    TRY(enqueue_rows(launch, p, s, k, v));
+    return s->n_pieces > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
+}
+
 static weft_status enqueue_product(weft_launch *launch, const product *p, const schedule *s,
                                    const kernels *k, values *v, cl_mem workspace)
 {
-    if (s->n_pieces == 0)
-        return enqueue_rows(launch, p, s, k, v);
+    if (s->scratch_bytes == 0)
+        return enqueue_kernels(launch, p, s, k, v);
     v->scratch = workspace;
     if (workspace)
         TRY(workspace_check(s, workspace));
     else
         TRY(weft_workspace_take(p->ctx, launch->queue, "spmm", s->scratch_bytes, &v->scratch));
-    weft_status status = enqueue_rows(launch, p, s, k, v);
-    if (status == WEFT_OK)
-        status = enqueue_pieces(launch, p, s, k, v);
+    const weft_status status = enqueue_kernels(launch, p, s, k, v);
     if (!workspace)
         weft_workspace_give(p->ctx, launch->queue, v->scratch, launch->last);
     return status;
@@ -616,7 +690,7 @@ weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, c
     if (!is_empty(&p))
         TRY(prepare(&s, &k, &p, is_scale));
 
-    const bool wants_event = params->event || (s.n_pieces > 0 && !params->workspace);
+    const bool wants_event = params->event || (s.scratch_bytes > 0 && !params->workspace);
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm", params->n_wait, params->wait, wants_event));
     weft_status status = WEFT_OK;

@@ -14,12 +14,13 @@ enum {
     MAX_VECTORS = 8,
     MAX_UNROLL = 8,
     MAX_ROWS_PER_ITEM = 64,
-    FOLDED_ROWS = 32,     // rows of an item: enough to use a window of B well
-    FOLDED_ERRANDS = 32,  // items for each core, so that the last ones end together
-    WINDOW_BYTES = 32768, // of B: most of a core's nearest cache
-    FOLDED_SUMS = 8,      // independent sums that hide the latency of a multiply-add on one core
-    FOLDED_PIECE = 4096,  // entries that cost one core tens of microseconds
-    SPREAD_UNROLL = 4,    // loads of B in flight for each item
+    FOLDED_ROWS = 32,       // rows of an item: enough to use a window of B well
+    FOLDED_ERRANDS = 32,    // items for each core, so that the last ones end together
+    PACKED_BYTES = 1 << 18, // of a slice of B: more than its share of a core's cache
+    WINDOW_BYTES = 32768,   // of B: most of a core's nearest cache
+    FOLDED_SUMS = 8,        // independent sums that hide the latency of a multiply-add on one core
+    FOLDED_PIECE = 4096,    // entries that cost one core tens of microseconds
+    SPREAD_UNROLL = 4,      // loads of B in flight for each item
     SPREAD_ITEMS =
         128, // of a group: enough to fill a compute unit's schedulers, few enough to balance
     SPREAD_FOLD = 4,     // widest vector that GPUs load at once, in elements
@@ -28,6 +29,7 @@ enum {
 };
 
 static const double WINDOW_DENSITY = 0.15;
+static const double PACKED_USES = 24; // of each row of B, which is written and read once more
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -84,6 +86,17 @@ static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
     return pays ? (int)window : 0;
 }
 
+// Copying B pays where each of its rows is used often, and columns stand apart or a slice is a part of rows so long that
+// it would occupy few sets of a cache.
+static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes)
+{
+    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
+        return false;
+    if (!problem->columns_adjacent)
+        return true;
+    return problem->n > slice_columns && problem->k * slice_columns * bytes >= PACKED_BYTES;
+}
+
 // Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
 static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const facts *f)
@@ -103,6 +116,7 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
         .load = 1,
         .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
         .piece = FOLDED_PIECE,
+        .packed = packing_pays(problem, fold * vectors, (int64_t)weft_dtype_size(f->dtype)),
     };
 }
 
@@ -118,7 +132,8 @@ static int stage_for(const weft_limits *limits, const facts *f, int64_t rows)
 }
 
 // Lanes are items: they share a slice, and the entries of its row through local memory.
-static weft_spmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
+static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
+                                      const facts *f)
 {
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     const int64_t widest = max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1);
@@ -141,6 +156,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors,
         .piece = SPREAD_PIECE,
+        .packed = !problem->columns_adjacent && packing_pays(problem, f->n, bytes),
         .aligned = fold > 1,
     };
 }
@@ -150,7 +166,7 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
     const facts f = facts_of(problem);
     if (limits->fold > 1)
         return folded_tiling(limits, problem, &f);
-    return spread_tiling(limits, &f);
+    return spread_tiling(limits, problem, &f);
 }
 
 static bool is_pow2_upto(int x, int most)
@@ -245,8 +261,9 @@ int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t si
         snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
                  tiling->load);
     return snprintf(text, size,
-                    "slices of %d lanes x %d vectors x %d %scolumns, %d x %d rows a group, %s, "
+                    "slices of %d lanes x %d vectors x %d %scolumns%s, %d x %d rows a group, %s, "
                     "unrolled by %d, pieces of %" PRId64,
                     tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-                    tiling->rows_per_group, rows_per_item, staging, tiling->unroll, tiling->piece);
+                    tiling->packed ? " of packed B" : "", tiling->rows_per_group, rows_per_item,
+                    staging, tiling->unroll, tiling->piece);
 }

@@ -209,6 +209,11 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     return status;
 }
 
+uint64_t weft_workspace_most(const weft_context *ctx)
+{
+    return ctx->pool->max_bytes;
+}
+
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
 {
     if (!buffer)

@@ -14,6 +14,9 @@
 weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
                                 size_t bytes, cl_mem *out);
 
+// The bound on what can be taken.
+uint64_t weft_workspace_most(const weft_context *ctx);
+
 // Gives it back: free again when `last` completes. `last` NULL: nothing was enqueued that uses it.
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last);
 

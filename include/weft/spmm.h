@@ -37,6 +37,7 @@ typedef struct weft_spmm_tiling {
     int unroll;    // entries in one turn of the main loop, each with sums of its own, 1 to 8
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
                    // and combined in order; a plan object brings its own
+    bool packed;   // B is first copied slice by slice to scratch memory
     bool aligned;  // B and C are read and written by aligned vectors
 } weft_spmm_tiling;
 
