@@ -109,13 +109,15 @@ typedef struct {
 typedef struct {
     int owned[VECTORS];
     int column[VECTORS];
-    bool whole; // in memory they stand LANES * FOLD apart: none is moved back, or B is packed
+    bool owns_all; // no vector of the slice is moved back
+    bool whole;    // in B they stand LANES * FOLD apart: none is moved back, or B is packed
 } columns;
 
 INLINE columns columns_of(int slice, int lane, int n)
 {
     columns c;
-    c.whole = PACKED || slice * SLICE + SLICE <= n;
+    c.owns_all = slice * SLICE + SLICE <= n;
+    c.whole = PACKED || c.owns_all;
     for (int v = 0; v < VECTORS; ++v) {
         c.owned[v] = slice * SLICE + (v * LANES + lane) * FOLD;
         c.column[v] = min(c.owned[v], n - FOLD);
@@ -346,8 +348,16 @@ INLINE row_entries row_at(int i, int rows_per_item, int n_ordered, int has_order
 #define ROW_AT(i)                                                                                  \
     row_at(i, rows_per_item, n_ordered, has_order, order, offsets + offsets_start, piece)
 
-INLINE void write_row(ACCS sums[VECTORS], ACC alpha, ACC beta, global T *row, long stride, const columns c)
+INLINE void write_row(ACCS sums[VECTORS], ACC alpha, ACC beta, global T *row, long stride,
+                      const columns c)
 {
+    if (c.owns_all && beta == 0) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            store_columns((ACCS)alpha * sums[v],
+                          row + (c.column[0] + v * LANES * FOLD) * stride, stride);
+        return;
+    }
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         write_vector(sums[v], alpha, beta, row, stride, c.owned[v], c.column[v]);
