@@ -7,6 +7,7 @@
 //
 //   spmm_csr_rows     rows one after the other, rows_per_item to each slice; leaves long rows alone
 //   spmm_csr_windows  the same, rows_per_item of them side by side through one window of B at a time
+//   spmm_csr_segments the same, as a plan has cut them
 //   spmm_csr_pieces   sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine  adds a long row's pieces up, in order
 //   spmm_scale        C = beta C, where A has nothing to add
@@ -396,6 +397,20 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, i
     return e;
 }
 
+INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const dense B,
+                        const columns c, bool whole)
+{
+    ACCS near[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        near[v] = sums[v];
+    for (; e < stop; ++e)
+        add_row(near, value_of(A, e), A.indices[e], B, c, whole);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = near[v];
+}
+
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of it, in the slice's
 // columns. Their sums wait in private memory.
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
@@ -426,6 +441,43 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     for (int i = 0; i < rows_per_item; ++i)
         if (rows[i].row >= 0)
             write_row(sums[i], alpha, beta, out + rows[i].row * c_row, C_STRIDE, c);
+}
+
+// The same with a plan: the entries of one row in one window are a segment, and the plan has put each item's segments in
+// order, window by window and by length within one, so that loops end where the processor expects it. Segment q has
+// segments[q] / MOST_ROWS entries from segment_entries[q] on, of the item's row segments[q] % MOST_ROWS.
+kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
+                                    global const OFFSET *restrict segment_starts,
+                                    global const OFFSET *restrict segment_entries,
+                                    global const int *restrict segments)
+{
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+    ACCS sums[MOST_ROWS][VECTORS];
+    for (int i = 0; i < rows_per_item; ++i)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            sums[i][v] = 0;
+
+    const long item = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const bool is_item = item * rows_per_item < n_ordered;
+    const long last = is_item ? segment_starts[item + 1] : 0;
+    for (long q = is_item ? segment_starts[item] : 0; q < last; ++q) {
+        const long e = segment_entries[q], stop = e + segments[q] / MOST_ROWS;
+        const int i = segments[q] % MOST_ROWS;
+        if (c.whole)
+            add_segment(sums[i], A, e, stop, matrix, c, true);
+        else
+            add_segment(sums[i], A, e, stop, matrix, c, false);
+    }
+
+    global T *out = C + c_start + get_group_id(2) * c_batch;
+    for (int i = 0; i < rows_per_item; ++i) {
+        const row_entries mine = ROW_AT(i);
+        if (mine.row >= 0)
+            write_row(sums[i], alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+    }
 }
 
 // A piece of a long row: entries start .. stop - 1; empty where no piece begins.

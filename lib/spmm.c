@@ -295,6 +295,13 @@ static weft_status schedule_for(schedule *s, const product *p, const weft_limits
     return WEFT_OK;
 }
 
+// Whether the plan has cut the rows as the tiling wants them.
+static bool has_segments(const product *p, const schedule *s)
+{
+    return p->plan && p->plan->segments && s->tiling.window > 0 &&
+           s->tiling.rows_per_item == p->plan->run_rows;
+}
+
 static bool is_empty(const product *p)
 {
     return p->problem.m == 0 || p->problem.n == 0 || p->problem.n_batches == 0;
@@ -348,6 +355,13 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items, const produc
     return WEFT_OK;
 }
 
+static const char *rows_kernel(const product *p, const schedule *s)
+{
+    return has_segments(p, s)     ? "spmm_csr_segments"
+           : s->tiling.window > 0 ? "spmm_csr_windows"
+                                  : "spmm_csr_rows";
+}
+
 static weft_status kernels_for(kernels *k, size_t *max_items, const product *p, const schedule *s,
                                bool is_scale)
 {
@@ -358,8 +372,7 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const product *p, 
         return kernel_for(&k->scale, max_items, p, &defines, "spmm_scale");
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, max_items, p, &defines, "spmm_pack"));
-    TRY(kernel_for(&k->rows, max_items, p, &defines,
-                   s->tiling.window > 0 ? "spmm_csr_windows" : "spmm_csr_rows"));
+    TRY(kernel_for(&k->rows, max_items, p, &defines, rows_kernel(p, s)));
     if (s->n_pieces == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &defines, "spmm_csr_pieces"));
@@ -516,7 +529,7 @@ static void add_pieces(arguments *a, const values *v)
     ADD(a, v->scratch_start);
 }
 
-static arguments rows_arguments(const values *v)
+static arguments rows_arguments(const product *p, const schedule *s, const values *v)
 {
     arguments a = {0};
     add_pattern(&a, v);
@@ -528,7 +541,11 @@ static arguments rows_arguments(const values *v)
     ADD(&a, v->n_ordered);
     ADD(&a, v->has_order);
     ADD(&a, v->order);
-    if (v->window > 0) {
+    if (has_segments(p, s)) {
+        ADD(&a, p->plan->segment_starts);
+        ADD(&a, p->plan->segment_entries);
+        ADD(&a, p->plan->segments);
+    } else if (v->window > 0) {
         ADD(&a, v->k);
         ADD(&a, v->window);
     }
@@ -610,7 +627,7 @@ static weft_status enqueue_pack(weft_launch *launch, const product *p, const sch
 static weft_status enqueue_rows(weft_launch *launch, const product *p, const schedule *s,
                                 const kernels *k, const values *v)
 {
-    const arguments a = rows_arguments(v);
+    const arguments a = rows_arguments(p, s, v);
     if (v->n_ordered == 0) // every row is long
         return WEFT_OK;
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;

@@ -16,22 +16,15 @@
 // Rows whose lengths vary less than this are dealt well enough as they come.
 static const double EVEN_COV = 0.25;
 
-// A pattern on the host, in arrays of its own.
-typedef struct {
-    int64_t n_rows, nnz;
-    weft_dtype offset_dtype, index_dtype;
-    void *offsets, *indices, *source;
-} pattern;
-
-static void pattern_free(pattern *p)
+static void pattern_free(weft_pattern *p)
 {
     free(p->offsets);
     free(p->indices);
     free(p->source);
-    *p = (pattern){0};
+    *p = (weft_pattern){0};
 }
 
-static weft_status allocate(void **out, int64_t n, size_t size)
+weft_status weft_plan_allocate(void **out, int64_t n, size_t size)
 {
     const size_t count = (size_t)max_i64(n, 1);
     *out = count <= SIZE_MAX / size ? calloc(count, size) : NULL;
@@ -45,7 +38,7 @@ static weft_status read_array(void **out, cl_command_queue queue, cl_mem buffer,
                               int64_t n, weft_dtype dtype)
 {
     const size_t size = weft_dtype_size(dtype);
-    TRY(allocate(out, n, size));
+    TRY(weft_plan_allocate(out, n, size));
     if (n == 0)
         return WEFT_OK;
     const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, (size_t)start * size,
@@ -53,8 +46,8 @@ static weft_status read_array(void **out, cl_command_queue queue, cl_mem buffer,
     return weft_cl_check(code, "spmm_plan", "clEnqueueReadBuffer");
 }
 
-static weft_status upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
-                          size_t size)
+weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
+                             size_t size)
 {
     if (n == 0)
         return WEFT_OK;
@@ -70,33 +63,31 @@ static weft_status upload(cl_mem *out, const weft_context *ctx, const void *arra
     return weft_cl_check(code, "spmm_plan", "clCreateBuffer");
 }
 
-static int64_t row_start(const pattern *p, int64_t row)
+int64_t weft_pattern_start(const weft_pattern *p, int64_t row)
 {
     return integer_at(p->offsets, p->offset_dtype, row);
 }
 
-static int64_t row_length(const pattern *p, int64_t row)
+static int64_t row_length(const weft_pattern *p, int64_t row)
 {
-    return row_start(p, row + 1) - row_start(p, row);
+    return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
 }
 
-static weft_status read_pattern(pattern *p, cl_command_queue queue, const weft_csr *A,
-                                bool with_indices)
+static weft_status read_pattern(weft_pattern *p, cl_command_queue queue, const weft_csr *A)
 {
     p->n_rows = A->n_rows;
+    p->n_cols = A->n_cols;
     p->nnz = A->nnz;
     p->offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
     p->index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
     TRY(read_array(&p->offsets, queue, A->offsets, A->offsets_start, A->n_rows + 1,
                    p->offset_dtype));
-    if (with_indices)
-        TRY(read_array(&p->indices, queue, A->indices, A->indices_start, A->nnz, p->index_dtype));
-    return WEFT_OK;
+    return read_array(&p->indices, queue, A->indices, A->indices_start, A->nnz, p->index_dtype);
 }
 
 // Counts the entries of each column, and leaves in offsets[column] where the column's entries
 // begin.
-static void count_columns(pattern *turned, const pattern *p, int64_t n_cols)
+static void count_columns(weft_pattern *turned, const weft_pattern *p, int64_t n_cols)
 {
     const weft_dtype dtype = turned->offset_dtype;
     for (int64_t e = 0; e < p->nnz; ++e) {
@@ -106,28 +97,31 @@ static void count_columns(pattern *turned, const pattern *p, int64_t n_cols)
     }
     for (int64_t column = 0; column < n_cols; ++column)
         integer_put(turned->offsets, dtype, column + 1,
-                    row_start(turned, column) + integer_at(turned->offsets, dtype, column + 1));
+                    weft_pattern_start(turned, column) +
+                        integer_at(turned->offsets, dtype, column + 1));
 }
 
 // A^T by rows: entries of a column in the order of their rows, each with the place it came from.
-static weft_status turn_pattern(pattern *turned, const pattern *p, int64_t n_cols)
+static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p)
 {
+    const int64_t n_cols = p->n_cols;
     turned->n_rows = n_cols;
+    turned->n_cols = p->n_rows;
     turned->nnz = p->nnz;
     turned->offset_dtype = p->offset_dtype;
     turned->index_dtype = WEFT_I32;
     const size_t offset_size = weft_dtype_size(p->offset_dtype);
-    TRY(allocate(&turned->offsets, n_cols + 1, offset_size));
-    TRY(allocate(&turned->indices, p->nnz, sizeof(int32_t)));
-    TRY(allocate(&turned->source, p->nnz, offset_size));
+    TRY(weft_plan_allocate(&turned->offsets, n_cols + 1, offset_size));
+    TRY(weft_plan_allocate(&turned->indices, p->nnz, sizeof(int32_t)));
+    TRY(weft_plan_allocate(&turned->source, p->nnz, offset_size));
     count_columns(turned, p, n_cols);
 
     void *next = NULL;
-    TRY(allocate(&next, n_cols + 1, offset_size));
+    TRY(weft_plan_allocate(&next, n_cols + 1, offset_size));
     memcpy(next, turned->offsets, (size_t)(n_cols + 1) * offset_size);
     int32_t *rows = turned->indices;
     for (int64_t row = 0; row < p->n_rows; ++row) {
-        for (int64_t e = row_start(p, row); e < row_start(p, row + 1); ++e) {
+        for (int64_t e = weft_pattern_start(p, row); e < weft_pattern_start(p, row + 1); ++e) {
             const int64_t column = integer_at(p->indices, p->index_dtype, e);
             const int64_t place = integer_at(next, p->offset_dtype, column);
             integer_put(next, p->offset_dtype, column, place + 1);
@@ -139,55 +133,57 @@ static weft_status turn_pattern(pattern *turned, const pattern *p, int64_t n_col
     return WEFT_OK;
 }
 
-static bool is_long(const pattern *p, int64_t row, int64_t piece)
+bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece)
 {
     return row_length(p, row) > 2 * piece;
 }
 
 // The p of every piece: the multiples of `piece` among the entries of each long row.
-static weft_status list_pieces(weft_spmm_plan *plan, const pattern *p)
+static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
 {
     int64_t n = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (is_long(p, row, plan->piece))
-            n += ceil_div(row_start(p, row + 1), plan->piece) -
-                 ceil_div(row_start(p, row), plan->piece);
+        if (weft_pattern_is_long(p, row, plan->piece))
+            n += ceil_div(weft_pattern_start(p, row + 1), plan->piece) -
+                 ceil_div(weft_pattern_start(p, row), plan->piece);
     int64_t *pieces;
     void *memory = NULL;
-    TRY(allocate(&memory, n, sizeof(int64_t)));
+    TRY(weft_plan_allocate(&memory, n, sizeof(int64_t)));
     pieces = memory;
     plan->n_pieces = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (is_long(p, row, plan->piece))
-            for (int64_t i = ceil_div(row_start(p, row), plan->piece);
-                 i * plan->piece < row_start(p, row + 1); ++i)
+        if (weft_pattern_is_long(p, row, plan->piece))
+            for (int64_t i = ceil_div(weft_pattern_start(p, row), plan->piece);
+                 i * plan->piece < weft_pattern_start(p, row + 1); ++i)
                 pieces[plan->n_pieces++] = i;
-    const weft_status status = upload(&plan->pieces, plan->ctx, pieces, n, sizeof(int64_t));
+    const weft_status status =
+        weft_plan_upload(&plan->pieces, plan->ctx, pieces, n, sizeof(int64_t));
     free(pieces);
     return status;
 }
 
 // The rows that are not long, longest first; equal ones as they come. Returns how many.
-static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const pattern *p, int64_t piece)
+static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
+                             int64_t piece)
 {
     const int64_t longest = 2 * piece;
     int64_t most = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!is_long(p, row, piece))
+        if (!weft_pattern_is_long(p, row, piece))
             most = max_i64(most, min_i64(row_length(p, row), longest));
     void *memory = NULL;
-    TRY(allocate(&memory, most + 2, sizeof(int64_t)));
+    TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
     int64_t *place = memory; // place[most - length]: where the next row of that length goes
     *n_sorted = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!is_long(p, row, piece)) {
+        if (!weft_pattern_is_long(p, row, piece)) {
             place[most - row_length(p, row) + 1]++;
             ++*n_sorted;
         }
     for (int64_t i = 0; i < most; ++i)
         place[i + 1] += place[i];
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!is_long(p, row, piece))
+        if (!weft_pattern_is_long(p, row, piece))
             sorted[place[most - row_length(p, row)]++] = (int32_t)row;
     free(memory);
     return WEFT_OK;
@@ -206,12 +202,13 @@ static int heavier_first(const void *a, const void *b)
     return x->first_row < y->first_row ? -1 : 1;
 }
 
-static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const pattern *p, int64_t piece)
+static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_pattern *p,
+                       int64_t piece)
 {
     for (int64_t i = 0; i < n_runs; ++i) {
         runs[i] = (run){.first_row = i * run_rows};
         for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
-            runs[i].nnz += is_long(p, row, piece) ? 0 : row_length(p, row);
+            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : row_length(p, row);
     }
 }
 
@@ -219,10 +216,10 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const patter
 // that whatever share of the groups a core takes holds about its share of the entries. -1 stands for long rows and past
 // the last one.
 static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
-                                  const pattern *p, int64_t piece)
+                                  const weft_pattern *p, int64_t piece)
 {
     void *memory = NULL;
-    TRY(allocate(&memory, n_runs, sizeof(run)));
+    TRY(weft_plan_allocate(&memory, n_runs, sizeof(run)));
     run *runs = memory;
     weigh_runs(runs, n_runs, run_rows, p, piece);
     qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
@@ -230,7 +227,7 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
         const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
         for (int64_t j = 0; j < run_rows; ++j) {
             const int64_t row = next->first_row + j;
-            const bool is_there = row < p->n_rows && !is_long(p, row, piece);
+            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, piece);
             order[i * run_rows + j] = is_there ? (int32_t)row : -1;
         }
     }
@@ -238,57 +235,75 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
     return WEFT_OK;
 }
 
-// Where lanes wait for each other, rows of like length belong together and the longest go first; where a group is one
-// core's errand, runs of rows alternate. Even rows stay as they come.
-static weft_status order_rows(weft_spmm_plan *plan, const pattern *p, int64_t run_rows)
+// Where lanes wait for each other, rows of like length belong together and the longest go first;
+// where a group is one core's errand, runs of rows alternate. Even rows stay as they come: *out is NULL.
+static weft_status order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
     plan->n_ordered = p->n_rows;
     if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
         return WEFT_OK;
+    const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
+    TRY(weft_plan_allocate(out, n_runs * plan->run_rows, sizeof(int32_t)));
+    if (plan->ctx->limits.fold == 1)
+        return sort_rows(*out, &plan->n_ordered, p, plan->piece);
+    plan->n_ordered = n_runs * plan->run_rows;
+    return alternate_runs(*out, n_runs, plan->run_rows, p, plan->piece);
+}
 
-    const bool is_folded = plan->ctx->limits.fold > 1;
-    const int64_t n_runs = ceil_div(p->n_rows, run_rows);
+static weft_status upload_turned(weft_spmm_plan *plan, const weft_pattern *turned)
+{
+    const size_t offset_size = weft_dtype_size(turned->offset_dtype);
+    TRY(weft_plan_upload(&plan->offsets, plan->ctx, turned->offsets, turned->n_rows + 1,
+                         offset_size));
+    TRY(weft_plan_upload(&plan->indices, plan->ctx, turned->indices, turned->nnz, sizeof(int32_t)));
+    return weft_plan_upload(&plan->source, plan->ctx, turned->source, turned->nnz, offset_size);
+}
+
+static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern *p,
+                                  weft_dtype dtype)
+{
+    const weft_spmm_problem typical = {
+        .m = p->n_rows,
+        .k = p->n_cols,
+        .n = 128,
+        .nnz = p->nnz,
+        .dtype = dtype,
+        .columns_adjacent = true,
+        .rows = &plan->rows,
+    };
+    return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
+}
+
+// Rows in order, long ones cut, and windows where the products to come will want them.
+static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dtype dtype)
+{
+    plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
+    const weft_spmm_tiling tiling = tiling_of(plan, p, dtype);
+    plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
+    plan->run_rows = tiling.rows_per_item;
+    plan->window = tiling.window;
+    TRY(list_pieces(plan, p));
+
     void *order = NULL;
-    TRY(allocate(&order, n_runs * run_rows, sizeof(int32_t)));
-    weft_status status;
-    if (is_folded) {
-        plan->n_ordered = n_runs * run_rows;
-        status = alternate_runs(order, n_runs, run_rows, p, plan->piece);
-    } else {
-        status = sort_rows(order, &plan->n_ordered, p, plan->piece);
-    }
-    if (status == WEFT_OK)
-        status = upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
+    weft_status status = order_rows(&order, plan, p);
+    if (status == WEFT_OK && order)
+        status = weft_plan_upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
+    if (status == WEFT_OK && plan->window > 0)
+        status = weft_spmm_segment(plan, p, order);
     free(order);
     return status;
 }
 
-static weft_status upload_turned(weft_spmm_plan *plan, const pattern *turned)
+static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A)
 {
-    const size_t offset_size = weft_dtype_size(turned->offset_dtype);
-    TRY(upload(&plan->offsets, plan->ctx, turned->offsets, turned->n_rows + 1, offset_size));
-    TRY(upload(&plan->indices, plan->ctx, turned->indices, turned->nnz, sizeof(int32_t)));
-    return upload(&plan->source, plan->ctx, turned->source, turned->nnz, offset_size);
-}
-
-static weft_status analyse(weft_spmm_plan *plan, const pattern *p, int64_t run_rows)
-{
-    plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
-    TRY(list_pieces(plan, p));
-    return order_rows(plan, p, run_rows);
-}
-
-static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A,
-                        int64_t run_rows)
-{
-    pattern given = {0}, turned = {0};
-    weft_status status = read_pattern(&given, queue, A, plan->transpose_a);
+    weft_pattern given = {0}, turned = {0};
+    weft_status status = read_pattern(&given, queue, A);
     if (status == WEFT_OK && plan->transpose_a)
-        status = turn_pattern(&turned, &given, A->n_cols);
+        status = turn_pattern(&turned, &given);
     if (status == WEFT_OK && plan->transpose_a)
         status = upload_turned(plan, &turned);
     if (status == WEFT_OK)
-        status = analyse(plan, plan->transpose_a ? &turned : &given, run_rows);
+        status = analyse(plan, plan->transpose_a ? &turned : &given, A->dtype);
     pattern_free(&given);
     pattern_free(&turned);
     return status;
@@ -318,17 +333,9 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
     if (!out)
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
     *out = NULL;
-    params = params ? params : WEFT_SPMM_PLAN(0);
+    params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
     TRY(plan_check(ctx, queue, A, params));
 
-    const weft_spmm_problem typical = {
-        .m = params->transpose_a ? A->n_cols : A->n_rows,
-        .k = params->transpose_a ? A->n_rows : A->n_cols,
-        .n = 128,
-        .nnz = A->nnz,
-        .dtype = A->dtype,
-    };
-    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&ctx->limits, &typical);
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
         return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %zu bytes", sizeof(*plan));
@@ -340,9 +347,9 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .nnz = A->nnz,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
-        .piece = params->piece > 0 ? params->piece : tiling.piece,
+        .piece = params->piece,
     };
-    const weft_status status = fill(plan, queue, A, tiling.rows_per_item);
+    const weft_status status = fill(plan, queue, A);
     if (status == WEFT_OK)
         *out = plan;
     else
@@ -354,8 +361,9 @@ void weft_spmm_plan_destroy(weft_spmm_plan **plan)
 {
     if (!plan || !*plan)
         return;
-    const cl_mem buffers[] = {(*plan)->order, (*plan)->pieces, (*plan)->offsets, (*plan)->indices,
-                              (*plan)->source};
+    const cl_mem buffers[] = {(*plan)->order,           (*plan)->pieces,   (*plan)->segment_starts,
+                              (*plan)->segment_entries, (*plan)->segments, (*plan)->offsets,
+                              (*plan)->indices,         (*plan)->source};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i)
         if (buffers[i])
             clReleaseMemObject(buffers[i]);

@@ -5,6 +5,8 @@
 
 #include <weft/spmm.h>
 
+enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item; MOST_ROWS in the kernels
+
 struct weft_spmm_plan {
     weft_context *ctx;
     bool transpose_a;
@@ -18,10 +20,33 @@ struct weft_spmm_plan {
     int64_t n_pieces;
     cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
 
+    // Where rows go side by side through windows of B: entries of one row in one window. NULL: none.
+    int64_t run_rows, window; // rows of an item, rows of B in a window
+    cl_mem segment_starts;    // of each item, in the two below; A's offset type
+    cl_mem segment_entries;   // where each begins; A's offset type
+    cl_mem segments;          // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item
+
     // A^T by rows, where it was asked for; offsets and source have A's offset type.
     cl_mem offsets;
     cl_mem indices; // i32
     cl_mem source;  // entry e of A^T is entry source[e] of A
 };
+
+// A pattern on the host, in arrays of its own.
+typedef struct weft_pattern {
+    int64_t n_rows, n_cols, nnz;
+    weft_dtype offset_dtype, index_dtype;
+    void *offsets, *indices, *source;
+} weft_pattern;
+
+// The steps that spmm_pattern.c and spmm_segments.c share. `out` is the caller's, to free or release.
+weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
+weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
+                             size_t size);
+int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
+bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
+
+// Cuts the plan's rows, in their order (NULL: as they come), into segments. The pattern has indices.
+weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);
 
 #endif

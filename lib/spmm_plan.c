@@ -14,13 +14,14 @@ enum {
     MAX_VECTORS = 8,
     MAX_UNROLL = 8,
     MAX_ROWS_PER_ITEM = 64,
-    FOLDED_ROWS = 32,       // rows of an item: enough to use a window of B well
-    FOLDED_ERRANDS = 32,    // items for each core, so that the last ones end together
-    PACKED_BYTES = 1 << 18, // of a slice of B: more than its share of a core's cache
-    WINDOW_BYTES = 32768,   // of B: most of a core's nearest cache
-    FOLDED_SUMS = 8,        // independent sums that hide the latency of a multiply-add on one core
-    FOLDED_PIECE = 4096,    // entries that cost one core tens of microseconds
-    SPREAD_UNROLL = 4,      // loads of B in flight for each item
+    FOLDED_ROWS = 32,              // rows of an item: enough to use a window of B well
+    FOLDED_ERRANDS = 32,           // items for each core, so that the last ones end together
+    PLANNED_SLICE_BYTES = 1 << 19, // of B: far from the nearest cache
+    PACKED_BYTES = 1 << 18,        // of a slice of B: more than its share of a core's cache
+    WINDOW_BYTES = 32768,          // of B: most of a core's nearest cache
+    FOLDED_SUMS = 8,     // independent sums that hide the latency of a multiply-add on one core
+    FOLDED_PIECE = 4096, // entries that cost one core tens of microseconds
+    SPREAD_UNROLL = 4,   // loads of B in flight for each item
     SPREAD_ITEMS =
         128, // of a group: enough to fill a compute unit's schedulers, few enough to balance
     SPREAD_FOLD = 4,     // widest vector that GPUs load at once, in elements
@@ -29,7 +30,8 @@ enum {
 };
 
 static const double WINDOW_DENSITY = 0.15;
-static const double PACKED_USES = 24; // of each row of B, which is written and read once more
+static const double PLANNED_DENSITY = 0.08; // where a plan has sorted what a window holds
+static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -80,10 +82,14 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
 static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
 {
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    const int64_t bytes = density < 0.4 ? 3 * WINDOW_BYTES / 2 : WINDOW_BYTES;
+    const int64_t bytes = density < WINDOW_DENSITY ? 2 * WINDOW_BYTES
+                          : density < 0.4          ? 3 * WINDOW_BYTES / 2
+                                                   : WINDOW_BYTES;
     const int64_t window = bytes / slice_bytes;
-    const bool pays = slice_bytes >= 256 && problem->k > 2 * window && density >= WINDOW_DENSITY;
-    return pays ? (int)window : 0;
+    const bool is_dense =
+        density >= WINDOW_DENSITY || (problem->rows && density >= PLANNED_DENSITY &&
+                                      problem->k * slice_bytes >= PLANNED_SLICE_BYTES);
+    return is_dense && slice_bytes >= 256 && problem->k > 2 * window ? (int)window : 0;
 }
 
 // Copying B pays where each of its rows is used often, and columns stand apart or a slice is a part of rows so long that
