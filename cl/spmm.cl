@@ -247,6 +247,7 @@ INLINE int turns_of_group(local int *turns, int mine)
     int most = 0;
     for (int row = 0; row < ROWS_PER_GROUP; ++row)
         most = max(most, turns[row]);
+    barrier(CLK_LOCAL_MEM_FENCE); // before anybody puts down the turns of the next row
     return most;
 }
 #else
