@@ -211,7 +211,7 @@ static void finish(walk *w)
 
 // The table, and whether it is right.
 static bool report(const rankings *r, const package_graph *graph, const weft_csr_host *moves,
-                   const char *device)
+                   int n_shown, const char *device)
 {
     const double error = rankings_error(r, moves, damping);
     const bool is_right = error < 1e-4;
@@ -219,7 +219,7 @@ static bool report(const rankings *r, const package_graph *graph, const weft_csr
            (long long)graph->n_packages, (long long)graph->n_edges, r->n_rankings, r->n_steps,
            r->ms / (r->n_steps - 1), device);
     printf("Starting from a package, where does a walker along dependencies spend its time?\n");
-    rankings_print(r, graph, N_SHOWN);
+    rankings_print(r, graph, n_shown);
     printf("Each ranking sums to 1, and is within %.1e of x = d M x + c v: %s\n", error,
            is_right ? "right" : "WRONG");
     return is_right;
@@ -243,7 +243,8 @@ static bool rank(const package_graph *graph, const options *asked)
     ok = ok && prepare(&w, &moves, &r) && iterate(&w, &r);
     if (ok) {
         rankings_scale(&r);
-        ok = report(&r, graph, &moves, weft_context_limits(w.ctx)->name);
+        const int n_shown = asked->n_seeds > 0 ? 1 + asked->n_seeds : N_SHOWN;
+        ok = report(&r, graph, &moves, n_shown, weft_context_limits(w.ctx)->name);
     }
     finish(&w);
     weft_csr_host_destroy(&moves);
