@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = alpha A B + beta C with A sparse, by rows (CSR).
 //
-// A slice is SLICE = LANES x VECTORS x FOLD adjacent columns of one row of C. LANES items share it: item `lane` sums
-// VECTORS vectors of FOLD columns in registers, LANES x FOLD apart. ROWS_PER_GROUP slices of different rows make a
-// group; group (x, y, z) has the rows of bundle x, the columns of slice y, and matrix z of the batch.
+// A slice is SLICE = LANES x VECTORS x FOLD adjacent columns of one row of C. LANES items share it:
+// item `lane` sums VECTORS vectors of FOLD columns in registers, LANES x FOLD apart. ROWS_PER_GROUP
+// slices of different rows make a group; group (x, y, z) has the rows of bundle x, the columns of
+// slice y, and matrix z of the batch.
 //
-//   spmm_csr_rows     rows one after the other, rows_per_item to each slice; leaves long rows alone
-//   spmm_csr_windows  the same, rows_per_item of them side by side through one window of B at a time
-//   spmm_csr_segments the same, as a plan has cut them
-//   spmm_csr_pieces   sums of one slice over one piece of a long row, to scratch memory
-//   spmm_csr_combine  adds a long row's pieces up, in order
-//   spmm_scale        C = beta C, where A has nothing to add
-//   spmm_pack         B slice by slice into scratch memory, as the others then read it: [slice][k][SLICE]
+//   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
+//   spmm_csr_windows   the same, side by side through one window of B at a time
+//   spmm_csr_segments  the same, as a plan has cut them
+//   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
+//   spmm_csr_combine   adds a long row's pieces up, in order
+//   spmm_scale         C = beta C, where A has nothing to add
+//   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
 //
-// The last vectors of a row would reach past column n. They are moved back to end at n: their lanes then compute some
-// columns twice, and each column is written by the one lane that owns it. The host promises n >= FOLD.
-//
-// Long rows: entry p * piece, where it lies in a row longer than two pieces, begins a piece of that row. The row's
-// first piece reaches back to the row's start, its last one on to the row's end.
+// The last vectors of a row would reach past column n. They are moved back to end at n: their lanes
+// then compute some columns twice, and each column is written by the one lane that owns it. The
+// host promises n >= FOLD.
 #include "types.clh"
 
 #ifndef LANES // items that share a slice
@@ -41,18 +40,11 @@
 #ifndef COLUMNS_ADJACENT // B and C have stride 1 along n
 #define COLUMNS_ADJACENT 1
 #endif
-#ifndef OFFSET // of row offsets: int or long
-#define OFFSET int
-#endif
-#ifndef INDEX // of column indices: int or short
-#define INDEX int
-#endif
-#ifndef PERMUTED // the value of entry e is values[source[e]]
-#define PERMUTED 0
-#endif
 #ifndef PACKED // B comes from spmm_pack
 #define PACKED 0
 #endif
+
+#include "csr.clh"
 
 // Rows that an item may have side by side; the host keeps rows_per_item to it.
 #define MOST_ROWS 64
@@ -60,29 +52,8 @@
 #define SLICE (LANES * VECTORS * FOLD)
 #define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
-// A as the host hands it over. Long rows have more than 2 * piece entries; nnz bounds what may be read.
-#define PATTERN                                                                                    \
-    int n_rows, long nnz, long piece, global const OFFSET *restrict offsets,                       \
-        global const INDEX *restrict indices, global const BITS *restrict values,                  \
-        global const OFFSET *restrict source, long offsets_start, long indices_start,              \
-        long values_start, long values_batch
 #define DENSE_B global const T *restrict B, long b_start, long b_row, long b_column, long b_batch
 #define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, long c_batch
-
-// Entries of A: entry e is indices[e] with values[e], or values[source[e]] where A is transposed.
-typedef struct {
-    global const INDEX *indices;
-    global const BITS *values;
-    global const OFFSET *source;
-    long nnz;
-    long phase; // of entry 0 after a LOAD boundary, the same in all arrays
-} entries;
-
-#define ENTRIES                                                                                    \
-    {                                                                                              \
-        indices + indices_start, values + values_start + get_group_id(2) * values_batch, source,   \
-            nnz, indices_start                                                                     \
-    }
 
 // One matrix of B, from the item's first column on. Packed, its b_column is what a slice takes.
 typedef struct {
@@ -106,7 +77,8 @@ typedef struct {
     }
 #endif
 
-// The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from owned[v] on.
+// The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from
+// owned[v] on.
 typedef struct {
     int owned[VECTORS];
     int column[VECTORS];
@@ -159,16 +131,13 @@ INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const colu
     for (int v = 0; v < VECTORS; ++v) {
         const long step = whole ? v * LANES * FOLD : c.column[v] - c.column[0];
         global const T *p = row + step * B.column;
-        sums[v] = multiply_add((ACCS)a, PACKED ? load_vector(p) : load_columns(p, B.column), sums[v]);
+        sums[v] =
+            multiply_add((ACCS)a, PACKED ? load_vector(p) : load_columns(p, B.column), sums[v]);
     }
 }
 
-INLINE ACC value_of(const entries A, long e)
-{
-    return load_one((global const T *)(A.values + (PERMUTED ? A.source[e] : e)));
-}
-
-// Where the main loop finds entries: in local memory, from the tile's first on, or in global memory.
+// Where the main loop finds entries: in local memory, from the tile's first on, or in global
+// memory.
 #if STAGE
 typedef struct {
     local const INDEX *indices;
@@ -216,8 +185,9 @@ typedef struct {
     local int staged_turns[ROWS_PER_GROUP];                                                        \
     const stages S = {staged_indices, staged_values, staged_turns};
 
-// Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`. `first` is on a LOAD
-// boundary, so the copy may begin with entries of the row before; no sum takes them up.
+// Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`.
+// `first` is on a LOAD boundary, so the copy may begin with entries of the row before; no sum takes
+// them up.
 INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
                           long stop, int lane)
 {
@@ -255,7 +225,8 @@ typedef int stages;
 #define DECLARE_STAGES const stages S = 0;
 #endif
 
-// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group must call it.
+// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group
+// must call it.
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop, const dense B,
                         const columns c, const stages S)
 {
@@ -300,8 +271,10 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     }
 }
 
-// C = alpha x + beta C in the columns owned .. column + FOLD - 1 of one row; none where owned is past them.
-INLINE void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned, int column)
+// C = alpha x + beta C in the columns owned .. column + FOLD - 1 of one row; none where owned is
+// past them.
+INLINE void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned,
+                         int column)
 {
     x *= (ACCS)alpha;
     if (owned == column) {
@@ -319,45 +292,14 @@ INLINE void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride
     }
 }
 
-// Row i of the item's, and its entries; none where it is past the last one or a long row. order, where there is one, lists
-// the rows in the order in which items take them, -1 for none; long rows are not in it.
-typedef struct {
-    int row; // -1: nothing to write
-    long start, stop;
-} row_entries;
-
-INLINE row_entries row_at(int i, int rows_per_item, int n_ordered, int has_order,
-                          global const int *order, global const OFFSET *offsets, long piece)
-{
-    const long item = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long position = item * rows_per_item + i;
-    row_entries found = {-1, 0, 0};
-    if (position >= n_ordered)
-        return found;
-    const int row = has_order ? order[position] : (int)position;
-    if (row < 0)
-        return found;
-    const long start = offsets[row], stop = offsets[row + 1];
-    if (stop - start > 2 * piece)
-        return found;
-    found.row = row;
-    found.start = start;
-    found.stop = stop;
-    return found;
-}
-
-#define ORDERED int rows_per_item, int n_ordered, int has_order, global const int *restrict order
-#define ROW_AT(i)                                                                                  \
-    row_at(i, rows_per_item, n_ordered, has_order, order, offsets + offsets_start, piece)
-
 INLINE void write_row(ACCS sums[VECTORS], ACC alpha, ACC beta, global T *row, long stride,
                       const columns c)
 {
     if (c.owns_all && beta == 0) {
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
-            store_columns((ACCS)alpha * sums[v],
-                          row + (c.column[0] + v * LANES * FOLD) * stride, stride);
+            store_columns((ACCS)alpha * sums[v], row + (c.column[0] + v * LANES * FOLD) * stride,
+                          stride);
         return;
     }
 #pragma unroll
@@ -381,8 +323,9 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
     }
 }
 
-// sums += the entries from `e` on whose columns are below `limit`; returns the first that is not. Sorted columns make a
-// window of it; unsorted ones end it early, and the last window, which reaches to k, takes what is left.
+// sums += the entries from `e` on whose columns are below `limit`; returns the first that is not.
+// Sorted columns make a window of it; unsorted ones end it early, and the last window, which
+// reaches to k, takes what is left.
 INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, int limit,
                        const dense B, const columns c, bool whole)
 {
@@ -412,8 +355,8 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
         sums[v] = near[v];
 }
 
-// Rows side by side share what they read of B while it is in the nearest cache: `window` rows of it, in the slice's
-// columns. Their sums wait in private memory.
+// Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
+// it, in the slice's columns. Their sums wait in private memory.
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
                                    int k, int window)
 {
@@ -444,9 +387,10 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
             write_row(sums[i], alpha, beta, out + rows[i].row * c_row, C_STRIDE, c);
 }
 
-// The same with a plan: the entries of one row in one window are a segment, and the plan has put each item's segments in
-// order, window by window and by length within one, so that loops end where the processor expects it. Segment q has
-// segments[q] / MOST_ROWS entries from segment_entries[q] on, of the item's row segments[q] % MOST_ROWS.
+// The same with a plan: the entries of one row in one window are a segment, and the plan has put
+// each item's segments in order, window by window and by length within one, so that loops end where
+// the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
+// on, of the item's row segments[q] % MOST_ROWS.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
                                     global const OFFSET *restrict segment_starts,
                                     global const OFFSET *restrict segment_entries,
@@ -481,49 +425,11 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     }
 }
 
-// A piece of a long row: entries start .. stop - 1; empty where no piece begins.
-typedef struct {
-    int row;
-    int count; // pieces of the row
-    bool is_first;
-    long start, stop;
-} row_piece;
-
-// The last row that starts at entry e or before: the row that holds it.
-INLINE int row_of_entry(global const OFFSET *offsets, int n_rows, long e)
-{
-    int low = 0, high = n_rows - 1;
-    while (low < high) {
-        const int middle = low + (high - low + 1) / 2;
-        if (offsets[middle] <= e)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
-}
-
-INLINE row_piece piece_at(global const OFFSET *offsets, int n_rows, long piece, long p)
-{
-    const long e = p * piece;
-    const int row = row_of_entry(offsets, n_rows, e);
-    const long start = offsets[row], stop = offsets[row + 1];
-    const long first = (start + piece - 1) / piece, last = (stop - 1) / piece;
-    row_piece found = {row, 0, false, 0, 0};
-    if (stop - start > 2 * piece) {
-        found.count = (int)(last - first + 1);
-        found.is_first = p == first;
-        found.start = p == first ? start : e;
-        found.stop = p == last ? stop : e + piece;
-    }
-    return found;
-}
-
-// list, where there is one, names the entries p * piece at which pieces of long rows begin; else p = 0 .. n_pieces - 1.
-// Sums of the i-th go to scratch[batch][i][n].
+// list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
+// = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].
 kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
                                   global const long *restrict list, global ACC *restrict scratch,
- long scratch_start)
+                                  long scratch_start)
 {
     DECLARE_STAGES
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
@@ -562,7 +468,8 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     if (!first.is_first)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
-    global const ACC *in = scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n + column;
+    global const ACC *in =
+        scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n + column;
     ACCS sum = VLOAD(in);
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
@@ -582,7 +489,8 @@ kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
     write_vector((ACCS)0, 0, beta, out, C_STRIDE, (int)owned, column);
 }
 
-// Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which add_row() wants them.
+// Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which
+// add_row() wants them.
 kernel GROUP void spmm_pack(DENSE_B, int k, int n, int rows_per_item, global T *restrict packed)
 {
     const columns c = columns_of(get_group_id(1), get_local_id(0), n);

@@ -212,9 +212,9 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_p
     }
 }
 
-// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so on follow each other, so
-// that whatever share of the groups a core takes holds about its share of the entries. -1 stands for long rows and past
-// the last one.
+// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so
+// on follow each other, so that whatever share of the groups a core takes holds about its share of
+// the entries. -1 stands for long rows and past the last one.
 static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
                                   const weft_pattern *p, int64_t piece)
 {
@@ -236,7 +236,8 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
 }
 
 // Where lanes wait for each other, rows of like length belong together and the longest go first;
-// where a group is one core's errand, runs of rows alternate. Even rows stay as they come: *out is NULL.
+// where a group is one core's errand, runs of rows alternate. Even rows stay as they come: *out is
+// NULL.
 static weft_status order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
     plan->n_ordered = p->n_rows;

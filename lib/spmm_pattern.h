@@ -20,7 +20,7 @@ struct weft_spmm_plan {
     int64_t n_pieces;
     cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
 
-    // Where rows go side by side through windows of B: entries of one row in one window. NULL: none.
+    // For rows side by side in windows of B: the entries of one row in one window. NULL: none.
     int64_t run_rows, window; // rows of an item, rows of B in a window
     cl_mem segment_starts;    // of each item, in the two below; A's offset type
     cl_mem segment_entries;   // where each begins; A's offset type
@@ -39,14 +39,14 @@ typedef struct weft_pattern {
     void *offsets, *indices, *source;
 } weft_pattern;
 
-// The steps that spmm_pattern.c and spmm_segments.c share. `out` is the caller's, to free or release.
+// Steps that spmm_pattern.c and spmm_segments.c share. What `out` gets is the caller's.
 weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
                              size_t size);
 int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
 bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
 
-// Cuts the plan's rows, in their order (NULL: as they come), into segments. The pattern has indices.
+// Cuts the plan's rows, in their order (NULL: as they come), into segments. Wants p's indices.
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);
 
 #endif

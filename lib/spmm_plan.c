@@ -14,8 +14,7 @@ enum {
     MAX_VECTORS = 8,
     MAX_UNROLL = 8,
     MAX_ROWS_PER_ITEM = 64,
-    FOLDED_ROWS = 32,              // rows of an item: enough to use a window of B well
-    FOLDED_ERRANDS = 32,           // items for each core, so that the last ones end together
+    FOLDED_ERRANDS = 32,           // items for each core
     PLANNED_SLICE_BYTES = 1 << 19, // of B: far from the nearest cache
     PACKED_BYTES = 1 << 18,        // of a slice of B: more than its share of a core's cache
     WINDOW_BYTES = 32768,          // of B: most of a core's nearest cache
@@ -70,30 +69,37 @@ static int vectors_for(int64_t n, int64_t fold, int64_t most)
     return chosen;
 }
 
-static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem)
+// Rows of an item: many enough to use a window of B well, few enough that the last items end
+// together.
+static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool in_windows)
 {
-    const int64_t errands = (int64_t)limits->compute_units * FOLDED_ERRANDS;
-    const int64_t rows = pow2_down(max_i64(problem->m / errands, 1));
-    return (int)min_i64(max_i64(rows, 4), FOLDED_ROWS);
+    const int64_t most = in_windows ? MAX_ROWS_PER_ITEM : MAX_ROWS_PER_ITEM / 2;
+    const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
+    const int64_t rows = pow2_down(max_i64(problem->m / (limits->compute_units * errands), 1));
+    return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// A window pays where its rows of B are read several times while they are near, and each row of A has several entries
-// in it: where the matrix is dense enough. The sparser it is, the more of the nearest cache the window takes.
+// A window pays where its rows of B are read several times while they are near, and each row of A
+// has several entries in it: where the matrix is dense enough. A plan sorts what a window holds;
+// then it pays earlier, and smaller ones do. Rows of B = bytes / slice_bytes.
 static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
 {
+    const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    const int64_t bytes = density < WINDOW_DENSITY ? 2 * WINDOW_BYTES
-                          : density < 0.4          ? 3 * WINDOW_BYTES / 2
-                                                   : WINDOW_BYTES;
+    const bool is_far = problem->k * slice_bytes >= PLANNED_SLICE_BYTES;
+    int64_t bytes = 0;
+    if (is_planned && is_far && density >= PLANNED_DENSITY)
+        bytes = 3 * WINDOW_BYTES;
+    if (density >= WINDOW_DENSITY)
+        bytes = is_planned ? WINDOW_BYTES : 3 * WINDOW_BYTES / 2;
+    if (density >= 0.4)
+        bytes = WINDOW_BYTES;
     const int64_t window = bytes / slice_bytes;
-    const bool is_dense =
-        density >= WINDOW_DENSITY || (problem->rows && density >= PLANNED_DENSITY &&
-                                      problem->k * slice_bytes >= PLANNED_SLICE_BYTES);
-    return is_dense && slice_bytes >= 256 && problem->k > 2 * window ? (int)window : 0;
+    return slice_bytes >= 256 && problem->k > 2 * window ? (int)window : 0;
 }
 
-// Copying B pays where each of its rows is used often, and columns stand apart or a slice is a part of rows so long that
-// it would occupy few sets of a cache.
+// Copying B pays where each of its rows is used often, and columns stand apart or a slice is a part
+// of rows so long that it would occupy few sets of a cache.
 static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes)
 {
     if ((double)problem->nnz < PACKED_USES * (double)problem->k)
@@ -112,13 +118,14 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int vectors = fold == widest ? vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
+    const int window = folded_window(problem, fold * vectors * sum_bytes);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = folded_rows(limits, problem),
-        .window = folded_window(problem, fold * vectors * sum_bytes),
+        .rows_per_item = folded_rows(limits, problem, window > 0),
+        .window = window,
         .load = 1,
         .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
         .piece = FOLDED_PIECE,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a plan cut where windows of B end: entries of one row in one window are a segment. Those of an item
-// stand window by window and by length within one, so that the loop over each is as long as the one before it.
+// Rows of a plan cut where windows of B end: the entries of one row in one window are a segment. An
+// item's stand window by window and by length within one, so that loops end where the last one did.
 #include <stdlib.h>
 
 #include "arithmetic.h"
