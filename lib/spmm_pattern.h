@@ -5,8 +5,6 @@
 
 #include <weft/spmm.h>
 
-enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item; MOST_ROWS in the kernels
-
 struct weft_spmm_plan {
     weft_context *ctx;
     bool transpose_a;

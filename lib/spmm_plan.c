@@ -9,28 +9,29 @@
 #include "fail.h"
 #include "view.h"
 
-enum {
-    MAX_FOLD = 16,
-    MAX_VECTORS = 8,
-    MAX_UNROLL = 8,
-    MAX_ROWS_PER_ITEM = 64,
-    FOLDED_ERRANDS = 32,           // items for each core
-    PLANNED_SLICE_BYTES = 1 << 19, // of B: far from the nearest cache
-    PACKED_BYTES = 1 << 18,        // of a slice of B: more than its share of a core's cache
-    WINDOW_BYTES = 32768,          // of B: most of a core's nearest cache
-    FOLDED_SUMS = 8,     // independent sums that hide the latency of a multiply-add on one core
-    FOLDED_PIECE = 4096, // entries that cost one core tens of microseconds
-    SPREAD_UNROLL = 4,   // loads of B in flight for each item
-    SPREAD_ITEMS =
-        128, // of a group: enough to fill a compute unit's schedulers, few enough to balance
-    SPREAD_FOLD = 4,     // widest vector that GPUs load at once, in elements
-    SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
-    SPREAD_STAGE = 32,
-};
+enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
 
-static const double WINDOW_DENSITY = 0.15;
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_SUMS = 8,      // independent sums that hide the latency of a multiply-add
+    FOLDED_ERRANDS = 32,  // items for each core, so that the last ones end together
+    FOLDED_PIECE = 4096,  // entries that cost a core tens of microseconds
+    WINDOW_BYTES = 32768, // of B: most of a core's nearest cache
+    FAR_BYTES = 1 << 19,  // of a slice of B: mostly out of that cache
+    PACKED_BYTES = 1 << 18,
+};
+static const double WINDOW_DENSITY = 0.15;  // entries / (m k) from which windows of B pay
 static const double PLANNED_DENSITY = 0.08; // where a plan has sorted what a window holds
 static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 128,  // of a group: they fill a compute unit's schedulers, and still balance
+    SPREAD_FOLD = 4,     // widest vector that is loaded at once, in elements
+    SPREAD_UNROLL = 4,   // loads of B in flight for each item
+    SPREAD_STAGE = 32,   // entries of a row in local memory
+    SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
+};
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -73,7 +74,7 @@ static int vectors_for(int64_t n, int64_t fold, int64_t most)
 // together.
 static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool in_windows)
 {
-    const int64_t most = in_windows ? MAX_ROWS_PER_ITEM : MAX_ROWS_PER_ITEM / 2;
+    const int64_t most = in_windows ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
     const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
     const int64_t rows = pow2_down(max_i64(problem->m / (limits->compute_units * errands), 1));
     return (int)min_i64(max_i64(rows, 4), most);
@@ -86,7 +87,7 @@ static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
 {
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    const bool is_far = problem->k * slice_bytes >= PLANNED_SLICE_BYTES;
+    const bool is_far = problem->k * slice_bytes >= FAR_BYTES;
     int64_t bytes = 0;
     if (is_planned && is_far && density >= PLANNED_DENSITY)
         bytes = 3 * WINDOW_BYTES;
@@ -158,7 +159,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
     const int stage = stage_for(limits, f, rows);
-    const int64_t load = min_i64(min_i64(limits->load_bytes / 4, 4), f->entry_alignment);
+    const int64_t load = min_i64(min_i64(limits->load_bytes / 4, MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
@@ -220,9 +221,9 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
                     "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
                     " are more than the %zu items of a group",
                     lanes, rows, limits->max_items);
-    if (tiling->rows_per_item < 0 || tiling->rows_per_item > MAX_ROWS_PER_ITEM)
+    if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
-                    tiling->rows_per_item, MAX_ROWS_PER_ITEM);
+                    tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
     if (tiling->window < 0)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 or more is wanted",
                     tiling->window);
@@ -240,7 +241,7 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
                     "spmm: tiling.stage is %d entries for each of %d rows; local memory has %zu "
                     "bytes",
                     tiling->stage, tiling->rows_per_group, limits->local_bytes);
-    if (!is_pow2_upto(tiling->load, 4) || tiling->load > f->entry_alignment ||
+    if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "

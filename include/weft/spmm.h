@@ -22,6 +22,8 @@ typedef struct weft_spmm_problem {
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
 } weft_spmm_problem;
 
+enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
+
 // How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
 // slices of rows_per_group rows make a group.
 typedef struct weft_spmm_tiling {
@@ -29,7 +31,7 @@ typedef struct weft_spmm_tiling {
     int vectors;        // such vectors that one item sums in registers, 1 to 8
     int lanes;          // items that share a slice
     int rows_per_group; // slices of different rows that share a group
-    int rows_per_item;  // rows that a slice goes through, 1 to 64; 0 counts as 1
+    int rows_per_item;  // rows that a slice goes through, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
     int window;    // rows of B, in the slice's columns, that those rows go through side by side;
                    // 0: each row of A from end to end
     int stage;     // entries of a row staged in local memory at a time; 0: each item reads them
@@ -63,13 +65,18 @@ typedef struct weft_spmm_plan_params {
 #define WEFT_SPMM_PLAN(...)                                                                        \
     (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
 
-// Analyses A's pattern once, for many products: reads the offsets (and, for A^T, the indices) back
-// and blocks until done. Rows are ordered by length and dealt so that groups get about the same
-// number of non-zeros; long rows are cut into pieces. The plan holds its own device memory and no
-// reference to A's. It is good for every product with the same pattern, whatever values, B, C, n
-// and batch: weft_spmm() checks sizes and index types, and trusts that the pattern is the same.
-// Fails: WEFT_BAD_DATA where the pattern is not sound, WEFT_NO_MEMORY, and what weft_spmm() says of
-// A.
+// Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
+// found and cut into pieces. Then, by the device: rows are ordered by length, longest first, so that
+// those that share a group have about the same; or, on a CPU, runs of neighbouring rows alternate,
+// heavy and light, and entries are cut where windows of B end.
+//
+// The plan holds its own device memory and no reference to A's. It is good for every product with
+// the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,
+// and trusts that the pattern is the same. It may be used by several threads at once, and must be
+// destroyed before its context.
+//
+// A has at most 2^31 - 2 rows and columns. Fails: WEFT_BAD_DATA where the pattern is not sound
+// (it is checked as by weft_csr_check()), WEFT_NO_MEMORY, and what weft_spmm() says of A.
 WEFT_API weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx,
                                            cl_command_queue queue, const weft_csr *A,
                                            const weft_spmm_plan_params *params);
