@@ -73,6 +73,7 @@ typedef struct spmm_operands {
     weft_csr A;
     weft_tensor B, C;
     weft_spmm_plan *plan;
+    cl_mem workspace;   // of exactly the size needed; NULL: the pool's
     weft_csr_host host; // A, values of the first matrix
     void *values;       // of all matrices, values_step elements apart
     int64_t values_step;

@@ -57,6 +57,7 @@ static spmm_case varied(spmm_case of, uint64_t seed)
     return of;
 }
 
+// A slice of one vector is wider than n = 1: there `narrow` is taken, or the shape left out.
 static void run_shapes(spmm_case of, const weft_spmm_tiling *wide, const weft_spmm_tiling *narrow)
 {
     static uint64_t seed;
@@ -66,6 +67,8 @@ static void run_shapes(spmm_case of, const weft_spmm_tiling *wide, const weft_sp
                 if (++seed % (uint64_t)step != 0)
                     continue;
                 of.tiling = of.n < 2 ? narrow : wide;
+                if (wide && of.n == 1 && !narrow)
+                    continue;
                 const spmm_case one = varied(of, seed);
                 spmm_run(ctx, &one);
             }
@@ -73,17 +76,20 @@ static void run_shapes(spmm_case of, const weft_spmm_tiling *wide, const weft_sp
 
 static void run_tilings(spmm_case of)
 {
-    run_shapes(of, NULL, NULL);
-    run_shapes(of, &folded, &folded_narrow);
-    run_shapes(of, &spread, &spread_narrow);
+    run_shapes(of, &folded, NULL);
+    run_shapes(of, &spread, NULL);
 }
 
 static void test_small_shapes_in_every_type(void **state)
 {
     (void)state;
     for (int i = 0; i < N_DTYPES; i++)
-        if (dtypes[i] != WEFT_F64 || has_f64)
-            run_tilings((spmm_case){.dtype = dtypes[i]});
+        if (dtypes[i] != WEFT_F64 || has_f64) {
+            const spmm_case of = {.dtype = dtypes[i]};
+            run_shapes(of, NULL, NULL);
+            run_shapes(of, &folded, &folded_narrow);
+            run_shapes(of, &spread, &spread_narrow);
+        }
 }
 
 static void test_small_shapes_with_every_index_type(void **state)

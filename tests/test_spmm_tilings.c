@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM by every kind of tiling, asked for by name and chosen for every known device.
+#include "spmm_case.h"
+
+#include "random.h"
+
+static weft_context *ctx;
+static int n_cases; // for each tiling
+
+typedef struct variant {
+    weft_dtype dtype;
+    weft_spmm_tiling tiling;
+} variant;
+
+// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned
+#define TILING(f, v, l, g, i, w, s, a, u, p, x)                                                    \
+    {                                                                                              \
+        .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
+        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x                               \
+    }
+
+static const variant variants[] = {
+    // as on CPUs: entries read where they lie
+    {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false)},
+    {WEFT_F32, TILING(1, 3, 1, 4, 5, 0, 0, 1, 4, 2, false)},
+    {WEFT_F32, TILING(2, 6, 1, 1, 1, 0, 0, 1, 1, 3, false)},
+    {WEFT_F32, TILING(4, 2, 3, 2, 3, 0, 0, 1, 2, 7, false)},
+    {WEFT_F32, TILING(8, 1, 1, 1, 64, 0, 0, 1, 8, 1000, false)},
+    {WEFT_F32, TILING(16, 2, 1, 1, 4, 0, 0, 1, 1, 7, false)},
+    {WEFT_F32, TILING(16, 1, 1, 2, 2, 0, 0, 1, 2, 3, true)},
+    {WEFT_F64, TILING(8, 2, 1, 1, 2, 0, 0, 1, 1, 2, false)},
+    {WEFT_F64, TILING(16, 1, 1, 2, 1, 0, 0, 1, 1, 2, true)},
+    {WEFT_F16, TILING(16, 1, 1, 1, 3, 0, 0, 1, 1, 2, false)},
+    {WEFT_F16, TILING(4, 1, 2, 2, 1, 0, 0, 1, 2, 7, true)},
+    {WEFT_BF16, TILING(8, 1, 1, 1, 3, 0, 0, 1, 2, 3, false)},
+    {WEFT_BF16, TILING(2, 1, 2, 2, 2, 0, 0, 1, 2, 7, true)},
+    // through windows of B
+    {WEFT_F32, TILING(4, 1, 1, 1, 5, 3, 0, 1, 1, 1000, false)},
+    {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false)},
+    {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false)},
+    // as on GPUs: entries staged in local memory
+    {WEFT_F32, TILING(1, 1, 4, 2, 0, 0, 1, 1, 1, 1, false)},
+    {WEFT_F32, TILING(1, 2, 8, 4, 0, 0, 8, 4, 2, 7, false)},
+    {WEFT_F32, TILING(2, 1, 4, 1, 0, 0, 6, 2, 4, 3, true)},
+    {WEFT_F32, TILING(4, 1, 2, 3, 0, 0, 4, 4, 1, 2, true)},
+    {WEFT_F32, TILING(2, 1, 1, 4, 3, 0, 4, 2, 1, 3, false)},
+    {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false)},
+    {WEFT_F64, TILING(2, 1, 2, 2, 2, 0, 4, 2, 2, 2, true)},
+    {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false)},
+    {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true)},
+};
+enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+static int64_t random_n(random_state *random, const weft_spmm_tiling *t)
+{
+    const int64_t slice = (int64_t)t->fold * t->vectors * t->lanes;
+    const int64_t choices[] = {t->fold, slice - 1, slice, slice + 1, 2 * slice, 2 * slice + 1};
+    const int64_t n = choices[random_below(random, 6)];
+    const int64_t whole = n / t->fold * t->fold;
+    return n < t->fold ? t->fold : t->aligned && whole > 0 ? whole : n;
+}
+
+// Starts, layouts and a batch that the tiling can bear.
+static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint64_t seed)
+{
+    static const double scalars[] = {1, -2, 0.5};
+    random_state random = {seed};
+    spmm_case of = {.seed = seed, .dtype = dtype, .tiling = t};
+    of.m = random_below(&random, 2 * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
+    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->window % 9) + 2);
+    of.n = random_n(&random, t);
+    of.rows = (spmm_rows)random_below(&random, N_ROWS);
+    of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
+    of.alpha = scalars[random_below(&random, 3)];
+    of.beta = random_below(&random, 2) ? scalars[random_below(&random, 3)] : 0;
+    of.with_plan = random_below(&random, 2);
+    of.plan_piece = random_below(&random, 4);
+    of.n_batches = random_below(&random, 3);
+    of.own_values = t->load == 1 && random_below(&random, 2);
+    of.indices_start = random_below(&random, 6);
+    of.values_start = of.indices_start + t->load * random_below(&random, 3);
+    of.b_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, ROWS_ALIGNED + 1);
+    of.c_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, COLUMN_MAJOR);
+    of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
+    of.c_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
+    return of;
+}
+
+static bool fits_device(const variant *v)
+{
+    const weft_limits *limits = weft_context_limits(ctx);
+    return (v->dtype != WEFT_F64 || limits->has_f64) &&
+           (size_t)v->tiling.lanes * (size_t)v->tiling.rows_per_group <= limits->max_items;
+}
+
+static void test_every_variant(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_VARIANTS; i++)
+        for (int j = 0; fits_device(&variants[i]) && j < n_cases; j++) {
+            const spmm_case one =
+                fitting_case(&variants[i].tiling, variants[i].dtype, (uint64_t)(1000 * i + j));
+            spmm_run(ctx, &one);
+        }
+}
+
+// Groups whose rows are all empty, group after group: nobody may run ahead of the others.
+static void test_staging_of_empty_rows(void **state)
+{
+    (void)state;
+    const weft_spmm_tiling t = TILING(1, 1, 4, 2, 5, 0, 4, 1, 1, 1000, false);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        const spmm_case one = {.seed = seed,
+                               .m = 40,
+                               .k = seed % 2 ? 3 : 20,
+                               .n = 4,
+                               .rows = seed % 4 < 2 ? ROWS_ONE_FULL : ROWS_RANDOM,
+                               .alpha = 1,
+                               .tiling = &t};
+        spmm_run(ctx, &one);
+    }
+}
+
+static void run_profile(const weft_limits *limits, uint64_t seed)
+{
+    static const int64_t widths[] = {1, 2, 5, 16, 33, 128};
+    weft_context *there = spmm_context(limits, true);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < (n_cases > 8 ? 4 : 1); j++) {
+            random_state random = {seed + (uint64_t)j};
+            spmm_case one = {.seed = seed + (uint64_t)j,
+                             .m = random_between(&random, 1, 40),
+                             .k = random_between(&random, 1, 80),
+                             .n = widths[i],
+                             .rows = (spmm_rows)((seed + (uint64_t)j) % N_ROWS),
+                             .numbers = j % 2 ? FRACTIONS : WHOLE,
+                             .alpha = 1,
+                             .beta = j % 2 ? 0.5 : 0,
+                             .with_plan = j % 2,
+                             .plan_piece = j == 1 ? 3 : 0,
+                             .b_layout = widths[i] % 4 ? ROW_MAJOR : ROWS_ALIGNED,
+                             .c_layout = ROW_MAJOR};
+            spmm_run(there, &one);
+        }
+    weft_context_destroy(&there);
+}
+
+static void test_as_planned_for_every_known_device(void **state)
+{
+    (void)state;
+    const size_t every = n_cases > 8 ? 1 : 4;
+    for (size_t i = 0; i < weft_profile_count(); i += every)
+        run_profile(weft_profile_at(i), 7 * i);
+}
+
+int main(void)
+{
+    need_device();
+    n_cases = getenv("WEFT_TEST_REDUCED") ? 6 : 40;
+    ctx = spmm_context(NULL, true);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_variant),
+        cmocka_unit_test(test_staging_of_empty_rows),
+        cmocka_unit_test(test_as_planned_for_every_known_device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}
