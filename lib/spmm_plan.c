@@ -136,11 +136,11 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
 
 // Entries of one row that fit in the group's local memory, index and value; half of it is left, so
 // that two groups can be resident.
-static int stage_for(const weft_limits *limits, const facts *f, int64_t rows)
+static int stage_for(const weft_limits *limits, const facts *f, int64_t lanes, int64_t rows)
 {
     const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
-    int64_t stage = SPREAD_STAGE;
-    while (stage > 1 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2))
+    int64_t stage = lanes > 1 ? SPREAD_STAGE : 0;
+    while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2))
         stage /= 2;
     return (int)stage;
 }
@@ -158,7 +158,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
     const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
-    const int stage = stage_for(limits, f, rows);
+    const int stage = stage_for(limits, f, lanes, rows);
     const int64_t load = min_i64(min_i64(limits->load_bytes / 4, MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
         .fold = (int)fold,
@@ -241,6 +241,10 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
                     "spmm: tiling.stage is %d entries for each of %d rows; local memory has %zu "
                     "bytes",
                     tiling->stage, tiling->rows_per_group, limits->local_bytes);
+    if (tiling->stage > 0 && tiling->lanes == 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
+                    tiling->stage);
     if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
         return fail(WEFT_BAD_ARGUMENT,

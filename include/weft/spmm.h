@@ -34,7 +34,8 @@ typedef struct weft_spmm_tiling {
     int rows_per_item;  // rows that a slice goes through, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
     int window;    // rows of B, in the slice's columns, that those rows go through side by side;
                    // 0: each row of A from end to end
-    int stage;     // entries of a row staged in local memory at a time; 0: each item reads them
+    int stage;     // entries of a row that the lanes of a slice, 2 or more, stage in local memory
+                   // at a time; 0: each item reads them
     int load;      // entries in one aligned load while staging: 1, 2 or 4
     int unroll;    // entries in one turn of the main loop, each with sums of its own, 1 to 8
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
