@@ -12,42 +12,46 @@ typedef struct variant {
     weft_spmm_tiling tiling;
 } variant;
 
-// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned
-#define TILING(f, v, l, g, i, w, s, a, u, p, x)                                                    \
+// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned, packed
+#define TILING(f, v, l, g, i, w, s, a, u, p, x, b)                                                 \
     {                                                                                              \
         .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
-        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x                               \
+        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .packed = b                  \
     }
 
 static const variant variants[] = {
     // as on CPUs: entries read where they lie
-    {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false)},
-    {WEFT_F32, TILING(1, 3, 1, 4, 5, 0, 0, 1, 4, 2, false)},
-    {WEFT_F32, TILING(2, 6, 1, 1, 1, 0, 0, 1, 1, 3, false)},
-    {WEFT_F32, TILING(4, 2, 3, 2, 3, 0, 0, 1, 2, 7, false)},
-    {WEFT_F32, TILING(8, 1, 1, 1, 64, 0, 0, 1, 8, 1000, false)},
-    {WEFT_F32, TILING(16, 2, 1, 1, 4, 0, 0, 1, 1, 7, false)},
-    {WEFT_F32, TILING(16, 1, 1, 2, 2, 0, 0, 1, 2, 3, true)},
-    {WEFT_F64, TILING(8, 2, 1, 1, 2, 0, 0, 1, 1, 2, false)},
-    {WEFT_F64, TILING(16, 1, 1, 2, 1, 0, 0, 1, 1, 2, true)},
-    {WEFT_F16, TILING(16, 1, 1, 1, 3, 0, 0, 1, 1, 2, false)},
-    {WEFT_F16, TILING(4, 1, 2, 2, 1, 0, 0, 1, 2, 7, true)},
-    {WEFT_BF16, TILING(8, 1, 1, 1, 3, 0, 0, 1, 2, 3, false)},
-    {WEFT_BF16, TILING(2, 1, 2, 2, 2, 0, 0, 1, 2, 7, true)},
+    {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false, false)},
+    {WEFT_F32, TILING(1, 3, 1, 4, 5, 0, 0, 1, 4, 2, false, false)},
+    {WEFT_F32, TILING(2, 6, 1, 1, 1, 0, 0, 1, 1, 3, false, false)},
+    {WEFT_F32, TILING(4, 2, 3, 2, 3, 0, 0, 1, 2, 7, false, false)},
+    {WEFT_F32, TILING(8, 1, 1, 1, 64, 0, 0, 1, 8, 1000, false, false)},
+    {WEFT_F32, TILING(16, 2, 1, 1, 4, 0, 0, 1, 1, 7, false, false)},
+    {WEFT_F32, TILING(16, 1, 1, 2, 2, 0, 0, 1, 2, 3, true, false)},
+    {WEFT_F64, TILING(8, 2, 1, 1, 2, 0, 0, 1, 1, 2, false, false)},
+    {WEFT_F64, TILING(16, 1, 1, 2, 1, 0, 0, 1, 1, 2, true, false)},
+    {WEFT_F16, TILING(16, 1, 1, 1, 3, 0, 0, 1, 1, 2, false, false)},
+    {WEFT_F16, TILING(4, 1, 2, 2, 1, 0, 0, 1, 2, 7, true, false)},
+    {WEFT_BF16, TILING(8, 1, 1, 1, 3, 0, 0, 1, 2, 3, false, false)},
+    {WEFT_BF16, TILING(2, 1, 2, 2, 2, 0, 0, 1, 2, 7, true, false)},
     // through windows of B
-    {WEFT_F32, TILING(4, 1, 1, 1, 5, 3, 0, 1, 1, 1000, false)},
-    {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false)},
-    {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false)},
+    {WEFT_F32, TILING(4, 1, 1, 1, 5, 3, 0, 1, 1, 1000, false, false)},
+    {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false, false)},
+    {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false, false)},
+    // of B packed
+    {WEFT_F32, TILING(4, 2, 1, 1, 3, 0, 0, 1, 2, 3, false, true)},
+    {WEFT_F32, TILING(2, 1, 2, 2, 0, 0, 4, 2, 1, 1000, false, true)},
+    {WEFT_F16, TILING(2, 2, 2, 1, 4, 3, 0, 1, 1, 2, true, true)},
     // as on GPUs: entries staged in local memory
-    {WEFT_F32, TILING(1, 1, 4, 2, 0, 0, 1, 1, 1, 1, false)},
-    {WEFT_F32, TILING(1, 2, 8, 4, 0, 0, 8, 4, 2, 7, false)},
-    {WEFT_F32, TILING(2, 1, 4, 1, 0, 0, 6, 2, 4, 3, true)},
-    {WEFT_F32, TILING(4, 1, 2, 3, 0, 0, 4, 4, 1, 2, true)},
-    {WEFT_F32, TILING(2, 1, 1, 4, 3, 0, 4, 2, 1, 3, false)},
-    {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false)},
-    {WEFT_F64, TILING(2, 1, 2, 2, 2, 0, 4, 2, 2, 2, true)},
-    {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false)},
-    {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true)},
+    {WEFT_F32, TILING(1, 1, 4, 2, 0, 0, 1, 1, 1, 1, false, false)},
+    {WEFT_F32, TILING(1, 2, 8, 4, 0, 0, 8, 4, 2, 7, false, false)},
+    {WEFT_F32, TILING(2, 1, 4, 1, 0, 0, 6, 2, 4, 3, true, false)},
+    {WEFT_F32, TILING(4, 1, 2, 3, 0, 0, 4, 4, 1, 2, true, false)},
+    {WEFT_F32, TILING(2, 1, 2, 4, 3, 0, 4, 2, 1, 3, false, false)},
+    {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false, false)},
+    {WEFT_F64, TILING(2, 1, 2, 2, 2, 0, 4, 2, 2, 2, true, false)},
+    {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false, false)},
+    {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -81,6 +85,8 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     of.values_start = of.indices_start + t->load * random_below(&random, 3);
     of.b_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, ROWS_ALIGNED + 1);
     of.c_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, COLUMN_MAJOR);
+    if (t->packed && !t->aligned)
+        of.b_layout = (spmm_layout)random_below(&random, N_LAYOUTS);
     of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
     of.c_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
     return of;
@@ -108,7 +114,7 @@ static void test_every_variant(void **state)
 static void test_staging_of_empty_rows(void **state)
 {
     (void)state;
-    const weft_spmm_tiling t = TILING(1, 1, 4, 2, 5, 0, 4, 1, 1, 1000, false);
+    const weft_spmm_tiling t = TILING(1, 1, 4, 2, 5, 0, 4, 1, 1, 1000, false, false);
     for (uint64_t seed = 0; seed < 8; seed++) {
         const spmm_case one = {.seed = seed,
                                .m = 40,
@@ -145,6 +151,27 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
     weft_context_destroy(&there);
 }
 
+// Matrices as wide as layers are: windows of B, packed or not, with and without a plan.
+static void test_as_planned_for_layers(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {64, 100, 256};
+    static const spmm_rows rows[] = {ROWS_RANDOM, ROWS_REPEATED, ROWS_FULL, ROWS_ONE_FULL};
+    for (uint64_t seed = 0; seed < 24 && n_cases > 8; seed++) {
+        const spmm_case one = {.seed = 600 + seed,
+                               .m = 70 + (int64_t)seed,
+                               .k = seed % 2 ? 1500 : 300,
+                               .n = widths[seed % 3],
+                               .rows = rows[seed / 4 % 4],
+                               .numbers = seed % 5 ? WHOLE : FRACTIONS,
+                               .alpha = 1,
+                               .beta = seed % 3 ? 0 : 2,
+                               .with_plan = seed % 4 > 1,
+                               .transpose_a = seed % 4 == 3};
+        spmm_run(ctx, &one);
+    }
+}
+
 static void test_as_planned_for_every_known_device(void **state)
 {
     (void)state;
@@ -161,6 +188,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_staging_of_empty_rows),
+        cmocka_unit_test(test_as_planned_for_layers),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

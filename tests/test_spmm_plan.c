@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiling of SpMM: sound for every known device, for limits that nobody sells and for any
+// problem; and what is refused of a tiling that somebody filled in. No device needed.
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <weft/spmm.h>
+
+#include "random.h"
+
+enum { N_RANDOM = 50000 }; // for each profile
+static const int64_t most_extent = INT32_MAX - 4096;
+
+static int64_t extent(random_state *random)
+{
+    const int64_t any = random_extent(random);
+    return random_below(random, 50) == 0 ? 0 : any > most_extent ? any % most_extent : any;
+}
+
+static int64_t power(random_state *random, int most)
+{
+    return INT64_C(1) << random_below(random, most + 1);
+}
+
+static weft_spmm_problem random_problem(random_state *random, const weft_row_stats *rows)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
+    weft_spmm_problem problem = {
+        .m = extent(random),
+        .k = extent(random),
+        .n = extent(random),
+        .n_batches = random_below(random, 4),
+        .dtype = dtypes[random_below(random, 5)],
+        .columns_adjacent = random_below(random, 4) > 0,
+        .alignment = random_below(random, 5) ? power(random, 20) : 0,
+        .entry_alignment = random_below(random, 5) ? power(random, 20) : 0,
+        .rows = random_below(random, 2) ? rows : NULL,
+    };
+    const double entries = (double)problem.m * (double)problem.k;
+    problem.nnz = (int64_t)(entries * (double)random_below(random, 1000) / 999);
+    return problem;
+}
+
+static void fail_problem(const char *what, const weft_limits *limits,
+                         const weft_spmm_problem *problem, const weft_spmm_tiling *tiling)
+{
+    char text[512];
+    weft_spmm_tiling_print(tiling, text, sizeof(text));
+    fail_msg("%s: %s: m %" PRId64 ", k %" PRId64 ", n %" PRId64 ", nnz %" PRId64
+             ", %s, adjacent %d, alignments %" PRId64 " and %" PRId64 ", rows %s: %s",
+             limits->name, what, problem->m, problem->k, problem->n, problem->nnz,
+             weft_dtype_name(problem->dtype), problem->columns_adjacent, problem->alignment,
+             problem->entry_alignment, problem->rows ? "known" : "unknown", text);
+}
+
+static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
+{
+    return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
+           a->rows_per_group == b->rows_per_group && a->rows_per_item == b->rows_per_item &&
+           a->window == b->window && a->stage == b->stage && a->load == b->load &&
+           a->unroll == b->unroll && a->piece == b->piece && a->packed == b->packed &&
+           a->aligned == b->aligned;
+}
+
+static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
+{
+    const weft_spmm_tiling tiling = weft_spmm_tiling_for(limits, problem);
+    const weft_spmm_tiling again = weft_spmm_tiling_for(limits, problem);
+    const uint64_t items = (uint64_t)tiling.lanes * (uint64_t)tiling.rows_per_group;
+    const uint64_t entry_bytes =
+        4 + weft_dtype_size(problem->dtype == WEFT_DEFAULT ? WEFT_F32 : problem->dtype);
+    const uint64_t local_bytes =
+        (uint64_t)tiling.rows_per_group * ((uint64_t)tiling.stage * entry_bytes + 4);
+    if (weft_spmm_tiling_check(&tiling, limits, problem) != WEFT_OK)
+        fail_problem(weft_last_error(), limits, problem, &tiling);
+    if (!are_equal(&tiling, &again))
+        fail_problem("another tiling the second time", limits, problem, &tiling);
+    if (tiling.fold > (problem->n > 0 ? problem->n : 1))
+        fail_problem("a vector wider than C", limits, problem, &tiling);
+    if (items > limits->max_items || (size_t)tiling.lanes > limits->max_items_along[0] ||
+        (size_t)tiling.rows_per_group > limits->max_items_along[1])
+        fail_problem("a group too large", limits, problem, &tiling);
+    if (tiling.stage > 0 && local_bytes > limits->local_bytes)
+        fail_problem("too much local memory", limits, problem, &tiling);
+}
+
+static void test_random_problems_on_every_profile(void **state)
+{
+    (void)state;
+    const weft_row_stats rows = {.n_rows = 1000, .nnz = 9000, .max = 80, .mean = 9, .cov = 0.6};
+    assert_true(weft_profile_count() > 0);
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {i};
+        for (int j = 0; j < N_RANDOM; j++) {
+            const weft_spmm_problem problem = random_problem(&random, &rows);
+            check_problem(weft_profile_at(i), &problem);
+        }
+    }
+}
+
+static void test_narrow_problems_on_every_profile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int64_t n = 0; n <= 600; n++)
+            for (int adjacent = 0; adjacent < 2; adjacent++)
+                for (int64_t alignment = 1; alignment <= 16; alignment *= 2) {
+                    const weft_spmm_problem problem = {.m = 100,
+                                                       .k = 100,
+                                                       .n = n,
+                                                       .nnz = 1000,
+                                                       .columns_adjacent = adjacent,
+                                                       .alignment = alignment,
+                                                       .entry_alignment = alignment};
+                    check_problem(weft_profile_at(i), &problem);
+                }
+}
+
+// A built kernel may take fewer items than the device: then the plan is made again with its limit.
+static void test_lower_limits_of_a_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (size_t most = 1; most <= 300; most++) {
+            random_state random = {most};
+            weft_limits limits = *weft_profile_at(i);
+            limits.max_items = most < limits.max_items ? most : limits.max_items;
+            while (limits.max_block > 1 && (size_t)limits.max_block > most)
+                limits.max_block /= 2;
+            for (int j = 0; j < 20; j++) {
+                const weft_spmm_problem problem = random_problem(&random, NULL);
+                check_problem(&limits, &problem);
+            }
+        }
+}
+
+// Any limits that pass the check, sensible or not.
+static void test_random_limits(void **state)
+{
+    (void)state;
+    random_state random = {13};
+    int n_sound = 0;
+    for (int i = 0; i < 100000; i++) {
+        weft_limits limits = *weft_profile_at(i % weft_profile_count());
+        limits.warp = (int)power(&random, 8);
+        limits.fold = (int)power(&random, 4);
+        limits.vectors = (int)power(&random, 6);
+        limits.max_block = (int)power(&random, 12);
+        limits.max_team = (int)power(&random, 10);
+        limits.max_items = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[0] = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[1] = (size_t)random_between(&random, 1, 5000);
+        limits.local_bytes = (size_t)(random_below(&random, 3) ? power(&random, 20) : 0);
+        limits.load_bytes = (int)power(&random, 7);
+        limits.compute_units = (int)random_between(&random, 1, 1000);
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        n_sound++;
+        for (int j = 0; j < 10; j++) {
+            const weft_spmm_problem problem = random_problem(&random, NULL);
+            check_problem(&limits, &problem);
+        }
+    }
+    assert_true(n_sound > 5000);
+}
+
+// What is chosen changes on purpose only.
+static void test_known_tilings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        int64_t m, k, n, nnz, alignment;
+        weft_dtype dtype;
+        const char *tiling;
+    } known[] = {
+        {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
+         "slices of 32 lanes x 1 vectors x 4 aligned columns, 4 x 1 rows a group, 32 entries "
+         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+        {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
+         "slices of 32 lanes x 1 vectors x 1 columns, 4 x 1 rows a group, 32 entries staged by "
+         "loads of 4, unrolled by 4, pieces of 1024"},
+        {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
+         "slices of 64 lanes x 1 vectors x 4 aligned columns, 2 x 1 rows a group, 32 entries "
+         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+        {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
+         "slices of 4 lanes x 1 vectors x 4 aligned columns, 32 x 1 rows a group, 32 entries "
+         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+        {"intel-xeon-8380", 100, 100, 5, 300, 1, WEFT_F32,
+         "slices of 1 lanes x 2 vectors x 4 columns, 1 x 4 rows a group, entries read where they "
+         "lie, unrolled by 4, pieces of 4096"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_spmm_problem problem = {.m = known[i].m,
+                                           .k = known[i].k,
+                                           .n = known[i].n,
+                                           .nnz = known[i].nnz,
+                                           .dtype = known[i].dtype,
+                                           .columns_adjacent = true,
+                                           .alignment = known[i].alignment,
+                                           .entry_alignment = 16};
+        const weft_spmm_tiling tiling =
+            weft_spmm_tiling_for(weft_profile_find(known[i].device), &problem);
+        char text[512];
+        const int length = weft_spmm_tiling_print(&tiling, text, sizeof(text));
+        assert_int_equal(length, strlen(text));
+        if (strcmp(text, known[i].tiling) != 0)
+            fail_msg("%s, n %" PRId64 ": %s", known[i].device, known[i].n, text);
+    }
+}
+
+// ---- what is refused
+
+static const weft_spmm_problem usual = {.m = 100,
+                                        .k = 100,
+                                        .n = 24,
+                                        .nnz = 1000,
+                                        .columns_adjacent = true,
+                                        .alignment = 8,
+                                        .entry_alignment = 2};
+static const weft_spmm_tiling sound = {.fold = 8,
+                                       .vectors = 2,
+                                       .lanes = 4,
+                                       .rows_per_group = 8,
+                                       .rows_per_item = 2,
+                                       .window = 10,
+                                       .stage = 16,
+                                       .load = 2,
+                                       .unroll = 4,
+                                       .piece = 100,
+                                       .aligned = true};
+
+static void refuse(weft_spmm_tiling tiling, const weft_spmm_problem *problem, const char *part)
+{
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    if (weft_spmm_tiling_check(&tiling, limits, problem) != WEFT_BAD_ARGUMENT)
+        fail_msg("not refused: %s", part);
+    if (!strstr(weft_last_error(), part))
+        fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());
+}
+
+// One field changed in the tiling that is sound.
+#define REFUSE(part, field, value)                                                                 \
+    do {                                                                                           \
+        weft_spmm_tiling changed = sound;                                                          \
+        changed.field = (value);                                                                   \
+        refuse(changed, &usual, part);                                                             \
+    } while (0)
+
+static void test_wrong_columns_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    REFUSE("tiling.fold is 0:", fold, 0);
+    REFUSE("tiling.fold is -8:", fold, -8);
+    REFUSE("tiling.fold is 3:", fold, 3);
+    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vectors is 0:", vectors, 0);
+    REFUSE("tiling.vectors is 9:", vectors, 9);
+    problem.n = 7;
+    refuse(sound, &problem, "at most n = 7");
+    problem.n = 20;
+    refuse(sound, &problem,
+           "tiling.aligned with fold 8: rows of B and C start on multiples of 8, "
+           "n is 20");
+    problem = usual;
+    problem.alignment = 4;
+    refuse(sound, &problem, "start on multiples of 4");
+    problem = usual;
+    problem.columns_adjacent = false;
+    refuse(sound, &problem, "tiling.aligned");
+}
+
+static void test_wrong_groups_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = sound;
+    REFUSE("tiling.lanes is 0:", lanes, 0);
+    REFUSE("tiling.lanes is 1025: 1 to 1024", lanes, 1025);
+    REFUSE("tiling.rows_per_group is 0:", rows_per_group, 0);
+    REFUSE("tiling.rows_per_group is 1025: 1 to 1024", rows_per_group, 1025);
+    REFUSE("tiling.rows_per_item is -1:", rows_per_item, -1);
+    REFUSE("tiling.rows_per_item is 65:", rows_per_item, 65);
+    REFUSE("tiling.window is -1:", window, -1);
+    tiling.lanes = tiling.rows_per_group = 64;
+    tiling.stage = 0;
+    tiling.load = 1;
+    refuse(tiling, &usual, "tiling.lanes 64 x rows_per_group 64 are more than the 1024 items");
+}
+
+static void test_wrong_entries_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    REFUSE("tiling.stage is -2", stage, -2);
+    REFUSE("tiling.stage is 1000 entries for each of 8 rows; local memory has 49152", stage, 1000);
+    REFUSE("tiling.stage is 2147483646 entries", stage, INT32_MAX - 1);
+    REFUSE("tiling.stage is 16, but one lane", lanes, 1);
+    REFUSE("tiling.load is 0:", load, 0);
+    REFUSE("tiling.load is 3:", load, 3);
+    REFUSE("tiling.load is 8:", load, 8);
+    REFUSE("tiling.load is 4:", load, 4);
+    REFUSE("tiling.load is 2: 1, 2 or 4 that divides stage 0", stage, 0);
+    REFUSE("that divides stage 15", stage, 15);
+    REFUSE("tiling.unroll is 0:", unroll, 0);
+    REFUSE("tiling.unroll is 3:", unroll, 3);
+    REFUSE("tiling.unroll is 16:", unroll, 16);
+    REFUSE("tiling.piece is 0:", piece, 0);
+    REFUSE("tiling.piece is 9223372036854775807:", piece, INT64_MAX);
+    problem.entry_alignment = 0;
+    refuse(sound, &problem, "distance of indices and values, 1,");
+    problem = usual;
+    problem.dtype = WEFT_F64;
+    refuse((weft_spmm_tiling){.fold = 1,
+                              .vectors = 1,
+                              .lanes = 2,
+                              .rows_per_group = 1,
+                              .stage = 4096,
+                              .load = 1,
+                              .unroll = 1,
+                              .piece = 1},
+           &problem, "tiling.stage is 4096");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_problems_on_every_profile),
+        cmocka_unit_test(test_narrow_problems_on_every_profile),
+        cmocka_unit_test(test_lower_limits_of_a_kernel),
+        cmocka_unit_test(test_random_limits),
+        cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_wrong_columns_are_refused),
+        cmocka_unit_test(test_wrong_groups_are_refused),
+        cmocka_unit_test(test_wrong_entries_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
