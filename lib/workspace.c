@@ -123,29 +123,44 @@ static bool make_room(weft_pool *pool, uint64_t bytes)
     return pool->bytes + bytes <= pool->max_bytes;
 }
 
+// A device that is lost fails the wait and never completes the event.
+static weft_status event_wait(cl_event event, const char *what)
+{
+    const cl_int code = clWaitForEvents(1, &event);
+    return is_complete(event) ? WEFT_OK : weft_cl_check(code, what, "clWaitForEvents");
+}
+
 // Until a call in flight has ended, or a taken piece is given. The lock is open meanwhile.
-static void wait_for_one(weft_pool *pool)
+static weft_status wait_for_one(weft_pool *pool, const char *what)
 {
     piece *pending = pool->first;
     while (pending && !pending->last)
         pending = pending->next;
     if (!pending) {
         pthread_cond_wait(&pool->given, &pool->lock);
-        return;
+        return WEFT_OK;
     }
     cl_event event = pending->last;
     clRetainEvent(event);
     pthread_mutex_unlock(&pool->lock);
-    clWaitForEvents(1, &event);
+    const weft_status status = event_wait(event, what);
     clReleaseEvent(event);
     pthread_mutex_lock(&pool->lock);
+    return status;
+}
+
+// A piece is one buffer, so what the device allows for one binds too.
+uint64_t weft_workspace_most(const weft_context *ctx)
+{
+    const uint64_t all = ctx->pool->max_bytes, one = ctx->limits.max_alloc_bytes;
+    return all < one ? all : one;
 }
 
 // Powers of two, so that sizes that vary a little share few pieces.
-static uint64_t rounded(const weft_pool *pool, uint64_t bytes)
+static uint64_t rounded(const weft_context *ctx, uint64_t bytes)
 {
     const uint64_t power = (uint64_t)pow2_up((int64_t)(bytes > 4096 ? bytes : 4096));
-    return power <= pool->max_bytes ? power : bytes;
+    return power <= weft_workspace_most(ctx) ? power : bytes;
 }
 
 static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, piece **out)
@@ -175,7 +190,7 @@ static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const c
 {
     weft_pool *pool = ctx->pool;
     const bool in_order = is_in_order(queue);
-    const uint64_t size = rounded(pool, bytes);
+    const uint64_t size = rounded(ctx, bytes);
     for (;;) {
         settle(pool);
         *out = piece_find(pool, queue, in_order, bytes);
@@ -183,7 +198,7 @@ static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const c
             return WEFT_OK;
         if (make_room(pool, size))
             return piece_create(ctx, what, size, out);
-        wait_for_one(pool);
+        TRY(wait_for_one(pool, what));
     }
 }
 
@@ -193,11 +208,12 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     assert(bytes > 0);
     weft_pool *pool = ctx->pool;
     *out = NULL;
-    if (bytes > pool->max_bytes)
+    const uint64_t most = weft_workspace_most(ctx);
+    if (bytes > most)
         return fail(WEFT_NO_MEMORY,
                     "%s: %zu bytes of scratch memory are needed, %" PRIu64
-                    " are allowed (scratch_bytes)",
-                    what, bytes, pool->max_bytes);
+                    " are allowed (scratch_bytes, or the device's bound on one buffer)",
+                    what, bytes, most);
     piece *taken = NULL;
     pthread_mutex_lock(&pool->lock);
     const weft_status status = piece_take(ctx, queue, what, bytes, &taken);
@@ -207,11 +223,6 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     }
     pthread_mutex_unlock(&pool->lock);
     return status;
-}
-
-uint64_t weft_workspace_most(const weft_context *ctx)
-{
-    return ctx->pool->max_bytes;
 }
 
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)

@@ -151,6 +151,35 @@ static void test_sizes_are_rounded_up_only_where_that_fits(void **state)
     assert_int_equal(held(), 2500000);
 }
 
+// The bound of the pool may pass what the device allows for one buffer.
+static void test_no_piece_passes_the_largest_buffer(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.max_alloc_bytes = 300000;
+    weft_context_destroy(&ctx);
+    assert_ok(weft_context_open(
+        &ctx, WEFT_CONTEXT(.cache_dir = "", .limits = &limits, .scratch_bytes = bound)));
+    queue = weft_context_queue(ctx);
+    assert_int_equal(weft_workspace_most(ctx), 300000);
+    cl_mem buffer = taken(queue, 290000);
+    assert_int_equal(held(), 290000);
+    assert_int_equal(weft_workspace_take(ctx, queue, "op", 300001, &buffer), WEFT_NO_MEMORY);
+    assert_says("op: 300001 bytes of scratch memory are needed, 300000 are allowed");
+}
+
+static void test_a_call_that_ended_by_an_error_is_over(void **state)
+{
+    (void)state;
+    cl_event gate = gate_create();
+    cl_command_queue other = second_queue(0);
+    weft_workspace_give(ctx, queue, taken(queue, bound), gate);
+    clSetUserEventStatus(gate, -1);
+    clReleaseEvent(gate);
+    weft_workspace_give(ctx, other, taken(other, bound / 2), NULL);
+    clReleaseCommandQueue(other);
+}
+
 static void test_idle_pieces_make_room(void **state)
 {
     (void)state;
@@ -302,6 +331,8 @@ int main(void)
         with_context(test_an_out_of_order_queue_shares_nothing_in_use),
         with_context(test_too_much_is_refused_with_numbers),
         with_context(test_sizes_are_rounded_up_only_where_that_fits),
+        with_context(test_no_piece_passes_the_largest_buffer),
+        with_context(test_a_call_that_ended_by_an_error_is_over),
         with_context(test_idle_pieces_make_room),
         with_context(test_beyond_the_bound_calls_in_flight_are_waited_for),
         with_context(test_beyond_the_bound_pieces_taken_are_waited_for),
