@@ -658,15 +658,14 @@ static weft_status enqueue_scale(weft_launch *launch, const product *p, const sc
                    ceil_div(p->problem.m, tiling->rows_per_group), p->problem.n_batches);
 }
 
-static weft_status workspace_check(const schedule *s, cl_mem workspace)
+static weft_status workspace_check(const product *p, const schedule *s, cl_mem workspace)
 {
-    size_t bytes = 0;
-    TRY(weft_cl_check(clGetMemObjectInfo(workspace, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
-                      "spmm: workspace", "clGetMemObjectInfo"));
-    if (bytes < s->scratch_bytes)
-        return fail(WEFT_BAD_BUFFER, "spmm: workspace has %zu bytes, %zu are needed", bytes,
-                    s->scratch_bytes);
-    return WEFT_OK;
+    const weft_tensor bytes = {.buffer = workspace,
+                               .dtype = WEFT_U8,
+                               .ndim = 1,
+                               .shape = {(int64_t)s->scratch_bytes},
+                               .stride = {1}};
+    return weft_output_check(p->ctx, &bytes, "spmm: workspace");
 }
 
 static weft_status enqueue_kernels(weft_launch *launch, const product *p, const schedule *s,
@@ -685,7 +684,7 @@ static weft_status enqueue_product(weft_launch *launch, const product *p, const 
         return enqueue_kernels(launch, p, s, k, v);
     v->scratch = workspace;
     if (workspace)
-        TRY(workspace_check(s, workspace));
+        TRY(workspace_check(p, s, workspace));
     else
         TRY(weft_workspace_take(p->ctx, launch->queue, "spmm", s->scratch_bytes, &v->scratch));
     const weft_status status = enqueue_kernels(launch, p, s, k, v);
