@@ -3,6 +3,7 @@
 #include "launch.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "context.h"
 #include "kernel.h"
@@ -67,14 +68,20 @@ weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command
     return WEFT_OK;
 }
 
+static weft_status argument_refused(cl_int code, const weft_launch *launch, cl_uint i, size_t size)
+{
+    char call[80];
+    snprintf(call, sizeof(call), "clSetKernelArg (argument %u, %zu bytes)", i, size);
+    return weft_cl_check(code, launch->what, call);
+}
+
 static weft_status arguments_set(const weft_launch *launch, cl_kernel kernel, size_t n,
                                  const weft_argument *arguments)
 {
     for (cl_uint i = 0; i < n; i++) {
         const cl_int code = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
         if (code != CL_SUCCESS)
-            return fail(WEFT_OPENCL_ERROR, "%s: argument %u of %zu bytes is refused: %s (%d)",
-                        launch->what, i, arguments[i].size, weft_cl_error_name(code), (int)code);
+            return argument_refused(code, launch, i, arguments[i].size);
     }
     return WEFT_OK;
 }
