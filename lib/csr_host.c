@@ -33,17 +33,17 @@ void weft_csr_host_destroy(weft_csr_host *host)
 weft_status weft_csr_host_choose(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
                                  const weft_csr_params *params, const char *what)
 {
-    const weft_csr_params chosen = params ? *params : *WEFT_CSR(.dtype = WEFT_F32);
-    if (chosen.size != sizeof(chosen))
+    params = params ? params : WEFT_CSR(.dtype = WEFT_F32);
+    if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_CSR()",
-                    what, chosen.size, sizeof(chosen));
+                    what, params->size, sizeof(*params));
 
     *out = (weft_csr_host){
         .n_rows = n_rows,
         .n_cols = n_cols,
-        .offset_dtype = chosen.offset_dtype,
-        .index_dtype = weft_dtype_or(chosen.index_dtype, WEFT_I32),
-        .dtype = weft_dtype_or(chosen.dtype, WEFT_F32),
+        .offset_dtype = params->offset_dtype,
+        .index_dtype = weft_dtype_or(params->index_dtype, WEFT_I32),
+        .dtype = weft_dtype_or(params->dtype, WEFT_F32),
     };
     const weft_csr form = weft_csr_form(out);
     return weft_csr_form_check(&form, what);

@@ -78,6 +78,9 @@ static weft_status offsets_check(const sweep *s, int64_t row, int64_t begin, int
 
 static weft_status rows_check(const sweep *s)
 {
+    if (s->form->n_rows == 0 && s->form->nnz > 0)
+        return fail(WEFT_BAD_DATA, "%s: there are %" PRId64 " entries, but no rows", s->what,
+                    s->form->nnz);
     int64_t begin = 0, end = 0;
     TRY(read_at(s->offsets, 0, &begin));
     if (begin != 0)

@@ -398,6 +398,9 @@ static void test_host_check_refuses(void **state)
     host.nnz = -1;
     expect(weft_csr_host_check(&host, 0), WEFT_BAD_ARGUMENT, "-1 entries");
     host = sound;
+    host.n_rows = 0;
+    expect(weft_csr_host_check(&host, 0), WEFT_BAD_DATA, "there are 7 entries, but no rows");
+    host = sound;
     host.offset_dtype = host.index_dtype = host.dtype = WEFT_DEFAULT;
     expect(weft_csr_host_check(&host, 0), WEFT_OK, "");
 }
