@@ -44,6 +44,7 @@ static weft_status device_check(cl_context cl, cl_device_id device)
     for (size_t i = 0; code == CL_SUCCESS && i < size / sizeof(*devices); i++)
         found = found || devices[i] == device;
     free(devices);
+    TRY(weft_cl_check(code, "context", "clGetContextInfo"));
     if (!found)
         return fail(WEFT_BAD_ARGUMENT, "context: the device is not one of the OpenCL context's");
     return WEFT_OK;
