@@ -43,7 +43,7 @@ static char *numbered(const weft_source *source)
     size_t n_lines = 1;
     for (const char *at = source->text; *at; at++)
         n_lines += *at == '\n';
-    char *text = malloc(strlen(source->text) + n_lines * (number_width + 1) + 1);
+    char *text = malloc(source->length + n_lines * (number_width + 1) + 1);
     if (!text)
         return NULL;
 
@@ -92,9 +92,8 @@ static weft_status compile(const weft_context *ctx, const weft_source *source,
                            const char *options_text, cl_program *out)
 {
     cl_int code;
-    const size_t length = strlen(source->text);
     const char *text = source->text;
-    cl_program program = clCreateProgramWithSource(ctx->cl, 1, &text, &length, &code);
+    cl_program program = clCreateProgramWithSource(ctx->cl, 1, &text, &source->length, &code);
     TRY(weft_cl_check(code, source->name, "clCreateProgramWithSource"));
 
     weft_status status = WEFT_OK;
