@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known devices, written down from the public documents named at each. Where no document says how
-// large a buffer may be, it is the least that OpenCL allows: a quarter of the memory.
+// Known devices, written down from the public documents named at each; the memory's GB are 2^30
+// bytes, as drivers count them. Where no document says how large a buffer may be, it is the least
+// that OpenCL 1.2 allows: a quarter of the memory.
 #include <weft/limits.h>
 
 #include "text.h"
@@ -62,8 +63,8 @@ static const weft_limits profiles[] = {
     {"nvidia-rtx-4090", NVIDIA(128, 1536, GIB(24)), .cache_bytes = MIB(72), PEAK(1008, 82600)},
     // "NVIDIA H100 Tensor Core GPU Architecture" white paper, H100 data sheet: SXM5
     {"nvidia-h100", NVIDIA(132, 2048, GIB(80)), .cache_bytes = MIB(50), PEAK(3350, 66900)},
-    // NVIDIA H200 data sheet: SXM5, 141e9 bytes
-    {"nvidia-h200", NVIDIA(132, 2048, GIB(131)), .cache_bytes = MIB(50), PEAK(4800, 67000)},
+    // NVIDIA H200 data sheet: SXM5, 141 GB
+    {"nvidia-h200", NVIDIA(132, 2048, GIB(141)), .cache_bytes = MIB(50), PEAK(4800, 67000)},
 
     // AMD Instinct MI100 data sheet, "AMD CDNA Architecture" white paper
     {"amd-mi100", AMD(64, 120, 2560, GIB(32)), .cache_bytes = MIB(8), PEAK(1228.8, 23100)},
