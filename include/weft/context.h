@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A weft_context belongs to one device in one OpenCL context. It remembers compiled programs and
-// scratch memory.
+// scratch memory. Any number of threads may use one at a time, until it is destroyed.
 #ifndef WEFT_CONTEXT_H
 #define WEFT_CONTEXT_H
 
@@ -18,44 +18,50 @@ typedef struct weft_context weft_context;
 
 typedef enum weft_log_level {
     WEFT_LOG_ERROR,   // a build failed: options, compiler log and numbered source
-    WEFT_LOG_WARNING, // something was worked around: a cache that cannot be written, a query that
-                      // failed
-    WEFT_LOG_INFO,    // a program was compiled or loaded, a plan chosen
+    WEFT_LOG_WARNING, // something was worked around: a program that cannot be kept on disk
+    WEFT_LOG_INFO,    // a program was compiled or loaded
 } weft_log_level;
 
-// One message, no newline at the end. May be called from any thread that calls weft.
+// One message, no newline at the end, valid until the callback returns. Comes on whichever thread
+// calls weft, and on several at once. The callback must not use the same context: the program that
+// the message is about may be locked.
 typedef void (*weft_log_fn)(void *user, weft_log_level level, const char *message);
 
 typedef struct weft_context_params {
     size_t size;        // sizeof(weft_context_params): WEFT_CONTEXT() fills it in
     const char *device; // weft_context_open: part of a platform or device name, case ignored;
-                        // NULL takes $WEFT_DEVICE, and where that is unset any device, GPUs first
+                        // NULL takes $WEFT_DEVICE; where that is unset, or the text is "", any
+                        // device: GPUs first, then accelerators, then CPUs
     weft_log_fn log;    // NULL is silence
     void *log_user;
     const char *cache_dir; // of compiled programs; NULL takes $WEFT_CACHE_DIR,
-                           // $XDG_CACHE_HOME/weft, or ~/.cache/weft; "" keeps none on disk
-    uint64_t cache_bytes;      // bound on that folder; 0 takes 256 MiB. The oldest go first
+                           // $XDG_CACHE_HOME/weft, or ~/.cache/weft; "" keeps none on disk. Left
+                           // alone where it is a link, somebody else's, or open to other writers
+    uint64_t cache_bytes;  // bound on that folder; 0 takes 256 MiB. Those used longest ago go first
     const weft_limits *limits; // plan for this device instead, clamped to what the real one can
                                // hold. Copied. NULL takes the device's own
-    uint64_t scratch_bytes; // bound on scratch memory kept by the context; 0 takes a quarter of
-                            // max_alloc_bytes
+    uint64_t scratch_bytes;    // bound on the context's scratch memory, in use or kept for later; 0
+                               // takes a quarter of max_alloc_bytes. Where calls in flight have it
+                               // all, the next one that needs some waits for one of them
 } weft_context_params;
 
 #define WEFT_CONTEXT(...)                                                                          \
     (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
 
 // A context over the caller's device. Both are retained until the context is destroyed.
-// `params` may be NULL; its `device` is not looked at.
+// `params` may be NULL; its `device` is not looked at. Fails, with *out NULL: WEFT_BAD_ARGUMENT for
+// a device that is not one of the OpenCL context's, or limits that weft_limits_check() refuses;
+// WEFT_NO_MEMORY; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR.
 WEFT_API weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
                                          const weft_context_params *params);
 
-// Picks a device and makes an OpenCL context and an in-order queue with it. WEFT_NO_DEVICE lists
-// the devices that there are.
+// Picks a device and makes an OpenCL context and an in-order queue with it. Fails as above;
+// WEFT_NO_DEVICE lists the devices that there are.
 WEFT_API weft_status weft_context_open(weft_context **out, const weft_context_params *params);
 
 // Waits for nothing and releases what the context holds; enqueued work still completes. Sets *ctx
-// to NULL. No other thread may be inside a call on the same context. NULL and a NULL handle are
-// fine.
+// to NULL. No other thread may be inside a call on the same context, and plans made with it are to
+// be destroyed first. NULL and a NULL handle are fine.
 WEFT_API void weft_context_destroy(weft_context **ctx);
 
 // What the context was made of. Borrowed: do not release.
@@ -79,8 +85,9 @@ typedef struct weft_context_stats {
 // Thread-safety: any thread, at any time between create and destroy.
 WEFT_API weft_context_stats weft_context_get_stats(weft_context *ctx);
 
-// Fills `out` from whatever the device answers. A query that fails takes the fallback named in
-// lib/device.c, so this fails only for a NULL or a device that answers nothing at all.
+// Fills `out` from whatever the device answers. Where a query fails a cautious number is taken, so
+// this fails only with WEFT_BAD_ARGUMENT for a NULL, WEFT_NO_MEMORY of the host, and
+// WEFT_DEVICE_LOST for a device that answers nothing at all.
 WEFT_API weft_status weft_limits_query(cl_device_id device, weft_limits *out);
 
 WEFT_END

@@ -20,17 +20,17 @@ WEFT_BEGIN
 typedef struct weft_csr {
     int64_t n_rows, n_cols, nnz;
     weft_dtype offset_dtype; // i32 (default) or i64
-    weft_dtype index_dtype;  // i32 (default) or i16
+    weft_dtype index_dtype;  // i32 (default), or i16 for up to 32768 columns
     weft_dtype dtype;        // of the values: f32 (default), f64, f16 or bf16
     cl_mem offsets, indices, values;
     int64_t offsets_start, indices_start, values_start;
-    int64_t values_batch_stride; // elements between the values of one matrix of a batch and the
-                                 // next; 0: all the same
+    int64_t values_batch_stride; // elements from the values of one matrix of a batch to those of
+                                 // the next, not negative; 0: all the same
 } weft_csr;
 
 // On the host. From the functions below the three arrays are allocated and belong to whoever calls
-// weft_csr_host_destroy(); a caller may also fill the struct with arrays of his own and not destroy
-// it.
+// weft_csr_host_destroy(); a caller may also fill the struct with other arrays and not destroy it.
+// What the struct held before is overwritten, not freed, and a failure leaves it zeroed.
 typedef struct weft_csr_host {
     int64_t n_rows, n_cols, nnz;
     weft_dtype offset_dtype, index_dtype, dtype; // as in weft_csr
@@ -47,9 +47,10 @@ typedef struct weft_csr_params {
 #define WEFT_CSR(...) (&(const weft_csr_params){.size = sizeof(weft_csr_params), __VA_ARGS__})
 
 // From coordinates in any order: entry e is values[e] at (rows[e], cols[e]), counted from 0.
-// Duplicates are summed, in double and in the order given; columns come out sorted. values == NULL
-// means all ones. Fails: WEFT_BAD_DATA names the first entry outside the matrix; WEFT_BAD_DTYPE
-// where the columns or nnz do not fit the types asked for; WEFT_NO_MEMORY.
+// Duplicates are summed, in double and in the order given; columns come out sorted; an entry whose
+// value is 0 stays an entry. values == NULL means all ones. Fails: WEFT_BAD_ARGUMENT for a NULL or
+// a negative count; WEFT_BAD_DATA names the first entry outside the matrix; WEFT_BAD_DTYPE where
+// the columns or nnz do not fit the types asked for; WEFT_NO_MEMORY.
 WEFT_API weft_status weft_csr_host_from_coo(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
                                             int64_t n_entries, const int64_t *rows,
                                             const int64_t *cols, const double *values,
@@ -68,7 +69,9 @@ WEFT_API void weft_csr_host_destroy(weft_csr_host *host);
 
 // Allocates the three buffers on the context's device and copies the arrays in, through `queue`;
 // blocks until that is done. The caller owns the buffers and gives them back with
-// weft_csr_destroy(), or clReleaseMemObject() each.
+// weft_csr_destroy(), or clReleaseMemObject() each. Fails, with *out zeroed: WEFT_BAD_ARGUMENT or
+// WEFT_BAD_DTYPE for a struct or a queue that will not do; WEFT_NO_MEMORY, also where an array
+// passes the device's largest buffer. The pattern is not checked.
 WEFT_API weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue queue,
                                      const weft_csr_host *host);
 
@@ -82,8 +85,10 @@ typedef enum weft_csr_demand {
 } weft_csr_demand;       // may be or-ed
 
 // For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
-// Blocks. WEFT_BAD_DATA names the row, the entry and the numbers. No operation of weft does this by
-// itself: a CSR that lies makes kernels read out of bounds.
+// Blocks, through `queue`: where that is out of order, what fills the arrays must be complete.
+// WEFT_BAD_DATA names the row, the entry and the numbers; WEFT_BAD_BUFFER an array that does not
+// fit its buffer. Making a plan object checks as much. Other calls do not: in them a CSR that lies
+// makes kernels read out of bounds.
 WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
                                     int demand);
 WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);

@@ -12,7 +12,8 @@ enum { WEFT_MAX_NDIM = 8 };
 
 // Element (i0, i1, ...) stands at buffer[offset + i0 stride[0] + i1 stride[1] + ...], all counted
 // in elements. An input's stride may be 0 (the same element again) or negative; an output's
-// elements are all distinct.
+// elements are all distinct, and where its axes interleave without sharing a place (extents 2 and 3
+// at strides 3 and 2) it is refused all the same.
 typedef struct weft_tensor {
     cl_mem buffer;
     weft_dtype dtype; // WEFT_DEFAULT is f32
