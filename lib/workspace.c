@@ -70,13 +70,14 @@ uint64_t weft_pool_bytes(weft_pool *pool)
     return bytes;
 }
 
-// Complete, or ended by an error: either way nothing uses the buffer any more.
+// Complete, or ended by an error: either way nothing uses the buffer any more. Of an event that
+// gives no answer nobody knows.
 static bool is_complete(cl_event event)
 {
-    cl_int state = CL_COMPLETE;
-    const cl_int code =
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
-    return code != CL_SUCCESS || state <= CL_COMPLETE;
+    cl_int state = CL_QUEUED;
+    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL) ==
+               CL_SUCCESS &&
+           state <= CL_COMPLETE;
 }
 
 // Forgets the events that are complete.
@@ -123,11 +124,13 @@ static bool make_room(weft_pool *pool, uint64_t bytes)
     return pool->bytes + bytes <= pool->max_bytes;
 }
 
-// A device that is lost fails the wait and never completes the event.
+// A device that is lost never completes the event: to wait for it again would be for ever.
 static weft_status event_wait(cl_event event, const char *what)
 {
     const cl_int code = clWaitForEvents(1, &event);
-    return is_complete(event) ? WEFT_OK : weft_cl_check(code, what, "clWaitForEvents");
+    if (is_complete(event))
+        return WEFT_OK;
+    return weft_cl_check(code != CL_SUCCESS ? code : CL_INVALID_EVENT, what, "clWaitForEvents");
 }
 
 // Until a call in flight has ended, or a taken piece is given. The lock is open meanwhile.
@@ -141,7 +144,7 @@ static weft_status wait_for_one(weft_pool *pool, const char *what)
         return WEFT_OK;
     }
     cl_event event = pending->last;
-    clRetainEvent(event);
+    TRY(weft_cl_check(clRetainEvent(event), what, "clRetainEvent"));
     pthread_mutex_unlock(&pool->lock);
     const weft_status status = event_wait(event, what);
     clReleaseEvent(event);
@@ -225,22 +228,31 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     return status;
 }
 
+// The event, retained; NULL for none. One that cannot be kept is waited for.
+static cl_event event_keep(cl_event last)
+{
+    if (!last || clRetainEvent(last) == CL_SUCCESS)
+        return last;
+    clWaitForEvents(1, &last);
+    return NULL;
+}
+
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
 {
     if (!buffer)
         return;
     weft_pool *pool = ctx->pool;
+    const cl_event kept = event_keep(last);
     pthread_mutex_lock(&pool->lock);
     piece *p = pool->first;
     while (p && p->buffer != buffer)
         p = p->next;
     assert(p && p->taken);
     p->taken = false;
-    if (last) {
+    if (kept) {
         if (p->last)
             clReleaseEvent(p->last);
-        clRetainEvent(last);
-        p->last = last;
+        p->last = kept;
         p->queue = queue;
     }
     pthread_cond_broadcast(&pool->given);
