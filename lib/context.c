@@ -32,9 +32,9 @@ static weft_status device_check(cl_context cl, cl_device_id device)
 {
     size_t size = 0;
     cl_int code = clGetContextInfo(cl, CL_CONTEXT_DEVICES, 0, NULL, &size);
-    if (code != CL_SUCCESS)
-        return fail(WEFT_BAD_ARGUMENT, "context: the OpenCL context is not valid: %s (%d)",
-                    weft_cl_error_name(code), (int)code);
+    if (code == CL_INVALID_CONTEXT)
+        return fail(WEFT_BAD_ARGUMENT, "context: the OpenCL context is not valid");
+    TRY(weft_cl_check(code, "context", "clGetContextInfo"));
     cl_device_id *devices = malloc(size + 1);
     if (!devices)
         return fail(WEFT_NO_MEMORY, "context: no memory for a list of devices");

@@ -82,9 +82,9 @@ static weft_status consider_all(search *s)
 {
     cl_uint n = 0;
     const cl_int code = clGetPlatformIDs(0, NULL, &n);
-    if (code != CL_SUCCESS || n == 0)
-        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform is installed (%s)",
-                    weft_cl_error_name(code));
+    if (code == CL_PLATFORM_NOT_FOUND_KHR || (code == CL_SUCCESS && n == 0))
+        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform is installed");
+    TRY(weft_cl_check(code, "context", "clGetPlatformIDs"));
     cl_platform_id *platforms = calloc(n, sizeof(cl_platform_id));
     if (!platforms)
         return fail(WEFT_NO_MEMORY, "context: no memory for a list of %u platforms", n);

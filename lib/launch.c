@@ -15,9 +15,9 @@ static weft_status queue_check(const weft_launch *launch)
     cl_int code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_CONTEXT, sizeof(cl), &cl, NULL);
     if (code == CL_SUCCESS)
         code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
-    if (code != CL_SUCCESS)
-        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is not valid: %s (%d)", launch->what,
-                    weft_cl_error_name(code), (int)code);
+    if (code == CL_INVALID_COMMAND_QUEUE)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is not valid", launch->what);
+    TRY(weft_cl_check(code, launch->what, "clGetCommandQueueInfo"));
     if (cl != launch->ctx->cl)
         return fail(WEFT_BAD_ARGUMENT, "%s: the queue is of another OpenCL context", launch->what);
     if (device != launch->ctx->device)
@@ -32,10 +32,13 @@ static weft_status wait_check(const weft_launch *launch)
                     launch->what, launch->n_wait, launch->wait ? "there" : "NULL");
     for (cl_uint i = 0; i < launch->n_wait; i++) {
         cl_context cl = NULL;
-        if (!launch->wait[i] ||
-            clGetEventInfo(launch->wait[i], CL_EVENT_CONTEXT, sizeof(cl), &cl, NULL) != CL_SUCCESS)
+        cl_int code = CL_INVALID_EVENT;
+        if (launch->wait[i])
+            code = clGetEventInfo(launch->wait[i], CL_EVENT_CONTEXT, sizeof(cl), &cl, NULL);
+        if (code == CL_INVALID_EVENT)
             return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is not valid",
                         launch->what, i);
+        TRY(weft_cl_check(code, launch->what, "clGetEventInfo"));
         if (cl != launch->ctx->cl)
             return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is of another context",
                         launch->what, i);
