@@ -46,8 +46,9 @@
 
 #include "csr.clh"
 
-// Rows that an item may have side by side; the host keeps rows_per_item to it.
+#ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
+#endif
 
 #define SLICE (LANES * VECTORS * FOLD)
 #define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
@@ -180,8 +181,8 @@ typedef struct {
 } stages;
 
 #define DECLARE_STAGES                                                                             \
-    local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(16)));               \
-    local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(16)));                 \
+    local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));               \
+    local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));                 \
     local int staged_turns[ROWS_PER_GROUP];                                                        \
     const stages S = {staged_indices, staged_values, staged_turns};
 
@@ -454,13 +455,13 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     }
 }
 
-// Item (x, i): vector x of the long row whose first piece is the i-th.
+// Item (i, x): vector x of the long row whose first piece is the i-th.
 kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
                                    int has_list, global const long *restrict list,
                                    global const ACC *restrict scratch, long scratch_start)
 {
-    const int i = get_global_id(1);
-    const long owned = (long)get_global_id(0) * FOLD;
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
     const row_piece first =
@@ -477,11 +478,11 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     write_vector(sum, alpha, beta, out, C_STRIDE, (int)owned, column);
 }
 
-// Item (x, row): vector x of the row.
+// Item (row, x): vector x of the row.
 kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
 {
-    const int row = get_global_id(1);
-    const long owned = (long)get_global_id(0) * FOLD;
+    const int row = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
     if (row >= n_rows || owned >= n)
         return;
     const int column = (int)min(owned, (long)n - FOLD);

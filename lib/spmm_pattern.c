@@ -9,8 +9,10 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "csr_pattern.h"
 #include "element.h"
 #include "launch.h"
+#include "spmm_limits.h"
 #include "view.h"
 
 // Rows whose lengths vary less than this are dealt well enough as they come.
@@ -73,6 +75,14 @@ static int64_t row_length(const weft_pattern *p, int64_t row)
     return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
 }
 
+// What is read is what is checked: later steps use columns as places in memory.
+static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
+{
+    weft_window offsets = {.data = p->offsets, .last = p->n_rows + 1, .dtype = p->offset_dtype};
+    weft_window indices = {.data = p->indices, .last = p->nnz, .dtype = p->index_dtype};
+    return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan");
+}
+
 static weft_status read_pattern(weft_pattern *p, cl_command_queue queue, const weft_csr *A)
 {
     p->n_rows = A->n_rows;
@@ -82,7 +92,8 @@ static weft_status read_pattern(weft_pattern *p, cl_command_queue queue, const w
     p->index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
     TRY(read_array(&p->offsets, queue, A->offsets, A->offsets_start, A->n_rows + 1,
                    p->offset_dtype));
-    return read_array(&p->indices, queue, A->indices, A->indices_start, A->nnz, p->index_dtype);
+    TRY(read_array(&p->indices, queue, A->indices, A->indices_start, A->nnz, p->index_dtype));
+    return pattern_check(p, A);
 }
 
 // Counts the entries of each column, and leaves in offsets[column] where the column's entries
@@ -146,10 +157,9 @@ static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
         if (weft_pattern_is_long(p, row, plan->piece))
             n += ceil_div(weft_pattern_start(p, row + 1), plan->piece) -
                  ceil_div(weft_pattern_start(p, row), plan->piece);
-    int64_t *pieces;
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, n, sizeof(int64_t)));
-    pieces = memory;
+    int64_t *pieces = memory;
     plan->n_pieces = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (weft_pattern_is_long(p, row, plan->piece))
@@ -162,15 +172,14 @@ static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
     return status;
 }
 
-// The rows that are not long, longest first; equal ones as they come. Returns how many.
+// The rows that are not long, longest first; equal ones as they come.
 static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
                              int64_t piece)
 {
-    const int64_t longest = 2 * piece;
     int64_t most = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (!weft_pattern_is_long(p, row, piece))
-            most = max_i64(most, min_i64(row_length(p, row), longest));
+            most = max_i64(most, row_length(p, row));
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
     int64_t *place = memory; // place[most - length]: where the next row of that length goes
@@ -320,11 +329,13 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: piece is %" PRId64 ": 0 or more is wanted",
                     params->piece);
-    TRY(weft_csr_check(ctx, queue, A, WEFT_CSR_SOUND));
-    if (A->n_rows > INT32_MAX - 1 || A->n_cols > INT32_MAX - 1)
+    weft_launch launch; // for its checks
+    TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
+    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
+    if (A->n_rows > WEFT_SPMM_MAX_EXTENT || A->n_cols > WEFT_SPMM_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
-                    A->n_rows, A->n_cols, INT32_MAX - 1);
+                    A->n_rows, A->n_cols, WEFT_SPMM_MAX_EXTENT);
     return WEFT_OK;
 }
 

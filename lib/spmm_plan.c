@@ -7,6 +7,7 @@
 
 #include "arithmetic.h"
 #include "fail.h"
+#include "spmm_limits.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
@@ -76,7 +77,8 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
 {
     const int64_t most = in_windows ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
     const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
-    const int64_t rows = pow2_down(max_i64(problem->m / (limits->compute_units * errands), 1));
+    const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPMM_MARGIN);
+    const int64_t rows = pow2_down(max_i64(all / (limits->compute_units * errands), 1));
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
@@ -159,7 +161,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
     const int stage = stage_for(limits, f, lanes, rows);
-    const int64_t load = min_i64(min_i64(limits->load_bytes / 4, MAX_LOAD), f->entry_alignment);
+    const int64_t load =
+        min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
@@ -198,6 +201,12 @@ static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
     if (tiling->vectors < 1 || tiling->vectors > MAX_VECTORS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
                     tiling->vectors, MAX_VECTORS);
+    const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    if (tiling->lanes < 1 || columns > WEFT_SPMM_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.lanes is %d, a slice %" PRId64
+                    " columns: at least 1 lane and at most %d columns are wanted",
+                    tiling->lanes, columns, WEFT_SPMM_MARGIN);
     if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
@@ -212,7 +221,7 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
                     lanes, limits->max_items_along[0]);
-    if (rows < 1 || (uint64_t)rows > limits->max_items_along[1])
+    if (rows < 1 || rows > WEFT_SPMM_MARGIN || (uint64_t)rows > limits->max_items_along[1])
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %zu is wanted", rows,
                     limits->max_items_along[1]);
@@ -224,9 +233,9 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
                     tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
-    if (tiling->window < 0)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 or more is wanted",
-                    tiling->window);
+    if (tiling->window < 0 || tiling->window > WEFT_SPMM_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
+                    tiling->window, WEFT_SPMM_MARGIN);
     return WEFT_OK;
 }
 

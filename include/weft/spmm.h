@@ -37,7 +37,7 @@ typedef struct weft_spmm_tiling {
     int stage;     // entries of a row that the lanes of a slice, 2 or more, stage in local memory
                    // at a time; 0: each item reads them
     int load;      // entries in one aligned load while staging: 1, 2 or 4
-    int unroll;    // entries in one turn of the main loop, each with sums of its own, 1 to 8
+    int unroll;    // entries in one turn of the main loop, each with sums of its own: 1, 2, 4 or 8
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
                    // and combined in order; a plan object brings its own
     bool packed;   // B is first copied slice by slice to scratch memory
@@ -67,17 +67,18 @@ typedef struct weft_spmm_plan_params {
     (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
-// found and cut into pieces. Then, by the device: rows are ordered by length, longest first, so that
-// those that share a group have about the same; or, on a CPU, runs of neighbouring rows alternate,
-// heavy and light, and entries are cut where windows of B end.
+// found and cut into pieces. Then, where row lengths vary: rows are ordered by length, longest
+// first, so that those that share a group have about the same; or, on a CPU, runs of neighbouring
+// rows alternate, heavy and light. Where A is dense enough a CPU's plan also cuts entries where
+// windows of B end.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,
 // and trusts that the pattern is the same. It may be used by several threads at once, and must be
-// destroyed before its context.
+// destroyed before its context. What fills A must have completed, or be on the same in-order queue.
 //
-// A has at most 2^31 - 2 rows and columns. Fails: WEFT_BAD_DATA where the pattern is not sound
-// (it is checked as by weft_csr_check()), WEFT_NO_MEMORY, and what weft_spmm() says of A.
+// Fails: WEFT_BAD_DATA where the pattern is not sound (as weft_csr_check() has it), WEFT_NO_MEMORY,
+// and what weft_spmm() says of A.
 WEFT_API weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx,
                                            cl_command_queue queue, const weft_csr *A,
                                            const weft_spmm_plan_params *params);
@@ -109,8 +110,8 @@ typedef struct weft_spmm_params {
 //   B  dense [k x n]   the same data type; any strides, fastest with stride 1 along n
 //   C  dense [m x n]   as B; no two elements at one place, and no byte shared with A or B
 //
-// Sums in f32 (f64 for f64), in an order that depends on the plan, the tiling and the device alone:
-// the same input gives the same bits.
+// Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
+// the context alone: the same input gives the same bits.
 //
 // A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
 // A->values_batch_stride is not 0, by values of its own at the same pattern.
@@ -120,7 +121,9 @@ typedef struct weft_spmm_params {
 // names change nothing. m, n or the batch 0: nothing to do. k or nnz 0: C = beta C.
 // m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
 //
-// Enqueues and returns; blocks only while a kernel is compiled for the first time. Buffers stay
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with A, B or C, and is the call's until `event` completes). Buffers stay
 // yours; keep them until `event` completes. With plan objects as without, the columns that A names
 // are trusted: weft_csr_check() is for those that nobody vouches for.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
@@ -134,13 +137,14 @@ WEFT_API weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double
                                const weft_csr *A, const weft_tensor *B, double beta,
                                const weft_tensor *C, const weft_spmm_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none.
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
+// will run, as the compiled kernels decide about the tiling too.
 WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                          const weft_tensor *C, const weft_spmm_params *params,
                                          size_t *bytes);
 
-// What weft_spmm() would do with these operands, in words, as snprintf() does it. Returns the
-// length, or -1 after a failed check.
+// What weft_spmm() would do with these operands, in words, as snprintf() does it. Compiles as
+// above. Returns the length, or -1 after a failure.
 WEFT_API int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, char *text,
                                 size_t size);

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weft_spmm() refuses at its door, and the call as it goes on from there.
+#include "spmm_product.h"
+
+#include <inttypes.h>
+
+#include "arithmetic.h"
+#include "context.h"
+#include "view.h"
+
+static weft_status params_check(const weft_spmm_params *params)
+{
+    if (params->size != sizeof(*params))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: params.size is %zu, not %zu: fill it by WEFT_SPMM()",
+                    params->size, sizeof(*params));
+    return WEFT_OK;
+}
+
+static weft_status shapes_check(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
+                                bool transpose_a)
+{
+    if ((B->ndim != 2 && B->ndim != 3) || C->ndim != B->ndim)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch", B->ndim,
+                    C->ndim);
+    const int axis = B->ndim - 2;
+    const int64_t m = transpose_a ? A->n_cols : A->n_rows;
+    const int64_t k = transpose_a ? A->n_rows : A->n_cols;
+    if (B->shape[axis] != k)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: op(A) is %" PRId64 " x %" PRId64 ", B has %" PRId64 " rows", m, k,
+                    B->shape[axis]);
+    if (C->shape[axis] != m || C->shape[axis + 1] != B->shape[axis + 1])
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: op(A) B is %" PRId64 " x %" PRId64 ", C is %" PRId64 " x %" PRId64, m,
+                    B->shape[axis + 1], C->shape[axis], C->shape[axis + 1]);
+    if (axis == 1 && B->shape[0] != C->shape[0])
+        return fail(WEFT_BAD_SHAPE, "spmm: B is a batch of %" PRId64 ", C of %" PRId64, B->shape[0],
+                    C->shape[0]);
+    if (m > WEFT_SPMM_MAX_EXTENT || k > WEFT_SPMM_MAX_EXTENT ||
+        B->shape[axis + 1] > WEFT_SPMM_MAX_EXTENT)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: m %" PRId64 ", k %" PRId64 ", n %" PRId64 "; at most %d each", m, k,
+                    B->shape[axis + 1], WEFT_SPMM_MAX_EXTENT);
+    return WEFT_OK;
+}
+
+static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                const weft_tensor *C)
+{
+    const weft_dtype a = weft_dtype_or(A->dtype, WEFT_F32);
+    const weft_dtype b = weft_dtype_or(B->dtype, WEFT_F32);
+    const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
+    if (a != b || a != c)
+        return fail(WEFT_BAD_DTYPE, "spmm: A is %s, B %s, C %s; all three want the same",
+                    weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
+    if (a == WEFT_F64 && !ctx->limits.has_f64)
+        return fail(WEFT_UNSUPPORTED, "spmm: %s has no f64", ctx->limits.name);
+    return WEFT_OK;
+}
+
+// Refuses what is written where A's arrays are.
+static weft_status arrays_apart(const weft_tensor *output, const char *name, const weft_csr *A,
+                                int64_t n_batches)
+{
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(A->dtype, WEFT_F32));
+    const int64_t offset_size = (int64_t)weft_dtype_size(weft_dtype_or(A->offset_dtype, WEFT_I32));
+    const int64_t index_size = (int64_t)weft_dtype_size(weft_dtype_or(A->index_dtype, WEFT_I32));
+    const weft_span offsets = {A->offsets_start * offset_size,
+                               (A->offsets_start + A->n_rows + 1) * offset_size};
+    TRY(weft_overlap_check(output, name, A->offsets, offsets, "A's offsets", "spmm"));
+    if (A->nnz == 0)
+        return WEFT_OK;
+
+    const weft_span indices = {A->indices_start * index_size,
+                               (A->indices_start + A->nnz) * index_size};
+    TRY(weft_overlap_check(output, name, A->indices, indices, "A's indices", "spmm"));
+
+    const int64_t values_last =
+        A->values_start + A->nnz + (max_i64(n_batches, 1) - 1) * A->values_batch_stride;
+    const weft_span values = {A->values_start * size, values_last * size};
+    return weft_overlap_check(output, name, A->values, values, "A's values", "spmm");
+}
+
+static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
+                             const weft_spmm_params *params)
+{
+    const weft_spmm_plan *plan = params->plan;
+    if (!plan)
+        return params->transpose_a ? fail(WEFT_BAD_ARGUMENT, "spmm: A^T B wants a plan, made with "
+                                                             "WEFT_SPMM_PLAN(.transpose_a = true)")
+                                   : WEFT_OK;
+    if (plan->ctx != ctx)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for another context");
+    if (plan->transpose_a != params->transpose_a)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for %s, the call is for %s",
+                    plan->transpose_a ? "A^T" : "A", params->transpose_a ? "A^T" : "A");
+    if (plan->n_rows != A->n_rows || plan->n_cols != A->n_cols || plan->nnz != A->nnz)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: the plan was made for %" PRId64 " x %" PRId64 " with %" PRId64
+                    " entries, A is %" PRId64 " x %" PRId64 " with %" PRId64,
+                    plan->n_rows, plan->n_cols, plan->nnz, A->n_rows, A->n_cols, A->nnz);
+    if (plan->offset_dtype != weft_dtype_or(A->offset_dtype, WEFT_I32) ||
+        plan->index_dtype != weft_dtype_or(A->index_dtype, WEFT_I32))
+        return fail(WEFT_BAD_DTYPE,
+                    "spmm: the plan was made for %s offsets and %s indices, A has %s and %s",
+                    weft_dtype_name(plan->offset_dtype), weft_dtype_name(plan->index_dtype),
+                    weft_dtype_name(weft_dtype_or(A->offset_dtype, WEFT_I32)),
+                    weft_dtype_name(weft_dtype_or(A->index_dtype, WEFT_I32)));
+    return WEFT_OK;
+}
+
+static weft_spmm_dense dense_of(const weft_tensor *tensor)
+{
+    const int axis = tensor->ndim - 2;
+    return (weft_spmm_dense){
+        .buffer = tensor->buffer,
+        .start = tensor->offset,
+        .row = tensor->stride[axis],
+        .column = tensor->stride[axis + 1],
+        .batch = axis == 1 ? tensor->stride[0] : 0,
+    };
+}
+
+// Where n is 1 no stride along n is ever taken, and the field may hold anything.
+static void settle_columns(weft_spmm_product *p)
+{
+    if (p->problem.n == 1)
+        p->B.column = p->C.column = 1;
+    p->problem.columns_adjacent = p->B.column == 1 && p->C.column == 1;
+}
+
+static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
+                                    const weft_spmm_params *params, const weft_spmm_dense *b,
+                                    const weft_spmm_dense *c)
+{
+    const int axis = B->ndim - 2;
+    return (weft_spmm_problem){
+        .m = C->shape[axis],
+        .k = B->shape[axis],
+        .n = B->shape[axis + 1],
+        .nnz = A->nnz,
+        .n_batches = axis == 1 ? B->shape[0] : 1,
+        .dtype = weft_dtype_or(A->dtype, WEFT_F32),
+        .alignment = pow2_divisor(b->start | b->row | b->batch | c->start | c->row | c->batch),
+        .entry_alignment =
+            pow2_divisor((A->indices_start - A->values_start) | A->values_batch_stride),
+        .rows = params->plan ? &params->plan->rows : NULL,
+    };
+}
+
+static weft_status operands_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                  const weft_tensor *C, const weft_spmm_params *params)
+{
+    TRY(weft_csr_form_check(A, "spmm: A"));
+    TRY(weft_tensor_check(ctx, B, "spmm: B"));
+    TRY(weft_output_check(ctx, C, "spmm: C"));
+    TRY(shapes_check(A, B, C, params->transpose_a));
+    TRY(dtypes_check(ctx, A, B, C));
+    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
+    TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
+    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
+    TRY(arrays_apart(C, "C", A, n_batches));
+    return plan_fits(ctx, A, params);
+}
+
+static weft_spmm_product product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                    const weft_tensor *C, const weft_spmm_params *params)
+{
+    weft_spmm_product p = {
+        .ctx = ctx,
+        .A = A,
+        .B_view = B,
+        .C_view = C,
+        .plan = params->plan,
+        .forced = params->tiling,
+        .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
+        .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
+        .B = dense_of(B),
+        .C = dense_of(C),
+    };
+    p.problem = problem_of(A, B, C, params, &p.B, &p.C);
+    settle_columns(&p);
+    return p;
+}
+
+bool weft_spmm_is_empty(const weft_spmm_product *p)
+{
+    return p->problem.m == 0 || p->problem.n == 0 || p->problem.n_batches == 0;
+}
+
+weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
+                            const weft_tensor *B, const weft_tensor *C,
+                            const weft_spmm_params *params)
+{
+    if (!ctx || !A || !B || !C)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL",
+                    !ctx ? "ctx"
+                    : !A ? "A"
+                    : !B ? "B"
+                         : "C");
+    TRY(params_check(params));
+    TRY(operands_check(ctx, A, B, C, params));
+    *out = product_of(ctx, A, B, C, params);
+    if (out->forced && !weft_spmm_is_empty(out))
+        TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
+    return WEFT_OK;
+}
+
+weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes)
+{
+    const weft_tensor scratch = {
+        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
+    TRY(weft_output_check(p->ctx, &scratch, "spmm: workspace"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
+    return arrays_apart(&scratch, "workspace", p->A, p->problem.n_batches);
+}

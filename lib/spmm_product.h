@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of weft_spmm() once it has been checked.
+#ifndef WEFT_LIB_SPMM_PRODUCT_H
+#define WEFT_LIB_SPMM_PRODUCT_H
+
+#include "spmm_limits.h"
+#include "spmm_pattern.h"
+
+// One dense operand with its batch made plain: strides in elements, [batch x rows x columns].
+typedef struct weft_spmm_dense {
+    cl_mem buffer;
+    int64_t start, row, column, batch;
+} weft_spmm_dense;
+
+typedef struct weft_spmm_product {
+    weft_context *ctx;
+    const weft_csr *A;
+    const weft_tensor *B_view, *C_view;
+    const weft_spmm_plan *plan;
+    const weft_spmm_tiling *forced;
+    weft_spmm_problem problem;
+    weft_dtype offset_dtype, index_dtype; // of op(A) as the kernels see it
+    weft_spmm_dense B, C;
+} weft_spmm_product;
+
+// Everything that can be wrong with a call, before anything is done about it.
+weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
+                            const weft_tensor *B, const weft_tensor *C,
+                            const weft_spmm_params *params);
+
+// No elements of C: nothing to do.
+bool weft_spmm_is_empty(const weft_spmm_product *p);
+
+// The caller's workspace: large enough, writable, and apart from every operand.
+weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes);
+
+#endif
