@@ -92,7 +92,7 @@ static const weft_limits profiles[] = {
      .has_f64 = true, PEAK(1638, 26200)},
 
     // Apple M1 announcement (8 cores, 2.6 TFLOPS, 16 GB), "Metal Feature Set Tables" (SIMD width,
-    // threadgroup memory); groups of 256 items as OpenCL has them there
+    // threadgroup memory); LPDDR4X-4266 on 128 bits; groups of 256 items as OpenCL has them there
     {"apple-m1", GPU(8, 1024, 256, GIB(16)), .warp = 32, .max_items_along = {256, 256, 256},
      .local_bytes = KIB(32), .local_is_fast = true, .cache_line_bytes = 128, .cache_bytes = MIB(8),
      PEAK(68.2, 2600)},

@@ -49,7 +49,7 @@ typedef struct weft_limits {
     int cache_line_bytes;
     bool has_f64;       // double arithmetic
     bool has_f16;       // half arithmetic (half storage needs nothing)
-    bool has_fma;       // fma() in hardware
+    bool has_fma;       // fma() in hardware, as far as CL_FP_FMA tells
     bool has_subgroups; // sub-groups with shuffles in OpenCL C
 
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked.
