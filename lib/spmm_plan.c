@@ -202,11 +202,11 @@ static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
                     tiling->vectors, MAX_VECTORS);
     const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
-    if (tiling->lanes < 1 || columns > WEFT_SPMM_MARGIN)
+    if (columns > WEFT_SPMM_MARGIN)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.lanes is %d, a slice %" PRId64
-                    " columns: at least 1 lane and at most %d columns are wanted",
-                    tiling->lanes, columns, WEFT_SPMM_MARGIN);
+                    "spmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
+                    " columns: at most %d are wanted",
+                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPMM_MARGIN);
     if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
@@ -273,8 +273,8 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
                                    const weft_spmm_problem *problem)
 {
     const facts f = facts_of(problem);
-    TRY(columns_check(tiling, &f));
     TRY(group_check(tiling, limits));
+    TRY(columns_check(tiling, &f));
     return entries_check(tiling, limits, &f);
 }
 

@@ -35,6 +35,21 @@ static void redirect(int stream, const char *path)
 
 enum { MAX_WORDS = 24 };
 
+// Lines that rusticl writes to standard error while it compiles are not the program's.
+static void drop_lines(char *text, const char *beginning)
+{
+    char *kept = text;
+    for (char *line = text; *line != '\0';) {
+        const size_t length = strcspn(line, "\n") + (strchr(line, '\n') != NULL);
+        if (strncmp(line, beginning, strlen(beginning)) != 0) {
+            memmove(kept, line, length);
+            kept += length;
+        }
+        line += length;
+    }
+    *kept = '\0';
+}
+
 // Runs `weft` with the words of `line` in the folder of the test.
 static void run_to(outcome *out, const char *output_path, const char *line)
 {
@@ -61,6 +76,7 @@ static void run_to(outcome *out, const char *output_path, const char *line)
     int status = 0;
     assert_true(waitpid(child, &status, 0) == child);
     slurp("errors", out->errors, sizeof(out->errors));
+    drop_lines(out->errors, "MESA: ");
     if (!WIFEXITED(status))
         fail_msg("weft %s: ended by signal %d: %s", line, WTERMSIG(status), out->errors);
     out->status = WEXITSTATUS(status);
