@@ -12,7 +12,8 @@ typedef struct variant {
     weft_spmm_tiling tiling;
 } variant;
 
-// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned, packed
+// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned,
+// packed
 #define TILING(f, v, l, g, i, w, s, a, u, p, x, b)                                                 \
     {                                                                                              \
         .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
