@@ -21,7 +21,8 @@ static void test_layouts_of_b_and_c(void **state)
     for (int b = 0; b < N_LAYOUTS; b++)
         for (int c = 0; c < N_OUTPUT_LAYOUTS; c++)
             for (int n_batches = 0; n_batches <= 3; n_batches++) {
-                const spmm_case one = {.seed = ++seed,
+                ++seed;
+                const spmm_case one = {.seed = seed,
                                        .m = 4,
                                        .k = 6,
                                        .n = 5,
@@ -49,7 +50,8 @@ static void test_layouts_of_narrow_types(void **state)
     for (int i = 0; i < 2; i++)
         for (int layout = 0; layout < N_OUTPUT_LAYOUTS; layout++)
             for (int start = 0; start < 4; start++) {
-                const spmm_case one = {.seed = ++seed,
+                ++seed;
+                const spmm_case one = {.seed = seed,
                                        .dtype = dtypes[i],
                                        .m = 5,
                                        .k = 7,
@@ -120,7 +122,8 @@ static void test_starts_of_the_arrays(void **state)
         for (int apart = 0; apart < 2; apart++)
             for (int numbers = WHOLE; numbers <= WILD_A; numbers++)
                 for (int i = 0; i < 8; i++) {
-                    const spmm_case one = {.seed = ++seed,
+                    ++seed;
+                    const spmm_case one = {.seed = seed,
                                            .m = 7,
                                            .k = 11,
                                            .n = 3,
@@ -148,7 +151,8 @@ static void test_alpha_and_beta(void **state)
     for (int a = 0; a < 6; a++)
         for (int b = 0; b < 6; b++)
             for (int rows = 0; rows < N_ROWS; rows++) {
-                const spmm_case one = {.seed = ++seed,
+                ++seed;
+                const spmm_case one = {.seed = seed,
                                        .m = 5,
                                        .k = 7,
                                        .n = 5,
