@@ -323,6 +323,22 @@ static void test_workspaces_that_do_not_serve(void **state)
     weft_context_destroy(&other);
 }
 
+static void test_workspaces_among_the_operands(void **state)
+{
+    (void)state;
+    const weft_spmm_tiling tiling = cutting_tiling(false);
+    cl_mem large = new_buffer(ctx, 1 << 16, CL_MEM_READ_WRITE);
+    REFUSE(WEFT_BAD_BUFFER, "workspace",
+           (c.params.tiling = &tiling, c.B.buffer = c.params.workspace = large));
+    assert_says("B");
+    REFUSE(WEFT_BAD_BUFFER, "workspace",
+           (c.params.tiling = &tiling, c.C.buffer = c.params.workspace = large));
+    assert_says("C");
+    REFUSE(WEFT_BAD_BUFFER, "A's values",
+           (c.params.tiling = &tiling, c.A.values = c.params.workspace = large));
+    clReleaseMemObject(large);
+}
+
 static void test_no_workspace_where_none_is_needed(void **state)
 {
     (void)state;
@@ -352,6 +368,24 @@ static void test_scratch_memory_is_bounded(void **state)
         WEFT_NO_MEMORY);
     assert_says("64 are allowed (scratch_bytes");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
+    spmm_destroy(&p);
+    weft_context_destroy(&other);
+}
+
+// Nobody has seen the rows: they could be long, and none is. Scratch memory for pieces is no reason
+// to fail.
+static void test_short_rows_need_no_scratch_memory(void **state)
+{
+    (void)state;
+    weft_context *other;
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = 64)));
+    const spmm_case of = {
+        .seed = 11, .m = 3000, .k = 9000, .n = 2, .rows = ROWS_SPARSE, .alpha = 1};
+    spmm_operands p;
+    spmm_create(&p, other, weft_context_queue(other), &of);
+    assert_true(p.A.nnz > 9000);
+    spmm_call(&p);
+    spmm_check(&p);
     spmm_destroy(&p);
     weft_context_destroy(&other);
 }
@@ -411,6 +445,19 @@ static void test_empty_products(void **state)
     check_empty(&c.A, &c.B, &c.C);
 }
 
+// Entries in a matrix without columns: what they say is not read.
+static void test_no_columns(void **state)
+{
+    (void)state;
+    call c = good_call();
+    c.A.n_cols = c.B.shape[1] = 0;
+    c.B.buffer = NULL;
+    assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, NULL));
+    void *after = spmm_read(&o);
+    assert_memory_equal(after, o.c_before, o.c_bytes);
+    free(after);
+}
+
 #define with_operands(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
 
 int main(void)
@@ -433,10 +480,13 @@ int main(void)
         with_operands(test_plans_and_tilings_that_do_not_serve),
         with_operands(test_workspace_of_the_size_asked_for),
         with_operands(test_workspaces_that_do_not_serve),
+        with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),
+        with_operands(test_short_rows_need_no_scratch_memory),
         with_operands(test_describe),
         with_operands(test_empty_products),
+        with_operands(test_no_columns),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -289,10 +289,15 @@ static void test_wrong_groups_are_refused(void **state)
     REFUSE("tiling.rows_per_item is -1:", rows_per_item, -1);
     REFUSE("tiling.rows_per_item is 65:", rows_per_item, 65);
     REFUSE("tiling.window is -1:", window, -1);
+    REFUSE("tiling.window is 4097: 0 to 4096", window, 4097);
     tiling.lanes = tiling.rows_per_group = 64;
     tiling.stage = 0;
     tiling.load = 1;
     refuse(tiling, &usual, "tiling.lanes 64 x rows_per_group 64 are more than the 1024 items");
+    tiling = sound;
+    tiling.lanes = 128;
+    tiling.vectors = 8;
+    refuse(tiling, &usual, "tiling.fold 8 x vectors 8 x lanes 128 are 8192 columns");
 }
 
 static void test_wrong_entries_are_refused(void **state)
