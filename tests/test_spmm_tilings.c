@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpMM by every kind of tiling, asked for by name and chosen for every known device.
+// SpMM by every kind of tiling, whether or not it would be chosen for the device at hand.
 #include "spmm_case.h"
 
 #include "random.h"
@@ -23,20 +23,15 @@ typedef struct variant {
 static const variant variants[] = {
     // as on CPUs: entries read where they lie
     {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false, false)},
-    {WEFT_F32, TILING(1, 3, 1, 4, 5, 0, 0, 1, 4, 2, false, false)},
-    {WEFT_F32, TILING(2, 6, 1, 1, 1, 0, 0, 1, 1, 3, false, false)},
+    {WEFT_F32, TILING(1, 6, 1, 4, 5, 0, 0, 1, 4, 2, false, false)},
     {WEFT_F32, TILING(4, 2, 3, 2, 3, 0, 0, 1, 2, 7, false, false)},
     {WEFT_F32, TILING(8, 1, 1, 1, 64, 0, 0, 1, 8, 1000, false, false)},
     {WEFT_F32, TILING(16, 2, 1, 1, 4, 0, 0, 1, 1, 7, false, false)},
     {WEFT_F32, TILING(16, 1, 1, 2, 2, 0, 0, 1, 2, 3, true, false)},
     {WEFT_F64, TILING(8, 2, 1, 1, 2, 0, 0, 1, 1, 2, false, false)},
-    {WEFT_F64, TILING(16, 1, 1, 2, 1, 0, 0, 1, 1, 2, true, false)},
     {WEFT_F16, TILING(16, 1, 1, 1, 3, 0, 0, 1, 1, 2, false, false)},
-    {WEFT_F16, TILING(4, 1, 2, 2, 1, 0, 0, 1, 2, 7, true, false)},
-    {WEFT_BF16, TILING(8, 1, 1, 1, 3, 0, 0, 1, 2, 3, false, false)},
     {WEFT_BF16, TILING(2, 1, 2, 2, 2, 0, 0, 1, 2, 7, true, false)},
     // through windows of B
-    {WEFT_F32, TILING(4, 1, 1, 1, 5, 3, 0, 1, 1, 1000, false, false)},
     {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false, false)},
     {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false, false)},
     // of B packed
@@ -46,11 +41,9 @@ static const variant variants[] = {
     // as on GPUs: entries staged in local memory
     {WEFT_F32, TILING(1, 1, 4, 2, 0, 0, 1, 1, 1, 1, false, false)},
     {WEFT_F32, TILING(1, 2, 8, 4, 0, 0, 8, 4, 2, 7, false, false)},
-    {WEFT_F32, TILING(2, 1, 4, 1, 0, 0, 6, 2, 4, 3, true, false)},
     {WEFT_F32, TILING(4, 1, 2, 3, 0, 0, 4, 4, 1, 2, true, false)},
     {WEFT_F32, TILING(2, 1, 2, 4, 3, 0, 4, 2, 1, 3, false, false)},
     {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false, false)},
-    {WEFT_F64, TILING(2, 1, 2, 2, 2, 0, 4, 2, 2, 2, true, false)},
     {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false, false)},
     {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true, false)},
 };
@@ -128,59 +121,6 @@ static void test_staging_of_empty_rows(void **state)
     }
 }
 
-static void run_profile(const weft_limits *limits, uint64_t seed)
-{
-    static const int64_t widths[] = {1, 2, 5, 16, 33, 128};
-    weft_context *there = spmm_context(limits, true);
-    for (int i = 0; i < 6; i++)
-        for (int j = 0; j < (n_cases > 8 ? 4 : 1); j++) {
-            random_state random = {seed + (uint64_t)j};
-            spmm_case one = {.seed = seed + (uint64_t)j,
-                             .m = random_between(&random, 1, 40),
-                             .k = random_between(&random, 1, 80),
-                             .n = widths[i],
-                             .rows = (spmm_rows)((seed + (uint64_t)j) % N_ROWS),
-                             .numbers = j % 2 ? FRACTIONS : WHOLE,
-                             .alpha = 1,
-                             .beta = j % 2 ? 0.5 : 0,
-                             .with_plan = j % 2,
-                             .plan_piece = j == 1 ? 3 : 0,
-                             .b_layout = widths[i] % 4 ? ROW_MAJOR : ROWS_ALIGNED,
-                             .c_layout = ROW_MAJOR};
-            spmm_run(there, &one);
-        }
-    weft_context_destroy(&there);
-}
-
-// Matrices as wide as layers are: windows of B, packed or not, with and without a plan.
-static void test_as_planned_for_layers(void **state)
-{
-    (void)state;
-    static const int64_t widths[] = {64, 100, 256};
-    static const spmm_rows rows[] = {ROWS_RANDOM, ROWS_REPEATED, ROWS_FULL, ROWS_ONE_FULL};
-    for (uint64_t seed = 0; seed < 24 && n_cases > 8; seed++) {
-        const spmm_case one = {.seed = 600 + seed,
-                               .m = 70 + (int64_t)seed,
-                               .k = seed % 2 ? 1500 : 300,
-                               .n = widths[seed % 3],
-                               .rows = rows[seed / 4 % 4],
-                               .numbers = seed % 5 ? WHOLE : FRACTIONS,
-                               .alpha = 1,
-                               .beta = seed % 3 ? 0 : 2,
-                               .with_plan = seed % 4 > 1,
-                               .transpose_a = seed % 4 == 3};
-        spmm_run(ctx, &one);
-    }
-}
-
-static void test_as_planned_for_every_known_device(void **state)
-{
-    (void)state;
-    const size_t every = n_cases > 8 ? 1 : 4;
-    for (size_t i = 0; i < weft_profile_count(); i += every)
-        run_profile(weft_profile_at(i), 7 * i);
-}
-
 int main(void)
 {
     need_device();
@@ -189,8 +129,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_staging_of_empty_rows),
-        cmocka_unit_test(test_as_planned_for_layers),
-        cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM as it is planned: for the device at hand, and for every known one, as far as the one at hand
+// can stand in for it.
+#include "spmm_case.h"
+
+#include "random.h"
+
+static weft_context *ctx;
+static bool is_reduced;
+
+// Matrices as wide as layers are: windows of B, packed or not, with and without a plan.
+static void test_as_planned_for_layers(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {100, 256};
+    static const spmm_rows rows[] = {ROWS_RANDOM, ROWS_REPEATED, ROWS_FULL, ROWS_ONE_FULL};
+    for (uint64_t seed = 0; seed < 24 && !is_reduced; seed++) {
+        const spmm_case one = {.seed = 600 + seed,
+                               .m = 70 + (int64_t)seed,
+                               .k = seed % 2 ? 1500 : 300,
+                               .n = widths[seed / 2 % 2],
+                               .rows = rows[seed / 4 % 4],
+                               .numbers = seed % 5 ? WHOLE : FRACTIONS,
+                               .alpha = 1,
+                               .beta = seed % 3 ? 0 : 2,
+                               .with_plan = seed % 4 > 1,
+                               .transpose_a = seed % 4 == 3};
+        spmm_run(ctx, &one);
+    }
+}
+
+static void run_profile(const weft_limits *limits, uint64_t seed)
+{
+    static const int64_t widths[] = {33, 128};
+    weft_context *there = spmm_context(limits, true);
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < (is_reduced ? 1 : 4); j++) {
+            random_state random = {seed + (uint64_t)j};
+            spmm_case one = {.seed = seed + (uint64_t)j,
+                             .m = random_between(&random, 1, 40),
+                             .k = random_between(&random, 1, 80),
+                             .n = widths[i],
+                             .rows = (spmm_rows)((seed + (uint64_t)j) % N_ROWS),
+                             .numbers = j % 2 ? FRACTIONS : WHOLE,
+                             .alpha = 1,
+                             .beta = j % 2 ? 0.5 : 0,
+                             .with_plan = j % 2,
+                             .plan_piece = j == 1 ? 3 : 0,
+                             .b_layout = widths[i] % 4 ? ROW_MAJOR : ROWS_ALIGNED,
+                             .c_layout = ROW_MAJOR};
+            spmm_run(there, &one);
+        }
+    weft_context_destroy(&there);
+}
+
+static void test_as_planned_for_every_known_device(void **state)
+{
+    (void)state;
+    const size_t every = is_reduced ? 4 : 1;
+    for (size_t i = 0; i < weft_profile_count(); i += every)
+        run_profile(weft_profile_at(i), 7 * i);
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = spmm_context(NULL, true);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_planned_for_layers),
+        cmocka_unit_test(test_as_planned_for_every_known_device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}
