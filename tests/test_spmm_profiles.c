@@ -44,7 +44,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                              .numbers = j % 2 ? FRACTIONS : WHOLE,
                              .alpha = 1,
                              .beta = j % 2 ? 0.5 : 0,
-                             .with_plan = j % 2,
+                             .with_plan = (i + j) % 2,
                              .plan_piece = j == 1 ? 3 : 0,
                              .b_layout = widths[i] % 4 ? ROW_MAJOR : ROWS_ALIGNED,
                              .c_layout = ROW_MAJOR};

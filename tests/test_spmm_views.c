@@ -68,6 +68,26 @@ static void test_layouts_of_narrow_types(void **state)
             }
 }
 
+// Whole numbers that narrow storage has no room for: many lie in the middle between two that it has.
+static void test_rounding_of_narrow_results(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 7000; seed < 7020; seed++) {
+        const bool is_bf16 = seed % 2;
+        const spmm_case one = {.seed = seed,
+                               .dtype = is_bf16 ? WEFT_BF16 : WEFT_F16,
+                               .m = 20,
+                               .k = 15,
+                               .n = 5,
+                               .rows = ROWS_FULL,
+                               .c_layout = seed % 4 < 2 ? ROW_MAJOR : COLUMN_MAJOR,
+                               .alpha = is_bf16 ? 37 : 171,
+                               .beta = seed % 3};
+        if (is_taken(seed))
+            spmm_run(ctx, &one);
+    }
+}
+
 static void test_batches(void **state)
 {
     (void)state;
@@ -189,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts_of_b_and_c),
         cmocka_unit_test(test_layouts_of_narrow_types),
+        cmocka_unit_test(test_rounding_of_narrow_results),
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_starts_of_the_arrays),
         cmocka_unit_test(test_alpha_and_beta),
