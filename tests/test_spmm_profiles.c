@@ -40,7 +40,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                              .m = random_between(&random, 1, 40),
                              .k = random_between(&random, 1, 80),
                              .n = widths[i],
-                             .rows = (spmm_rows)((seed + (uint64_t)j) % N_ROWS),
+                             .rows = (spmm_rows)((seed + (uint64_t)(i + j)) % N_ROWS),
                              .numbers = j % 2 ? FRACTIONS : WHOLE,
                              .alpha = 1,
                              .beta = j % 2 ? 0.5 : 0,
