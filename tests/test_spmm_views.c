@@ -68,7 +68,8 @@ static void test_layouts_of_narrow_types(void **state)
             }
 }
 
-// Whole numbers that narrow storage has no room for: many lie in the middle between two that it has.
+// Whole numbers that narrow storage has no room for: many lie in the middle between two that it
+// has.
 static void test_rounding_of_narrow_results(void **state)
 {
     (void)state;
