@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device's answers as weft_limits. Nothing above this file knows of vendors.
+#define _POSIX_C_SOURCE 200809L // sysconf
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arithmetic.h"
 #include "ocl.h"
@@ -183,8 +186,25 @@ static void ask_shape(asked *a, weft_limits *out)
         shape_for_items(a, out);
 }
 
+// OpenCL does not tell the caches of a core. A CPU device is the host, and some C libraries know;
+// some machines answer 0 or nonsense.
+static void ask_near_caches(weft_limits *out)
+{
+    long l1 = 0, l2 = 0;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE);
+#endif
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    out->l1_bytes = l1 >= 4 << 10 && l1 <= 1 << 20 ? (uint64_t)l1 : 0;
+    out->l2_bytes = l2 >= 64 << 10 && l2 <= 64 << 20 && l2 > l1 ? (uint64_t)l2 : 0;
+}
+
 static void ask_memory(asked *a, weft_limits *out)
 {
+    if (out->kind == WEFT_DEVICE_CPU)
+        ask_near_caches(out);
     out->local_is_fast = ask(a, local_kind) == CL_LOCAL;
     out->local_bytes = (size_t)ask(a, local_size);
     out->global_bytes = ask_positive(a, global_size);

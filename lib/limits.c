@@ -72,6 +72,11 @@ static weft_status items_check(const weft_limits *l)
     return WEFT_OK;
 }
 
+static weft_status cache_check(const char *field, uint64_t bytes)
+{
+    return range_check(field, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, 0, INT64_C(1) << 40);
+}
+
 static weft_status memory_check(const weft_limits *l)
 {
     if (l->max_alloc_bytes == 0)
@@ -79,6 +84,8 @@ static weft_status memory_check(const weft_limits *l)
     if (l->global_bytes == 0)
         return fail(WEFT_BAD_ARGUMENT, "limits: global_bytes is 0");
     TRY(pow2_check("load_bytes", l->load_bytes, 1, 1024));
+    TRY(cache_check("l1_bytes", l->l1_bytes));
+    TRY(cache_check("l2_bytes", l->l2_bytes));
     TRY(range_check("cache_line_bytes", l->cache_line_bytes, 1, 1 << 20));
     TRY(range_check("compute_units", l->compute_units, 1, INT32_MAX));
     TRY(peak_check("peak_gbps", l->peak_gbps));

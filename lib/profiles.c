@@ -40,13 +40,14 @@
     .local_is_fast = true, .cache_line_bytes = 64, .has_f16 = true, .has_subgroups = true,         \
     GPU(units, 16 * (threads), block, memory)
 
-// As PoCL shows a CPU: every hardware thread a compute unit, local memory ordinary memory.
-#define CPU(width, units, local, memory)                                                           \
+// As PoCL shows a CPU: every hardware thread a compute unit, local memory ordinary memory as large
+// as a core's L2.
+#define CPU(width, units, l1, l2, memory)                                                          \
     .kind = WEFT_DEVICE_CPU, .warp = (width), .fold = (width), .vectors = 8,                       \
     .max_block = 8 * (width), .max_team = 1, .max_blocks = 4 * (units), .max_items = 4096,         \
     .max_items_along = {4096, 4096, 4096}, .compute_units = (units), .load_bytes = 4 * (width),    \
-    .local_bytes = (local), .global_bytes = (memory), .max_alloc_bytes = (memory) / 4,             \
-    .cache_line_bytes = 64, .has_f64 = true, .has_fma = true
+    .local_bytes = (l2), .l1_bytes = (l1), .l2_bytes = (l2), .global_bytes = (memory),             \
+    .max_alloc_bytes = (memory) / 4, .cache_line_bytes = 64, .has_f64 = true, .has_fma = true
 
 #define PEAK(gbps, gflops) .peak_gbps = (gbps), .peak_gflops = (gflops)
 
@@ -106,15 +107,18 @@ static const weft_limits profiles[] = {
      .max_items_along = {1024, 1024, 1024}, .local_bytes = KIB(32), .local_is_fast = true,
      .cache_line_bytes = 64, .has_f16 = true, PEAK(34.1, 0)},
 
-    // AMD Ryzen 9 5950X specifications: 16 cores, AVX2, two FMA units, 3.4 GHz; with 64 GiB
-    {"amd-ryzen-5950x", CPU(8, 32, KIB(512), GIB(64)), .cache_bytes = MIB(64), PEAK(51.2, 1740.8)},
+    // AMD Ryzen 9 5950X specifications: 16 cores, AVX2, two FMA units, 3.4 GHz; with 64 GiB.
+    // "Software Optimization Guide for AMD Family 19h Processors": L1
+    {"amd-ryzen-5950x", CPU(8, 32, KIB(32), KIB(512), GIB(64)), .cache_bytes = MIB(64),
+     PEAK(51.2, 1740.8)},
     // Intel Xeon Platinum 8380 specifications: 40 cores, AVX-512, two FMA units, 2.3 GHz; with
-    // 256 GiB
-    {"intel-xeon-8380", CPU(16, 80, KIB(1280), GIB(256)), .cache_bytes = MIB(60),
+    // 256 GiB. "Intel 64 and IA-32 Architectures Optimization Reference Manual": caches of a core
+    {"intel-xeon-8380", CPU(16, 80, KIB(48), KIB(1280), GIB(256)), .cache_bytes = MIB(60),
      PEAK(204.8, 5888)},
     // "Arm Neoverse N1 Software Optimization Guide", Amazon EC2 M6g announcement: 64 cores, NEON,
     // two FMA units, 2.5 GHz; with 256 GiB
-    {"arm-graviton2", CPU(4, 64, MIB(1), GIB(256)), .cache_bytes = MIB(32), PEAK(204.8, 2560)},
+    {"arm-graviton2", CPU(4, 64, KIB(64), MIB(1), GIB(256)), .cache_bytes = MIB(32),
+     PEAK(204.8, 2560)},
 };
 
 size_t weft_profile_count(void)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is made of a device's answers. The devices are pretended: clGetDeviceInfo() is here.
+#define _POSIX_C_SOURCE 200809L // sysconf
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -280,6 +283,22 @@ static void test_cpu_folds(void **state)
     assert_int_equal(queried(&vliw).warp, 8);
 }
 
+// A CPU is the host; what the host does not know, or answers oddly, is 0.
+static void test_caches_of_a_core_are_a_cpus_only(void **state)
+{
+    (void)state;
+    assert_int_equal(queried(&nvidia).l1_bytes, 0);
+    assert_int_equal(queried(&nvidia).l2_bytes, 0);
+    const weft_limits limits = queried(&pocl);
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+    const long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    assert_true(limits.l1_bytes == (uint64_t)l1 || limits.l1_bytes == 0);
+    assert_true(limits.l2_bytes == (uint64_t)l2 || limits.l2_bytes == 0);
+    assert_int_equal(limits.l1_bytes > 0, l1 >= 4096 && l1 <= 1 << 20);
+#endif
+    assert_true(limits.l1_bytes == 0 || limits.l2_bytes == 0 || limits.l1_bytes < limits.l2_bytes);
+}
+
 static void test_a_multiple_of_one_says_nothing(void **state)
 {
     (void)state;
@@ -358,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_amd),
         cmocka_unit_test(test_intel),
         cmocka_unit_test(test_cpu_folds),
+        cmocka_unit_test(test_caches_of_a_core_are_a_cpus_only),
         cmocka_unit_test(test_a_multiple_of_one_says_nothing),
         cmocka_unit_test(test_extension_names_are_whole_words),
         cmocka_unit_test(test_any_query_may_fail),

@@ -37,6 +37,9 @@ static void test_profiles_hold_together(void **state)
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(profile->name, weft_profile_at(j)->name);
         assert_true(profile->peak_gbps > 10 && profile->cache_line_bytes >= 64);
+        assert_int_equal(profile->l1_bytes > 0, profile->kind == WEFT_DEVICE_CPU);
+        assert_int_equal(profile->l2_bytes > 0, profile->kind == WEFT_DEVICE_CPU);
+        assert_true(profile->l1_bytes <= profile->l2_bytes);
     }
     assert_true(n_cpus >= 2);
     assert_null(weft_profile_at(weft_profile_count()));
@@ -67,6 +70,8 @@ static void test_profiles_say_what_the_documents_say(void **state)
     assert_int_equal(weft_profile_find("xeon")->fold, 16);
     assert_int_equal(weft_profile_find("ryzen")->max_block, 64);
     assert_int_equal(weft_profile_find("ryzen")->max_team, 1);
+    assert_int_equal(weft_profile_find("ryzen")->l1_bytes, 32 * 1024);
+    assert_int_equal(weft_profile_find("ryzen")->l2_bytes, 512 * 1024);
 }
 
 // One field spoilt: the sentence must name it.
@@ -106,6 +111,8 @@ static void test_check_names_the_field(void **state)
     SPOILT(global_bytes, 0);
     SPOILT(compute_units, 0);
     SPOILT(load_bytes, 12);
+    SPOILT(l1_bytes, UINT64_MAX);
+    SPOILT(l2_bytes, (UINT64_C(1) << 40) + 1);
     SPOILT(cache_line_bytes, 0);
     SPOILT(peak_gbps, -1);
     SPOILT(peak_gflops, (double)NAN);

@@ -35,6 +35,8 @@ static const device_fact facts[] = {
     FACT(compute_units, FACT_INT, "compute units"),
     FACT(load_bytes, FACT_INT, "widest load of one work-item"),
     FACT(local_is_fast, FACT_BOOL, "local memory is a memory of its own"),
+    FACT(l1_bytes, FACT_U64, "nearest data cache of a core"),
+    FACT(l2_bytes, FACT_U64, "the one behind it"),
     FACT(cache_bytes, FACT_U64, "last-level cache"),
     FACT(cache_line_bytes, FACT_INT, "line of that cache"),
     FACT(has_f64, FACT_BOOL, "double arithmetic"),

@@ -45,6 +45,8 @@ typedef struct weft_limits {
     int compute_units;
     int load_bytes;       // widest load or store of one item that the hardware does at once
     bool local_is_fast;   // local memory is a memory of its own, not a part of global memory
+    uint64_t l1_bytes;    // a CPU core's nearest data cache, and the one behind it; 0 where unknown
+    uint64_t l2_bytes;    // and on a GPU: plans then take 32 KiB and 1 MiB
     uint64_t cache_bytes; // last-level cache; 0 where unknown
     int cache_line_bytes;
     bool has_f64;       // double arithmetic
