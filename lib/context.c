@@ -10,6 +10,7 @@
 
 #include "clamp.h"
 #include "device_find.h"
+#include "probe.h"
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
 
@@ -54,6 +55,7 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
 {
     weft_limits real;
     TRY(weft_limits_query(ctx->device, &real));
+    weft_limits_probe(ctx, &real);
     ctx->limits = wanted ? weft_limits_clamp(wanted, &real) : real;
     return WEFT_OK;
 }
@@ -61,9 +63,9 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
 static weft_status parts_create(weft_context *ctx, const weft_context_params *params)
 {
     const uint64_t cache_bytes = params->cache_bytes ? params->cache_bytes : default_cache_bytes;
+    TRY(weft_cache_create(&ctx->cache, ctx, params->cache_dir, cache_bytes));
     TRY(limits_choose(ctx, params->limits));
     TRY(weft_program_table_create(&ctx->programs));
-    TRY(weft_cache_create(&ctx->cache, ctx, params->cache_dir, cache_bytes));
     const uint64_t scratch =
         params->scratch_bytes ? params->scratch_bytes : ctx->limits.max_alloc_bytes / 4;
     return weft_pool_create(&ctx->pool, scratch);

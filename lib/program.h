@@ -23,7 +23,7 @@ typedef struct weft_source {
     size_t length;
 } weft_source;
 
-extern const weft_source weft_source_spmm; // lib/sources.c, generated; one line per .cl file
+extern const weft_source weft_source_probe, weft_source_spmm; // one for each .cl file
 
 // A kernel of a cached program. Both live as long as the context. Setting arguments and enqueuing
 // happen under the kernel's lock, inside weft_launch_kernel().

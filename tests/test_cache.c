@@ -33,14 +33,24 @@ static int new_folder(void **state)
     return 0;
 }
 
-// Opens a context, runs the program of that factor through it and tells where it came from.
-static weft_context_stats run_in(const char *dir, uint64_t bytes, int64_t factor)
+// A context that keeps nothing but these tests' own programs in the folder, and tells of nothing
+// else: it gets both once it has been made.
+static weft_context *open_with(const char *dir, uint64_t bytes)
 {
     weft_context *ctx;
+    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")));
+    ctx->log = journal_write;
+    ctx->log_user = &heard;
+    assert_ok(weft_cache_create(&ctx->cache, ctx, dir, bytes ? bytes : UINT64_C(256) << 20));
+    return ctx;
+}
+
+// Runs the program of that factor in a context of its own and tells where it came from.
+static weft_context_stats run_in(const char *dir, uint64_t bytes, int64_t factor)
+{
     weft_kernel *kernel;
     const weft_defines defines = step_defines(factor);
-    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = dir, .cache_bytes = bytes,
-                                                   .log = journal_write, .log_user = &heard)));
+    weft_context *ctx = open_with(dir, bytes);
     assert_ok(weft_kernel_get(ctx, &step_source, &defines, "step_up", &kernel));
     run_step(ctx, kernel, factor, 7);
     assert_ok(weft_kernel_get(ctx, &step_source, &defines, "step_down", &kernel));

@@ -6,7 +6,45 @@
 #include <time.h>
 
 #include "context.h"
+#include "probe.h"
 #include "runtime.h"
+
+// What OpenCL is made to say. The linker sends the library's calls here.
+static struct {
+    size_t items; // CL_KERNEL_WORK_GROUP_SIZE, where not 0
+    cl_int answer, build;
+} pretended;
+
+cl_int __real_clGetKernelWorkGroupInfo(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t,
+                                       void *, size_t *);
+cl_int __wrap_clGetKernelWorkGroupInfo(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t,
+                                       void *, size_t *);
+cl_int __real_clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *,
+                             void(CL_CALLBACK *)(cl_program, void *), void *);
+cl_int __wrap_clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *,
+                             void(CL_CALLBACK *)(cl_program, void *), void *);
+
+cl_int __wrap_clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device,
+                                       cl_kernel_work_group_info what, size_t size, void *value,
+                                       size_t *answered)
+{
+    if (pretended.answer != CL_SUCCESS)
+        return pretended.answer;
+    const cl_int code =
+        __real_clGetKernelWorkGroupInfo(kernel, device, what, size, value, answered);
+    if (pretended.items > 0 && what == CL_KERNEL_WORK_GROUP_SIZE)
+        memcpy(value, &pretended.items, sizeof(pretended.items));
+    return code;
+}
+
+cl_int __wrap_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
+                             const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
+                             void *user)
+{
+    return pretended.build != CL_SUCCESS
+               ? pretended.build
+               : __real_clBuildProgram(program, n, devices, options, notify, user);
+}
 
 static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static weft_context *ctx; // of most tests here: no cache on disk
@@ -14,14 +52,16 @@ static weft_context *ctx; // of most tests here: no cache on disk
 static int open_context(void **state)
 {
     (void)state;
-    journal_clear(&heard);
-    return weft_context_open(
+    const weft_status status = weft_context_open(
         &ctx, WEFT_CONTEXT(.log = journal_write, .log_user = &heard, .cache_dir = ""));
+    journal_clear(&heard);
+    return status;
 }
 
 static int close_context(void **state)
 {
     (void)state;
+    memset(&pretended, 0, sizeof(pretended));
     weft_context_destroy(&ctx);
     return ctx != NULL;
 }
@@ -124,6 +164,141 @@ static void test_limits_of_another_device_are_clamped(void **state)
     assert_non_null(strstr(limits->name, "nvidia-h100 on "));
     weft_context_destroy(&other);
 }
+
+// ---- groups as large as kernels get
+
+static void assert_same_groups(const weft_limits *a, const weft_limits *b)
+{
+    assert_string_equal(a->name, b->name);
+    assert_int_equal(a->warp, b->warp);
+    assert_int_equal(a->max_block, b->max_block);
+    assert_int_equal(a->max_team, b->max_team);
+    assert_int_equal(a->max_blocks, b->max_blocks);
+    assert_int_equal(a->max_items, b->max_items);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(a->max_items_along[i], b->max_items_along[i]);
+}
+
+static bool has_groups_of_one(const weft_limits *limits)
+{
+    return limits->max_block == limits->fold * limits->vectors;
+}
+
+static void test_limits_are_what_kernels_get(void **state)
+{
+    (void)state;
+    weft_kernel *kernel;
+    weft_limits asked;
+    const weft_limits *limits = weft_context_limits(ctx);
+    const weft_defines two = step_defines(2);
+    assert_ok(weft_limits_query(weft_context_device(ctx), &asked));
+    assert_ok(weft_kernel_get(ctx, &step_source, &two, "step_up", &kernel));
+    assert_true(weft_kernel_max_items(kernel) >= limits->max_items);
+    if (weft_kernel_max_items(kernel) >= (size_t)asked.max_block)
+        assert_same_groups(limits, &asked);
+    else
+        assert_int_equal(weft_kernel_max_items(kernel), limits->max_items);
+}
+
+// Opens a context whose programs are kept in the folder, and tells its limits.
+static weft_limits limits_in(const char *folder)
+{
+    weft_context *second;
+    journal_clear(&heard);
+    assert_ok(weft_context_open(
+        &second, WEFT_CONTEXT(.cache_dir = folder, .log = journal_write, .log_user = &heard)));
+    const weft_limits limits = *weft_context_limits(second);
+    const weft_context_stats stats = weft_context_get_stats(second);
+    assert_true(stats.programs_built == 0 && stats.programs_loaded == 0);
+    weft_context_destroy(&second);
+    return limits;
+}
+
+static void test_every_context_has_the_same_limits(void **state)
+{
+    (void)state;
+    char folder[600];
+    const weft_limits *limits = weft_context_limits(ctx);
+    snprintf(folder, sizeof(folder), "%s/probe", test_dir());
+    const weft_limits compiled = limits_in(folder);
+    assert_int_equal(heard.n[WEFT_LOG_INFO], !has_groups_of_one(limits)); // else nothing to ask
+    assert_int_equal(strstr(heard.text, "probe.cl compiled") != NULL, heard.n[WEFT_LOG_INFO]);
+    const weft_limits loaded = limits_in(folder);
+    assert_int_equal(strstr(heard.text, "probe.cl loaded") != NULL, heard.n[WEFT_LOG_INFO]);
+    assert_same_groups(&compiled, limits);
+    assert_same_groups(&loaded, limits);
+}
+
+static void test_a_kernels_answer_lowers_the_limits(void **state)
+{
+    (void)state;
+    const weft_limits promised = *weft_profile_find("v100");
+    weft_limits limits = promised;
+    pretended.items = 48;
+    weft_limits_probe(ctx, &limits);
+    assert_ok(weft_limits_check(&limits));
+    assert_string_equal(limits.name, promised.name);
+    assert_int_equal(limits.max_items, 48);
+    assert_true(limits.max_items_along[0] == 48 && limits.max_items_along[1] == 48);
+    assert_true(limits.warp == 32 && limits.max_block == 32 && limits.max_team == 32);
+    assert_int_equal(limits.max_blocks, promised.max_blocks * (promised.max_block / 32));
+    assert_non_null(strstr(heard.text, "probe.cl compiled: -cl-std=CL1.2 -D ITEMS=1024"));
+
+    pretended.items = (size_t)promised.max_block; // all that is planned for, if not all promised
+    limits = promised;
+    limits.max_items = 4096;
+    weft_limits_probe(ctx, &limits);
+    assert_int_equal(limits.max_items, 4096);
+
+    pretended.items = 4; // not asked where a group is one item
+    limits = *weft_profile_find("ryzen-5950x");
+    assert_true(has_groups_of_one(&limits));
+    weft_limits_probe(ctx, &limits);
+    assert_true(limits.max_items > 4);
+}
+
+static void test_lowered_limits_hold_together(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (size_t items = 1; items < 1200; items++) {
+            const weft_limits *limits = weft_profile_at(i);
+            const weft_limits out = weft_limits_lowered(limits, items);
+            assert_ok(weft_limits_check(&out));
+            assert_true(out.max_items <= items && out.max_items <= limits->max_items);
+            assert_int_equal((int64_t)out.max_blocks * out.max_block,
+                             (int64_t)limits->max_blocks * limits->max_block);
+        }
+}
+
+static void test_a_probe_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        cl_int answer, build;
+        const char *words;
+    } failures[] = {
+        {CL_INVALID_VALUE, CL_SUCCESS, "clGetKernelWorkGroupInfo failed"},
+        {CL_SUCCESS, CL_COMPILER_NOT_AVAILABLE, "CL_COMPILER_NOT_AVAILABLE"},
+        {CL_SUCCESS, CL_BUILD_PROGRAM_FAILURE, "probe.cl does not compile"},
+        {CL_SUCCESS, CL_OUT_OF_RESOURCES, "CL_OUT_OF_RESOURCES"},
+    };
+    const weft_limits promised = *weft_profile_find("v100");
+    (void)weft_fail(WEFT_BAD_SHAPE, "as it was");
+    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+        weft_limits limits = promised;
+        journal_clear(&heard);
+        pretended.answer = failures[i].answer;
+        pretended.build = failures[i].build;
+        weft_limits_probe(ctx, &limits);
+        assert_same_groups(&limits, &promised);
+        assert_int_equal(heard.n[WEFT_LOG_WARNING], 1);
+        assert_non_null(strstr(heard.text, failures[i].words));
+        assert_string_equal(weft_last_error(), "as it was");
+    }
+}
+
+// ----
 
 static void test_devices_are_chosen_by_name(void **state)
 {
@@ -375,6 +550,11 @@ int main(void)
         with_context(test_destroy_gives_all_back),
         with_context(test_what_create_refuses),
         with_context(test_limits_of_another_device_are_clamped),
+        with_context(test_limits_are_what_kernels_get),
+        with_context(test_every_context_has_the_same_limits),
+        with_context(test_a_kernels_answer_lowers_the_limits),
+        with_context(test_lowered_limits_hold_together),
+        with_context(test_a_probe_that_fails_changes_nothing),
         with_context(test_devices_are_chosen_by_name),
         with_context(test_defines_read_as_options),
         with_context(test_a_program_is_built_once),

@@ -74,13 +74,29 @@ static void print_device(cl_device_id device, const weft_limits *limits, bool is
     facts_print(limits, stdout);
 }
 
+// As a context plans with them; of a device that none can be made on, what it says.
+static bool limits_of(cl_device_id device, weft_limits *out, complaint *why)
+{
+    cl_int code;
+    weft_context *ctx = NULL;
+    cl_context cl = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    if (code == CL_SUCCESS) {
+        if (weft_context_create(&ctx, cl, device, NULL) == WEFT_OK)
+            *out = *weft_context_limits(ctx);
+        clReleaseContext(cl);
+    }
+    const bool is_known = ctx != NULL || weft_limits_query(device, out) == WEFT_OK;
+    weft_context_destroy(&ctx);
+    return is_known || complain_weft(why);
+}
+
 static bool list_device(const device_listing *listing, json_t *devices, cl_device_id device,
                         complaint *why)
 {
     weft_limits limits;
     const bool is_chosen = device == listing->chosen;
-    if (weft_limits_query(device, &limits) != WEFT_OK)
-        return complain_weft(why);
+    if (!limits_of(device, &limits, why))
+        return false;
     if (devices != NULL)
         json_array_append_new(devices, device_json(device, &limits, is_chosen));
     else

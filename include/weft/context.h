@@ -49,9 +49,12 @@ typedef struct weft_context_params {
     (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
 
 // A context over the caller's device. Both are retained until the context is destroyed.
-// `params` may be NULL; its `device` is not looked at. Fails, with *out NULL: WEFT_BAD_ARGUMENT for
-// a device that is not one of the OpenCL context's, or limits that weft_limits_check() refuses;
-// WEFT_NO_MEMORY; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR.
+// `params` may be NULL; its `device` is not looked at. Where groups have several items, as on a GPU,
+// a trivial kernel is compiled, or loaded from the folder on disk, and asked how large a group may
+// be: some devices promise more than any kernel gets. Where that fails, with a warning in the log,
+// the promise counts. Fails, with *out NULL: WEFT_BAD_ARGUMENT for a device that is not one of the
+// OpenCL context's, or limits that weft_limits_check() refuses; WEFT_NO_MEMORY; WEFT_DEVICE_LOST
+// and WEFT_OPENCL_ERROR.
 WEFT_API weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
                                          const weft_context_params *params);
 
@@ -71,13 +74,14 @@ WEFT_API cl_device_id weft_context_device(const weft_context *ctx);
 // The queue that weft_context_open() made; NULL for a context over the caller's device.
 WEFT_API cl_command_queue weft_context_queue(const weft_context *ctx);
 
-// What plans are made from: the device's answers, or the limits given in the params after clamping.
-// Valid as long as the context.
+// What plans are made from: the device's answers, with groups no larger than kernels really get, or
+// the limits given in the params, clamped to these. The same for every context on a device. Valid
+// as long as the context.
 WEFT_API const weft_limits *weft_context_limits(const weft_context *ctx);
 
 typedef struct weft_context_stats {
-    uint64_t programs_built;  // compiled from source
-    uint64_t programs_loaded; // taken from the folder on disk
+    uint64_t programs_built;  // compiled from source; the trivial kernel above is not counted
+    uint64_t programs_loaded; // taken from the folder on disk; nor is it here
     uint64_t launches;        // kernels enqueued
     uint64_t scratch_bytes;   // scratch memory held now
 } weft_context_stats;
@@ -85,8 +89,9 @@ typedef struct weft_context_stats {
 // Thread-safety: any thread, at any time between create and destroy.
 WEFT_API weft_context_stats weft_context_get_stats(weft_context *ctx);
 
-// Fills `out` from whatever the device answers. Where a query fails a cautious number is taken, so
-// this fails only with WEFT_BAD_ARGUMENT for a NULL, WEFT_NO_MEMORY of the host, and
+// Fills `out` from whatever the device answers, and tries nothing: where kernels get smaller groups
+// than the device promises, weft_context_limits() is lower. Where a query fails a cautious number is
+// taken, so this fails only with WEFT_BAD_ARGUMENT for a NULL, WEFT_NO_MEMORY of the host, and
 // WEFT_DEVICE_LOST for a device that answers nothing at all.
 WEFT_API weft_status weft_limits_query(cl_device_id device, weft_limits *out);
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asking a kernel, before anything is planned, how many items its groups may have.
+#include "probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "arithmetic.h"
+#include "build.h"
+#include "clamp.h"
+#include "context.h"
+
+// Items of the largest group that is planned for.
+static int group_items(const weft_limits *limits)
+{
+    return limits->max_block / (limits->fold * limits->vectors);
+}
+
+weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
+{
+    weft_limits held = *limits;
+    held.max_items = items;
+    for (int i = 0; i < 3; i++)
+        held.max_items_along[i] = items;
+    weft_limits out = weft_limits_clamp(limits, &held);
+    memcpy(out.name, limits->name, sizeof(out.name)); // it is still the same device
+    // Smaller groups, more of them: as many lanes are resident as before.
+    const int64_t blocks = (int64_t)limits->max_blocks * (limits->max_block / out.max_block);
+    out.max_blocks = (int)min_i64(blocks, INT32_MAX);
+    return out;
+}
+
+static weft_status ask(weft_context *ctx, int wanted, size_t *items)
+{
+    weft_defines defines = {0};
+    weft_defines_add(&defines, "ITEMS", wanted);
+    cl_program program = NULL;
+    cl_kernel kernel = NULL;
+    TRY(weft_program_build(ctx, &weft_source_probe, &defines, "probe", &program, &kernel));
+    const weft_status status =
+        weft_cl_check(clGetKernelWorkGroupInfo(kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                               sizeof(*items), items, NULL),
+                      "probe.cl", "clGetKernelWorkGroupInfo");
+    clReleaseKernel(kernel);
+    clReleaseProgram(program);
+    return status;
+}
+
+void weft_limits_probe(weft_context *ctx, weft_limits *limits)
+{
+    const int wanted = group_items(limits);
+    if (wanted <= 1)
+        return;
+    char sentence[1024]; // of the last call that failed: this one does not
+    snprintf(sentence, sizeof(sentence), "%s", weft_last_error());
+    size_t items = 0;
+    if (ask(ctx, wanted, &items) != WEFT_OK) {
+        weft_log(ctx, WEFT_LOG_WARNING, "%s; groups of %d items are taken for possible",
+                 weft_last_error(), wanted);
+        (void)fail(WEFT_OK, "%s", sentence);
+    } else if (items > 0 && items < (size_t)wanted) {
+        *limits = weft_limits_lowered(limits, items);
+    }
+    atomic_store(&ctx->programs_built, 0);
+    atomic_store(&ctx->programs_loaded, 0);
+}
