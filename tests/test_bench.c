@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 
 #include <weft/dtype.h>
+
+#include "json.h"
 
 static json_t *run_bench(const char *arguments)
 {
@@ -25,22 +26,6 @@ static json_t *run_bench(const char *arguments)
     if (!json_is_object(object))
         fail_msg("%s: %s", command, error.text);
     return object;
-}
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_number(value))
-        fail_msg("there is no number '%s'", key);
-    return json_number_value(value);
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    if (text == NULL)
-        fail_msg("there is no string '%s'", key);
-    return text;
 }
 
 // No device that can run the tests is slower or faster than that.

@@ -5,11 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "npy.h"
 #include "scalar.h"
 #include "scratch_file.h"
+
+#include "json.h"
 
 // What one run left behind.
 typedef struct outcome {
@@ -111,23 +111,6 @@ static json_t *run_json(const char *line)
     if (!json_is_object(object))
         fail_msg("weft %s: %s: %s", line, error.text, out.output);
     return object;
-}
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    if (!json_is_number(value))
-        fail_msg("there is no number '%s'", key);
-    assert_true(isfinite(json_number_value(value)));
-    return json_number_value(value);
-}
-
-static const char *string(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    if (text == NULL)
-        fail_msg("there is no string '%s'", key);
-    return text;
 }
 
 // ---- operands
@@ -281,6 +264,20 @@ static void output_that_cannot_be_written_fails(void **state)
 
 // ---- info
 
+// Not all that the device promises, but what a context plans with.
+static void expect_limits_of_a_context(const json_t *limits)
+{
+    weft_context *ctx = NULL;
+    assert_int_equal(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")), WEFT_OK);
+    const weft_limits *want = weft_context_limits(ctx);
+    assert_string_equal(string(limits, "name"), want->name);
+    assert_int_equal(number(limits, "max_items"), want->max_items);
+    assert_int_equal(number(limits, "max_block"), want->max_block);
+    assert_int_equal(number(limits, "max_team"), want->max_team);
+    assert_int_equal(number(limits, "max_blocks"), want->max_blocks);
+    weft_context_destroy(&ctx);
+}
+
 static void info_describes_the_device(void **state)
 {
     static outcome out;
@@ -297,7 +294,10 @@ static void info_describes_the_device(void **state)
         assert_true(number(limits, "max_alloc_bytes") > 0);
         assert_int_equal(
             json_array_size(json_object_get(json_object_get(limits, "geometry"), "block")), 2);
-        n_chosen += json_is_true(json_object_get(device, "chosen"));
+        if (!json_is_true(json_object_get(device, "chosen")))
+            continue;
+        n_chosen++;
+        expect_limits_of_a_context(limits);
     }
     assert_int_equal(n_chosen, 1);
     json_decref(info);
