@@ -4,11 +4,15 @@
 #define WEFT_WEFT_H
 
 #include <weft/api.h>
+#include <weft/axis.h>
 #include <weft/context.h>
 #include <weft/csr.h>
 #include <weft/dtype.h>
 #include <weft/geometry.h>
 #include <weft/limits.h>
+#include <weft/norm.h>
+#include <weft/reduce.h>
+#include <weft/softmax.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>

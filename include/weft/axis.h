@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How work along an axis is cut: what reductions, softmax and normalisation share.
+//
+// A tensor is seen as (high, mid, low), as in <weft/geometry.h>: mid are the axes that are reduced
+// or normalised, low the kept axis that lanes lie along, high the kept axes besides. No data is
+// moved for that: all are strides.
+//
+// A line is what lanes read side by side: `low` elements, or, where low is narrow and its
+// neighbours along mid follow in memory, `widen` times as many. Each lane works on one column of
+// the lines, its team takes turns at the lines, and what they found is joined in a fixed order.
+//
+//     high = 1, mid = 6, low = 3, widen = 2            line 0:  00 01 02 10 11 12
+//     element "21" is mid 2, low 1                     line 1:  20 21 22 30 31 32
+//                                                      line 2:  40 41 42 50 51 52
+#ifndef WEFT_AXIS_H
+#define WEFT_AXIS_H
+
+#include <weft/dtype.h>
+#include <weft/geometry.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_axis_problem {
+    int64_t high, mid, low;
+    weft_dtype dtype;      // WEFT_DEFAULT is f32
+    int accumulator_bytes; // of one number in arithmetic; 0: 8 for f64 and i64, else 4
+    bool low_adjacent;     // neighbours along low are neighbours in memory, in every operand
+    bool mid_adjacent;     // and steps along mid are low elements: lines may be widened
+    bool writes_all;       // writes as many elements as it reads: softmax and normalisation
+    bool keeps_all;        // and wants a copy of each in arithmetic while it is at work
+} weft_axis_problem;
+
+enum { WEFT_AXIS_MOST_VECTORS = 64 }; // of an item
+
+typedef struct weft_axis_tiling {
+    int fold;        // neighbours of a line in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;     // such vectors of a line that an item takes, 1 to WEFT_AXIS_MOST_VECTORS
+    int items, team; // of a group: items along a line, and items that share its columns
+    int unroll;      // lines that an item reads at a time: 1, 2, 4 or 8
+    int64_t widen;   // steps of mid in a line
+    int64_t run;     // consecutive highs that a group takes at a time
+    int64_t grid_x, grid_y; // groups along low and along high
+    int64_t parts; // mid is cut into so many, each a group's; 2 and more: they are combined
+                   // in order by a second kernel
+    bool kept;     // what was read is kept in local memory until it is written
+} weft_axis_tiling;
+
+// Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits,
+                                               const weft_axis_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling,
+                                            const weft_limits *limits,
+                                            const weft_axis_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer normalisation and RMS normalisation along the last axes.
+#ifndef WEFT_NORM_H
+#define WEFT_NORM_H
+
+#include <weft/axis.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+typedef struct weft_norm_params {
+    size_t size;                    // sizeof(weft_norm_params): WEFT_NORM() fills it in
+    const weft_tensor *weight;      // w; NULL: 1
+    const weft_tensor *bias;        // b; NULL: 0
+    const weft_axis_tiling *tiling; // NULL: what weft_axis_tiling_for() chooses
+    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;                 // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_norm_params;
+
+#define WEFT_NORM(...) (&(const weft_norm_params){.size = sizeof(weft_norm_params), __VA_ARGS__})
+
+// Layer normalisation: over the last n_axes axes of X,
+//
+//     y = (x - mean) / sqrt(var + epsilon) w + b
+//
+// with the mean and the variance (divided by n) of what is normalised together.
+//
+//   X     any shape of 1 to 8 dimensions, any strides; f32, f64, f16 or bf16
+//   w, b  the shape of X's last n_axes axes and X's data type, any strides
+//   Y     X's shape and data type, any strides, no two elements at one place. It may be X itself
+//         (the same buffer, offset and strides); else no byte is shared with X, w or b.
+//
+// Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
+// and squared distances of short runs joined pairwise (Chan, Golub and LeVeque 1979): large means
+// do no harm. NaN and infinity make the results normalised together NaN. n_axes from 1 to X's
+// dimensions; epsilon from 0. Where an extent is 0: nothing to do. The same input on the same
+// context gives the same bits.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that). Buffers stay yours; keep them until `event` completes.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// After Ba, Kiros and Hinton, "Layer Normalization" (2016).
+WEFT_API weft_status weft_layer_norm(weft_context *ctx, cl_command_queue queue, double epsilon,
+                                     const weft_tensor *X, int n_axes, const weft_tensor *Y,
+                                     const weft_norm_params *params);
+
+// RMS normalisation: y = x / sqrt(mean of x^2 + epsilon) w + b; else as weft_layer_norm().
+//
+// After Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+WEFT_API weft_status weft_rms_norm(weft_context *ctx, cl_command_queue queue, double epsilon,
+                                   const weft_tensor *X, int n_axes, const weft_tensor *Y,
+                                   const weft_norm_params *params);
+
+// Bytes of scratch memory that either call needs for such operands; 0 where it needs none. May
+// compile what the call will run.
+WEFT_API weft_status weft_norm_workspace(weft_context *ctx, const weft_tensor *X, int n_axes,
+                                         const weft_tensor *Y, const weft_norm_params *params,
+                                         size_t *bytes);
+
+// What weft_layer_norm() would do with these operands, in words, as snprintf() does it. May
+// compile. Returns the length, or -1 after a failure.
+WEFT_API int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
+                                const weft_tensor *Y, const weft_norm_params *params, char *text,
+                                size_t size);
+
+WEFT_END
+
+#endif
