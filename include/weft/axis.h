@@ -23,12 +23,12 @@ WEFT_BEGIN
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_axis_problem {
     int64_t high, mid, low;
-    weft_dtype dtype;      // WEFT_DEFAULT is f32
+    int64_t outer;    // mid that often, elsewhere in memory: further reduced axes; 0 counts as 1
+    weft_dtype dtype; // WEFT_DEFAULT is f32
     int accumulator_bytes; // of one number in arithmetic; 0: 8 for f64 and i64, else 4
-    bool low_adjacent;     // neighbours along low are neighbours in memory, in every operand
-    bool mid_adjacent;     // and steps along mid are low elements: lines may be widened
-    bool writes_all;       // writes as many elements as it reads: softmax and normalisation
-    bool keeps_all;        // and wants a copy of each in arithmetic while it is at work
+    bool low_adjacent;     // neighbours of a line are neighbours in memory, in every operand
+    bool mid_adjacent;     // and mid steps on where low ends: lines may be widened
+    bool writes_all;       // writes as many elements as it reads: softmax, normalisation
 } weft_axis_problem;
 
 enum { WEFT_AXIS_MOST_VECTORS = 64 }; // of an item
