@@ -49,7 +49,7 @@ typedef struct weft_context_params {
     (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
 
 // A context over the caller's device. Both are retained until the context is destroyed.
-// `params` may be NULL; its `device` is not looked at. Where groups have several items, as on a GPU,
+// `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,
 // a trivial kernel is compiled, or loaded from the folder on disk, and asked how large a group may
 // be: some devices promise more than any kernel gets. Where that fails, with a warning in the log,
 // the promise counts. Fails, with *out NULL: WEFT_BAD_ARGUMENT for a device that is not one of the
@@ -90,8 +90,8 @@ typedef struct weft_context_stats {
 WEFT_API weft_context_stats weft_context_get_stats(weft_context *ctx);
 
 // Fills `out` from whatever the device answers, and tries nothing: where kernels get smaller groups
-// than the device promises, weft_context_limits() is lower. Where a query fails a cautious number is
-// taken, so this fails only with WEFT_BAD_ARGUMENT for a NULL, WEFT_NO_MEMORY of the host, and
+// than it promises, weft_context_limits() is lower. Where a query fails a cautious number is taken,
+// so this fails only with WEFT_BAD_ARGUMENT for a NULL, WEFT_NO_MEMORY of the host, and
 // WEFT_DEVICE_LOST for a device that answers nothing at all.
 WEFT_API weft_status weft_limits_query(cl_device_id device, weft_limits *out);
 
