@@ -334,8 +334,10 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, i
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         near[v] = sums[v];
+    const long first = e;
     for (; e < stop && A.indices[e] < limit; ++e)
         add_row(near, value_of(A, e), A.indices[e], B, c, whole);
+    prefetch_entries(A, e, e - first);
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         sums[v] = near[v];
@@ -349,8 +351,10 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         near[v] = sums[v];
+    const long first = e;
     for (; e < stop; ++e)
         add_row(near, value_of(A, e), A.indices[e], B, c, whole);
+    prefetch_entries(A, e, e - first);
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         sums[v] = near[v];
