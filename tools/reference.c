@@ -2,36 +2,12 @@
 // SpMM in double, and the error bound derived in reference.h.
 #include "reference.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "precision.h"
 #include "scalar.h"
-
-// What a data type does to numbers on their way through the device.
-typedef struct precision {
-    double unit;     // roundoff of the sums: u
-    double tiny;     // smallest normal number of the sums: t
-    double largest;  // largest number of the sums
-    double half_ulp; // of storage, relative: h; 0 where sums are stored as they are
-    double smallest; // subnormal of storage: s
-    double largest_stored;
-} precision;
-
-static precision precision_of(weft_dtype dtype)
-{
-    switch (dtype) {
-    case WEFT_F64:
-        return (precision){0x1p-53, DBL_MIN, DBL_MAX, 0, 0, DBL_MAX};
-    case WEFT_F16:
-        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0x1p-11, 0x1p-24, 65504};
-    case WEFT_BF16:
-        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0x1p-8, 0x1p-133, 0x1.fep127};
-    default:
-        return (precision){0x1p-24, FLT_MIN, FLT_MAX, 0, 0, FLT_MAX};
-    }
-}
 
 // The work: sums of terms and of their absolute values, and the number of terms of each row of C.
 typedef struct term_sums {
@@ -84,20 +60,13 @@ static void add_term(term_sums *sums, int64_t i, int64_t p, double a)
     sums->n_terms[i]++;
 }
 
-static int64_t whole(weft_dtype dtype, const void *array, int64_t i)
-{
-    return dtype == WEFT_I64   ? ((const int64_t *)array)[i]
-           : dtype == WEFT_I16 ? ((const int16_t *)array)[i]
-                               : ((const int32_t *)array)[i];
-}
-
 static void add_terms(term_sums *sums, const reference_spmm *problem)
 {
     const weft_csr_host *A = problem->A;
     for (int64_t r = 0; r < A->n_rows; r++) {
-        const int64_t end = whole(A->offset_dtype, A->offsets, r + 1);
-        for (int64_t e = whole(A->offset_dtype, A->offsets, r); e < end; e++) {
-            const int64_t col = whole(A->index_dtype, A->indices, e);
+        const int64_t end = scalar_whole(A->offset_dtype, A->offsets, r + 1);
+        for (int64_t e = scalar_whole(A->offset_dtype, A->offsets, r); e < end; e++) {
+            const int64_t col = scalar_whole(A->index_dtype, A->indices, e);
             const double a = scalar_get(A->dtype, A->values, e);
             add_term(sums, problem->transpose_a ? col : r, problem->transpose_a ? r : col, a);
         }
@@ -107,7 +76,7 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
 // gamma(k) of the sums and of the reference itself.
 static double growth(const precision *p, double n_roundings)
 {
-    return expm1(n_roundings * log1p(p->unit)) + expm1(n_roundings * log1p(0x1p-53));
+    return precision_growth(p, n_roundings) + expm1(n_roundings * log1p(0x1p-53));
 }
 
 // The bound of one element: what the terms and beta c0 come to, and how large they were.
@@ -123,7 +92,7 @@ static double bound_of(const precision *p, double alpha, double beta, double n_t
         return INFINITY;
     const double flushed = p->tiny * (2 * n_terms * fabs(alpha) + magnitude + fabs(c0) + 3);
     const double computed = growth(p, n_terms + 3) * M + growth(p, 3) * D + flushed;
-    return computed + p->half_ulp * (fabs(value) + computed) + p->smallest;
+    return precision_stored(p, value, computed);
 }
 
 // Turns sums into the reference, and magnitudes into bounds.

@@ -34,6 +34,20 @@ double scalar_get(weft_dtype dtype, const void *data, int64_t i)
     return (double)((const float *)data)[i];
 }
 
+int64_t scalar_whole(weft_dtype dtype, const void *data, int64_t i)
+{
+    switch (dtype) {
+    case WEFT_I64:
+        return ((const int64_t *)data)[i];
+    case WEFT_I16:
+        return ((const int16_t *)data)[i];
+    case WEFT_U8:
+        return ((const uint8_t *)data)[i];
+    default:
+        return ((const int32_t *)data)[i];
+    }
+}
+
 // Rounded to odd: of the two neighbours of a double that no float equals, the one with an odd last
 // bit. Rounding that to a shorter type gives what rounding the double at once would have given.
 static float to_float_odd(double value)

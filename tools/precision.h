@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a data type does to numbers on their way through the device: the terms of error bounds.
+#ifndef WEFT_TOOLS_PRECISION_H
+#define WEFT_TOOLS_PRECISION_H
+
+#include <weft/dtype.h>
+
+typedef struct precision {
+    double unit;     // roundoff of arithmetic: u
+    double tiny;     // smallest normal number of arithmetic: t
+    double largest;  // largest number of arithmetic
+    double half_ulp; // of storage, relative: h; 0 where numbers are stored as they are
+    double smallest; // subnormal of storage: s
+    double largest_stored;
+} precision;
+
+// Arithmetic in f32 for f16, bf16 and f32, in f64 for f64.
+precision precision_of(weft_dtype dtype);
+
+// gamma(n) = (1 + u)^n - 1: what n roundings come to, relative.
+double precision_growth(const precision *p, double n_roundings);
+
+// The bound of a number after it is stored: of `value`, computed with an error up to `computed`.
+double precision_stored(const precision *p, double value, double computed);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reductions, softmax and normalisation should have come to: plain loops in the widest type
+// that C has, and a bound on the error of each element.
+//
+// Both sides start from the same stored numbers. Let u be the unit roundoff of the device's
+// arithmetic (2^-24 for f32, 2^-53 for f64), t its smallest normal number, gamma(k) = (1 + u)^k - 1,
+// n the elements that one result is made from, r = min(n, 128) the longest run summed plainly.
+//
+//   sum     Each term meets at most r - 1 roundings in its run; runs are joined with their error
+//           carried along, which leaves a few roundings and n u^2. Partial sums may be flushed.
+//               E(sum) = G sum|x| + n t,   G = gamma(r + 8) + n u^2
+//   mean    E(sum) / n, and 3 roundings
+//   norm1   as sum; norm2: squares have E(q) = (G + u) q + n t; the root lies in
+//           sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs by 3 ulp: 8 u
+//   prod    gamma(n + 1) |p|. No partial product is outside a .. b, the products of all factors
+//           below 1 and above 1: where a < t one may be flushed, n t b more; where b overflows
+//           there is no bound
+//   var     Means of runs err by at most d = (G + 6 u log2 n) max|x|, and so do the means that they
+//           are joined to. Shifting every element by d or less moves M = sum (x - mean)^2 by
+//           2 d sqrt(n M) + n d^2 (Cauchy and Schwarz), and M itself is a sum of positive terms:
+//               E(M) = (G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n t
+//           var is M / (n - c) and 3 roundings; std has the roots of both ends, and 8 u. One
+//           element has M = 0 exactly.
+//   logsumexp, softmax   With D = |scale| (largest x - x) a term e = exp(-D) errs by
+//           (2 D + 150) 2 u relative: the difference, exp() to a few ulp, the sum in runs, taken
+//           again where the largest element has grown. So with s = sum e and q = E(s) / s:
+//               log s       2 q + 4 u |log s|
+//               softmax     y ((2 D + 150) 2 u + 2 q) + t
+//               log         2 u (2 D + 2 |log s| + 8) + 2 q + t
+//   backward   its sum as a sum with two roundings more; then 4 roundings
+//   layer norm, RMS norm    the interval of mean and var (or of mean x^2, a sum of squares) through
+//           the formula; 8 roundings of each term, w and b included
+//
+// Whole numbers that f32 cannot hold are rounded first (i32, i64 for means and norms): u |x| more
+// for each. Where a result is stored in f16 or bf16, E becomes E + h (|y| + E) + s, as in
+// reference.h. min, max, norm_inf of floats, places and truth have no error at all, nor have
+// results in whole numbers.
+//
+// Where partial results may overflow, or a number is taken that the error may turn into another
+// kind (0 / 0 where 0 was rounded), the bound is infinite: anything goes. Elsewhere NaN is to be
+// NaN and an infinity the same one. Not covered: devices that flush subnormal inputs.
+#ifndef WEFT_TOOLS_REFERENCE_AXIS_H
+#define WEFT_TOOLS_REFERENCE_AXIS_H
+
+#include <weft/reduce.h>
+
+#include "complaint.h"
+
+// A strided view of host memory, as weft_tensor is one of a buffer's: element (i0, i1, ...) is
+// data[offset + i0 stride[0] + ...].
+typedef struct host_tensor {
+    const void *data;
+    weft_dtype dtype; // WEFT_DEFAULT is f32
+    int64_t offset;
+    int ndim;
+    int64_t shape[WEFT_MAX_NDIM];
+    int64_t stride[WEFT_MAX_NDIM];
+} host_tensor;
+
+// Without gaps, row-major.
+host_tensor host_tensor_dense(weft_dtype dtype, const void *data, int ndim, const int64_t *shape);
+
+// The shape of a reduction's result, and its dimensions returned; the axes must be sound.
+int reference_reduced_shape(int ndim, const int64_t *shape, int n_axes, const int *axes,
+                            bool keepdims, int64_t *out);
+
+// Y's elements in row-major order. Floats have `want` and `bound`, whole numbers only `whole`.
+typedef struct reference_values {
+    weft_dtype dtype; // Y's
+    int64_t count;
+    double *want, *bound;
+    int64_t *whole; // exact; NULL for floats
+} reference_values;
+
+// Each makes the values, which belong to the caller; false where memory ran out. The operands are
+// sound and of fitting types.
+
+typedef struct reference_reduction {
+    weft_reduction op;
+    host_tensor X;
+    int n_axes; // 0: all axes
+    const int *axes;
+    weft_dtype y_dtype;
+    int64_t correction;
+} reference_reduction;
+
+// An op that has no result for n = 0 is not to be asked for it.
+bool reference_reduce(reference_values *out, const reference_reduction *problem, complaint *why);
+
+typedef struct reference_softmax {
+    host_tensor X; // backward: Y
+    host_tensor dY;
+    int axis;
+    double scale;
+    bool is_log, is_backward, masked;
+} reference_softmax;
+
+bool reference_softmax_run(reference_values *out, const reference_softmax *problem, complaint *why);
+
+typedef struct reference_norm {
+    host_tensor X;
+    int n_axes;
+    double epsilon;
+    bool is_rms;
+    const host_tensor *weight, *bias; // of X's last n_axes axes; NULL: 1, 0
+} reference_norm;
+
+bool reference_norm_run(reference_values *out, const reference_norm *problem, complaint *why);
+
+// Frees the arrays and zeroes the struct; zeroes are fine.
+void reference_values_free(reference_values *values);
+
+typedef struct reference_worst {
+    double error; // the largest |y - want| / bound, infinite where kinds differ, a difference meets
+                  // bound 0, or whole numbers differ
+    int64_t at;   // which element, in row-major order
+    double got, want; // there
+} reference_worst;
+
+// Compares Y, of the values' type and shape, with them.
+bool reference_values_compare(const reference_values *values, const host_tensor *Y,
+                              reference_worst *out, complaint *why);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of strided arrays, and the bounds of sums and spreads derived in reference_axis.h.
+#include "reference_line.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "reference.h"
+#include "scalar.h"
+
+enum { LONGEST_RUN = 128, ROUNDINGS_BEHIND_RUNS = 8 };
+
+unsigned line_axes(int ndim, int n_axes, const int *axes)
+{
+    unsigned chosen = 0;
+    if (n_axes == 0)
+        return (1u << ndim) - 1;
+    for (int i = 0; i < n_axes; i++)
+        chosen |= 1u << (axes[i] < 0 ? axes[i] + ndim : axes[i]);
+    return chosen;
+}
+
+int64_t *line_places(const host_tensor *X, unsigned chosen, int64_t *count)
+{
+    int64_t index[WEFT_MAX_NDIM] = {0};
+    *count = 1;
+    for (int d = 0; d < X->ndim; d++)
+        if (chosen >> d & 1)
+            *count *= X->shape[d];
+    int64_t *places = malloc((size_t)(*count > 0 ? *count : 1) * sizeof(*places));
+    int64_t place = 0;
+    for (int64_t i = 0; places != NULL && i < *count; i++) {
+        places[i] = place;
+        for (int d = X->ndim - 1; d >= 0; d--) {
+            if (!(chosen >> d & 1))
+                continue;
+            place += X->stride[d];
+            if (++index[d] < X->shape[d])
+                break;
+            place -= X->shape[d] * X->stride[d];
+            index[d] = 0;
+        }
+    }
+    return places;
+}
+
+bool line_cut_create(line_cut *out, const host_tensor *X, unsigned chosen, complaint *why)
+{
+    out->inner = line_places(X, chosen, &out->n);
+    out->outer = line_places(X, ~chosen, &out->n_lines);
+    return (out->inner != NULL && out->outer != NULL) ||
+           complain(why, "no memory for the reference: %" PRId64 " lines of %" PRId64, out->n_lines,
+                    out->n);
+}
+
+void line_cut_destroy(line_cut *cut)
+{
+    free(cut->inner);
+    free(cut->outer);
+}
+
+void line_load(wide *x, const host_tensor *X, const line_cut *cut, int64_t l)
+{
+    const int64_t start = X->offset + cut->outer[l];
+    const bool is_whole = X->dtype != WEFT_DEFAULT && !scalar_is_float(X->dtype);
+    for (int64_t i = 0; i < cut->n; i++)
+        x[i] = is_whole ? (wide)scalar_whole(X->dtype, X->data, start + cut->inner[i])
+                        : (wide)scalar_get(X->dtype, X->data, start + cut->inner[i]);
+}
+
+bool values_create(reference_values *out, weft_dtype dtype, int64_t count, complaint *why)
+{
+    const size_t room = (size_t)(count > 0 ? count : 1);
+    *out = (reference_values){.dtype = dtype == WEFT_DEFAULT ? WEFT_F32 : dtype, .count = count};
+    if (!scalar_is_float(out->dtype)) {
+        out->whole = calloc(room, sizeof(*out->whole));
+    } else {
+        out->want = calloc(room, sizeof(*out->want));
+        out->bound = calloc(room, sizeof(*out->bound));
+    }
+    if (out->whole != NULL || (out->want != NULL && out->bound != NULL))
+        return true;
+    reference_values_free(out);
+    return complain(why, "no memory for the reference: %" PRId64 " results", count);
+}
+
+void reference_values_free(reference_values *values)
+{
+    free(values->want);
+    free(values->bound);
+    free(values->whole);
+    *values = (reference_values){0};
+}
+
+// What is exact is so when stored, too: it is an element as it was, or 0, or no number. An error
+// that is no number cannot be bounded.
+void values_put(reference_values *out, const precision *stored, int64_t at, wide want, wide error)
+{
+    const double value = (double)want;
+    out->want[at] = value;
+    if (isnan(error))
+        out->bound[at] = INFINITY;
+    else
+        out->bound[at] = error == 0 || !isfinite(value)
+                             ? (double)error
+                             : precision_stored(stored, value, (double)error);
+}
+
+line_sum line_sum_of(const wide *x, int64_t n)
+{
+    line_sum s = {0};
+    for (int64_t i = 0; i < n; i++) {
+        s.sum += x[i];
+        if (!isfinite(x[i]))
+            continue;
+        s.magnitude += fabsl(x[i]);
+        s.largest = fmaxl(s.largest, fabsl(x[i]));
+    }
+    return s;
+}
+
+wide line_sum_growth(const precision *p, int64_t n)
+{
+    const double run = (double)(n < LONGEST_RUN ? n : LONGEST_RUN);
+    return precision_growth(p, run + ROUNDINGS_BEHIND_RUNS) +
+           (wide)n * ((wide)p->unit * p->unit + LDBL_EPSILON);
+}
+
+line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide rounding)
+{
+    const line_sum s = line_sum_of(x, n);
+    line_spread spread = {.mean = s.sum / n};
+    for (int64_t i = 0; i < n; i++)
+        spread.m2 += (x[i] - spread.mean) * (x[i] - spread.mean);
+    if (n <= 1) {
+        spread.mean_error = rounding;
+        return spread;
+    }
+    const wide growth = line_sum_growth(p, n);
+    const wide joins = 6 * p->unit * (log2l(n) + 1);
+    const wide d = (growth + joins) * s.largest + rounding;
+    spread.mean_error = d;
+    spread.m2_error =
+        (growth + joins) * spread.m2 + 2 * d * sqrtl(n * spread.m2) + n * d * d + (wide)n * p->tiny;
+    // Whatever is squared on the way is no longer than the whole range.
+    if (!isfinite(s.sum))
+        spread.mean_error = spread.m2_error = 0;
+    else if (4 * s.largest * s.largest * n >= p->largest || s.magnitude >= p->largest)
+        spread.mean_error = spread.m2_error = INFINITY;
+    return spread;
+}
+
+wide line_sqrt_error(wide q, wide error)
+{
+    const wide root = sqrtl(q);
+    return fmaxl(sqrtl(q + error) - root, root - sqrtl(fmaxl(q - error, 0)));
+}
+
+host_tensor host_tensor_dense(weft_dtype dtype, const void *data, int ndim, const int64_t *shape)
+{
+    host_tensor t = {.data = data, .dtype = dtype, .ndim = ndim};
+    int64_t step = 1;
+    for (int d = ndim - 1; d >= 0; d--) {
+        t.shape[d] = shape[d];
+        t.stride[d] = step;
+        step *= shape[d];
+    }
+    return t;
+}
+
+int reference_reduced_shape(int ndim, const int64_t *shape, int n_axes, const int *axes,
+                            bool keepdims, int64_t *out)
+{
+    const unsigned chosen = line_axes(ndim, n_axes, axes);
+    int n = 0;
+    for (int d = 0; d < ndim; d++) {
+        if (!(chosen >> d & 1))
+            out[n++] = shape[d];
+        else if (keepdims)
+            out[n++] = 1;
+    }
+    return n;
+}
+
+bool reference_values_compare(const reference_values *values, const host_tensor *Y,
+                              reference_worst *out, complaint *why)
+{
+    int64_t count;
+    int64_t *places = line_places(Y, ~0u, &count);
+    *out = (reference_worst){.at = -1};
+    if (places == NULL)
+        return complain(why, "no memory for %" PRId64 " places", count);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t place = Y->offset + places[i];
+        double got, want, error;
+        if (values->whole != NULL) {
+            const int64_t is = scalar_whole(values->dtype, Y->data, place);
+            got = (double)is;
+            want = (double)values->whole[i];
+            error = is == values->whole[i] ? 0 : INFINITY;
+        } else {
+            got = scalar_get(values->dtype, Y->data, place);
+            want = values->want[i];
+            error = isinf(values->bound[i])
+                        ? 0
+                        : reference_error(values->dtype, got, want, values->bound[i]);
+        }
+        if (error > out->error)
+            *out = (reference_worst){error, i, got, want};
+    }
+    free(places);
+    return true;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the references along axes share: places of elements in strided arrays, and the numbers that
+// one result is made from, as a plain array.
+#ifndef WEFT_TOOLS_REFERENCE_LINE_H
+#define WEFT_TOOLS_REFERENCE_LINE_H
+
+#include "precision.h"
+#include "reference_axis.h"
+
+// The widest type of C: twice as exact as the device's f64 where the compiler has such a type.
+typedef long double wide;
+
+// Bit d for axis d, of axes that may count from the end; none at all are all.
+unsigned line_axes(int ndim, int n_axes, const int *axes);
+
+// Offsets of all elements along the chosen axes (bits), in row-major order and without the array's
+// own offset; the caller frees them. NULL where memory ran out.
+int64_t *line_places(const host_tensor *X, unsigned chosen, int64_t *count);
+
+// An array cut into lines: element i of line l stands at X.offset + outer[l] + inner[i].
+typedef struct line_cut {
+    int64_t n_lines, n;
+    int64_t *outer, *inner;
+} line_cut;
+
+bool line_cut_create(line_cut *out, const host_tensor *X, unsigned chosen, complaint *why);
+void line_cut_destroy(line_cut *cut);
+
+// Line l of X as numbers.
+void line_load(wide *x, const host_tensor *X, const line_cut *cut, int64_t l);
+
+// Room for a result; dtype decides between floats and whole numbers.
+bool values_create(reference_values *out, weft_dtype dtype, int64_t count, complaint *why);
+
+// Puts an element and its bound, and what storing makes of it.
+void values_put(reference_values *out, const precision *stored, int64_t at, wide want, wide error);
+
+// What sums of a line come to.
+typedef struct line_sum {
+    wide sum, magnitude; // sum x, and sum |x| of those that are finite
+    wide largest;        // largest |x| of those that are finite
+} line_sum;
+
+line_sum line_sum_of(const wide *x, int64_t n);
+
+// G: the error of a sum, relative to the sum of magnitudes.
+wide line_sum_growth(const precision *p, int64_t n);
+
+// M = sum (x - mean)^2 and its bound, for elements that were rounded by up to `rounding` first.
+// Infinite where partial results may overflow.
+typedef struct line_spread {
+    wide mean, mean_error;
+    wide m2, m2_error;
+} line_spread;
+
+line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide rounding);
+
+// The larger distance of sqrt(q - error) and sqrt(q + error) from sqrt(q), q from 0.
+wide line_sqrt_error(wide q, wide error);
+
+#endif
