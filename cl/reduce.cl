@@ -1,0 +1,564 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = op over mid of X, for X seen as (high, mid, low).
+//
+//   reduce_lines    each group: some highs, a strip of the lines, a part of mid; writes Y, or with
+//                   several parts what it found about each
+//   reduce_combine  each item: FOLD elements of Y, their parts joined in order
+//
+// What parts found stands number by number, each [parts x outputs], outputs in steps of 16.
+//
+// The host promises: offsets within buffers; lines at least FOLD wide; widen 1 unless WIDENED; a
+// strip of no moved vector alone.
+
+#define OP_SUM       0
+#define OP_PROD      1
+#define OP_MEAN      2
+#define OP_MIN       3
+#define OP_MAX       4
+#define OP_ARGMIN    5
+#define OP_ARGMAX    6
+#define OP_ANY       7
+#define OP_ALL       8
+#define OP_NORM1     9
+#define OP_NORM2     10
+#define OP_NORM_INF  11
+#define OP_VAR       12
+#define OP_STD       13
+#define OP_LOGSUMEXP 14
+
+#ifndef OP
+#define OP OP_SUM
+#endif
+#ifndef RESULT // DTYPE_* of Y
+#define RESULT DTYPE_F32
+#endif
+
+// ---- what a lane remembers
+
+#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1 || OP == OP_NORM2)
+#define IS_EXTREME                                                                                 \
+    (OP == OP_MIN || OP == OP_MAX || OP == OP_NORM_INF || OP == OP_ANY || OP == OP_ALL)
+#define IS_PLACE  (OP == OP_ARGMIN || OP == OP_ARGMAX)
+#define IS_SPREAD (OP == OP_VAR || OP == OP_STD)
+
+#if IS_SUM
+#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#elif OP == OP_PROD
+#define FIELDS(F) F(ACC, product)
+#elif IS_EXTREME
+#define FIELDS(F) F(ACC, best)
+#elif IS_PLACE
+#define FIELDS(F) F(ACC, best) F(long, place)
+#elif IS_SPREAD
+#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares)
+#else
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#endif
+#define READS 1
+#include "axis.clh"
+#include "exp.clh"
+#include "sums.clh"
+
+#if ARITHMETIC == DTYPE_F32
+#define LEAST   -INFINITY
+#define FLOOR   -FLT_MAX
+#define CEILING FLT_MAX
+#elif ARITHMETIC == DTYPE_F64
+#define LEAST   -INFINITY
+#define FLOOR   -DBL_MAX
+#define CEILING DBL_MAX
+#elif ARITHMETIC == DTYPE_I32
+#define LEAST INT_MIN
+#else
+#define LEAST LONG_MIN
+#endif
+#define IS_FLOATING (ARITHMETIC == DTYPE_F32 || ARITHMETIC == DTYPE_F64)
+
+// Minima are found as maxima of what order() turns round; an integer's complement cannot overflow.
+INLINE ACCS order(ACCS x)
+{
+#if OP == OP_MIN || OP == OP_ARGMIN || OP == OP_ALL
+#if IS_FLOATING
+    return -x;
+#else
+    return ~x;
+#endif
+#else
+    return x;
+#endif
+}
+
+// Of a mask: 1 where it holds.
+INLINE ACCS truth(ACCS x)
+{
+    return x != (ACCS)0 ? (ACCS)1 : (ACCS)0;
+}
+
+INLINE ACCS element(ACCS x)
+{
+#if OP == OP_NORM1 || OP == OP_NORM_INF
+    return fabs(x);
+#elif OP == OP_NORM2
+    return x * x;
+#elif OP == OP_ANY || OP == OP_ALL
+    return order(truth(x));
+#else
+    return order(x);
+#endif
+}
+
+// The larger of both, NaN the largest of all; a where they are equal.
+INLINE ACCS better(ACCS a, ACCS b)
+{
+#if IS_FLOATING
+    return (b > a || isnan(b)) && !isnan(a) ? b : a;
+#else
+    return b > a ? b : a;
+#endif
+}
+
+// ---- sums
+
+#if IS_SUM
+INLINE state nothing(void)
+{
+    state s;
+    s.sum = s.carry = (ACCS)0;
+    return s;
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    add_carrying(&a.sum, &a.carry, x);
+    return a;
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    return taken_one(a, sum_of(x), place);
+}
+
+INLINE state joined(state a, state b)
+{
+    add_carrying(&a.sum, &a.carry, b.sum);
+    a.carry += b.carry;
+    return a;
+}
+
+INLINE ACCS result_of(state s, long n, long correction)
+{
+    const ACCS sum = sum_with_carry(s.sum, s.carry);
+#if OP == OP_MEAN
+    return sum / (ACC)n;
+#elif OP == OP_NORM2
+    return sqrt(sum);
+#else
+    return sum;
+#endif
+}
+#endif
+
+// ---- products
+
+#if OP == OP_PROD
+INLINE state nothing(void)
+{
+    state s;
+    s.product = (ACCS)1;
+    return s;
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    a.product *= x;
+    return a;
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    for (int i = 0; i < UNROLL; i++)
+        a.product *= x[i];
+    return a;
+}
+
+INLINE state joined(state a, state b)
+{
+    a.product *= b.product;
+    return a;
+}
+
+INLINE ACCS result_of(state s, long n, long correction)
+{
+    return s.product;
+}
+#endif
+
+// ---- largest and smallest
+
+#if IS_EXTREME
+INLINE state nothing(void)
+{
+    state s;
+    s.best = (ACCS)LEAST;
+    return s;
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    a.best = better(a.best, x);
+    return a;
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    ACCS b[UNROLL];
+    for (int i = 0; i < UNROLL; i++)
+        b[i] = x[i];
+    for (int below = UNROLL / 2; below > 0; below /= 2)
+        for (int i = 0; i < below; i++)
+            b[i] = better(b[i], b[i + below]);
+    return taken_one(a, b[0], place);
+}
+
+INLINE state joined(state a, state b)
+{
+    a.best = better(a.best, b.best);
+    return a;
+}
+
+INLINE ACCS result_of(state s, long n, long correction)
+{
+    return order(s.best);
+}
+#endif
+
+// ---- places
+
+#if IS_PLACE
+INLINE state nothing(void)
+{
+    state s;
+    s.best = (ACCS)LEAST;
+    s.place = (PLACES)LONG_MAX;
+    return s;
+}
+
+// What comparisons of ACCS give.
+#if FOLD > 1 && (ARITHMETIC == DTYPE_F64 || ARITHMETIC == DTYPE_I64)
+#define MASKS VECTOR(long)
+#else
+#define MASKS VECTOR(int)
+#endif
+
+// Of equals the one that stands first; all NaN are equal.
+INLINE state joined(state a, state b)
+{
+#if IS_FLOATING
+    const MASKS larger_one = (b.best > a.best || isnan(b.best)) && !isnan(a.best);
+    const MASKS equal_ones = b.best == a.best || (isnan(a.best) && isnan(b.best));
+#else
+    const MASKS larger_one = b.best > a.best;
+    const MASKS equal_ones = b.best == a.best;
+#endif
+    const MASKS is_first = JOIN(convert_, MASKS)(b.place < a.place);
+    const MASKS wins = larger_one || (equal_ones && is_first);
+    a.best = wins ? b.best : a.best;
+    a.place = select(a.place, b.place, JOIN(convert_, PLACES)(wins));
+    return a;
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    state b;
+    b.best = x;
+    b.place = place;
+    return joined(a, b);
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    for (int i = 0; i < UNROLL; i++)
+        a = taken_one(a, x[i], place + i * step);
+    return a;
+}
+
+INLINE PLACES result_of(state s, long n, long correction)
+{
+    return s.place;
+}
+#endif
+
+// ---- variances
+
+#if IS_SPREAD
+INLINE moments moments_in(state s)
+{
+    moments m;
+    m.n = s.n;
+    m.mean = s.mean;
+    m.carry = s.carry;
+    m.squares = s.squares;
+    return m;
+}
+
+INLINE state state_of(moments m)
+{
+    state s;
+    s.n = m.n;
+    s.mean = m.mean;
+    s.carry = m.carry;
+    s.squares = m.squares;
+    return s;
+}
+
+INLINE state nothing(void)
+{
+    return state_of(moments_of_none());
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    return state_of(moments_taken_one(moments_in(a), x));
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    return state_of(moments_taken(moments_in(a), x));
+}
+
+INLINE state joined(state a, state b)
+{
+    return state_of(moments_joined(moments_in(a), moments_in(b)));
+}
+
+INLINE ACCS result_of(state s, long n, long correction)
+{
+    const ACCS variance = s.squares / (ACCS)(ACC)max(n - correction, 0L);
+    return OP == OP_STD ? sqrt(variance) : variance;
+}
+#endif
+
+// ---- logsumexp
+
+#if OP == OP_LOGSUMEXP
+// A top is always finite, so that exp() only ever meets NaN where there is one.
+INLINE state nothing(void)
+{
+    state s;
+    s.top = (ACCS)FLOOR;
+    s.sum = s.carry = (ACCS)0;
+    return s;
+}
+
+INLINE state raised(state a, ACCS top)
+{
+    top = top < (ACCS)CEILING ? top : (ACCS)CEILING;
+    top = larger(a.top, top);
+    const ACCS shrink = exp_below(a.top - top);
+    a.sum *= shrink;
+    a.carry *= shrink;
+    a.top = top;
+    return a;
+}
+
+INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+{
+    a = raised(a, largest_of(x));
+    ACCS e[UNROLL];
+    for (int i = 0; i < UNROLL; i++)
+        e[i] = exp_below(x[i] - a.top);
+    add_carrying(&a.sum, &a.carry, sum_of(e));
+    return a;
+}
+
+INLINE state taken_one(state a, ACCS x, PLACES place)
+{
+    a = raised(a, x);
+    add_carrying(&a.sum, &a.carry, exp_below(x - a.top));
+    return a;
+}
+
+INLINE state joined(state a, state b)
+{
+    a = raised(a, b.top);
+    b = raised(b, a.top);
+    add_carrying(&a.sum, &a.carry, b.sum);
+    a.carry += b.carry;
+    return a;
+}
+
+INLINE ACCS result_of(state s, long n, long correction)
+{
+    return s.top + log(sum_with_carry(s.sum, s.carry));
+}
+#endif
+
+// ---- writing
+
+#if RESULT == DTYPE_F64 || RESULT == DTYPE_F32
+#define Y_TYPE ACC
+#elif RESULT == DTYPE_F16
+#define Y_TYPE half
+#elif RESULT == DTYPE_BF16
+#define Y_TYPE ushort
+#elif RESULT == DTYPE_I32
+#define Y_TYPE int
+#elif RESULT == DTYPE_I64
+#define Y_TYPE long
+#else
+#define Y_TYPE uchar
+#endif
+#if IS_PLACE
+#define FOUND long
+#else
+#define FOUND ACC
+#endif
+
+INLINE void put_result(global Y_TYPE *y, FOUND x)
+{
+#if RESULT == DTYPE_F16
+    vstore_half_rte(x, 0, y);
+#elif RESULT == DTYPE_BF16
+    *y = bf16_narrow(x);
+#else
+    *y = (Y_TYPE)x;
+#endif
+}
+
+// Lanes first to last of FOLD neighbouring results, the 0th of them at y.
+INLINE void put_results(global Y_TYPE *y, long step, state s, int first, int last, long n,
+                        long correction)
+{
+#if FOLD == 1
+    if (first < last)
+        put_result(y, result_of(s, n, correction));
+#else
+    FOUND lanes[FOLD];
+    JOIN(vstore, FOLD)(result_of(s, n, correction), 0, lanes);
+    for (int i = first; i < last; i++)
+        put_result(y + i * step, lanes[i]);
+#endif
+}
+
+// ---- scratch memory: number by number, 8 bytes each, [part][output]
+
+#define PITCH 16 // outputs of a part are rounded up to that
+
+INLINE long pitch_of(const walk *w)
+{
+    return (w->high * w->low + PITCH - 1) / PITCH * PITCH;
+}
+
+INLINE void put_found(global char *scratch, const walk *w, long part, long output, state s,
+                      int first, int last)
+{
+    const long pitch = pitch_of(w);
+    const long at = part * pitch + output;
+    const long numbers = w->parts * pitch;
+    int k = 0;
+#if FOLD == 1
+#define PUT_FOUND(type, name)                                                                      \
+    if (first < last)                                                                              \
+        ((global type *)(scratch + 8 * numbers * k))[at] = s.name;                                 \
+    k++;
+#else
+#define PUT_FOUND(type, name)                                                                      \
+    {                                                                                              \
+        type lanes[FOLD];                                                                          \
+        JOIN(vstore, FOLD)(s.name, 0, lanes);                                                      \
+        for (int i = first; i < last; i++)                                                         \
+            ((global type *)(scratch + 8 * numbers * k))[at + i] = lanes[i];                       \
+        k++;                                                                                       \
+    }
+#endif
+    FIELDS(PUT_FOUND)
+}
+
+INLINE state get_found(global const char *scratch, const walk *w, long part, long output)
+{
+    const long pitch = pitch_of(w);
+    const long at = part * pitch + output;
+    const long numbers = w->parts * pitch;
+    state s;
+    int k = 0;
+#if FOLD == 1
+#define GET_FOUND(type, name) s.name = ((global const type *)(scratch + 8 * numbers * k++))[at];
+#else
+#define GET_FOUND(type, name)                                                                      \
+    s.name = JOIN(vload, FOLD)(0, (global const type *)(scratch + 8 * numbers * k++) + at);
+#endif
+    FIELDS(GET_FOUND)
+    return s;
+}
+
+// ---- kernels
+
+typedef struct {
+    global Y_TYPE *Y;
+    global char *scratch;
+    long part, n, correction;
+} output;
+
+INLINE void write_found(output out, const walk *w, const view *y, long high, long column, state s,
+                        int first, int last)
+{
+    if (w->parts > 1)
+        put_found(out.scratch, w, out.part, high * w->low + column, s, first, last);
+    else
+        put_results(out.Y + high_offset(w, y, high) + column * y->low, y->low, s, first, last,
+                    out.n, out.correction);
+}
+
+INLINE void write_line(output out, const walk *w, const view *y, columns c, long high,
+                       const state found[VECTORS])
+{
+    if (!WIDENED || w->widen == 1) {
+        for (int v = 0; v < c.n; v++)
+            write_found(out, w, y, high, column(w, c, v), found[v], moved(w, c, v), FOLD);
+        return;
+    }
+    line_states l;
+    join_steps(&l, found, w);
+    for (long i = 0; i < w->low; i += FOLD)
+        write_found(out, w, y, high, i, line_get(&l, i), 0, (int)min(w->low - i, (long)FOLD));
+}
+
+kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict X,
+                               global Y_TYPE *restrict Y, global char *restrict scratch,
+                               long correction)
+{
+    local state shared[ITEMS * TEAM];
+    const long strips = (line_width(&w) + strip_width(&w) - 1) / strip_width(&w);
+    const view *const views[READS] = {&x};
+    global const T *const bases[READS] = {X};
+    const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
+    for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1))
+        for (long high = turn * w.run; high < min(w.high, (turn + 1) * w.run); high++)
+            for (long strip = get_group_id(0); strip < strips; strip += get_num_groups(0)) {
+                const columns c = columns_of(&w, strip);
+                const long offsets[READS] = {high_offset(&w, &x, high)};
+                state found[VECTORS];
+                sweep(found, &w, c, views, bases, offsets, out.part);
+                JOIN_TEAM(found, &w, shared);
+                if (get_local_id(1) == 0)
+                    write_line(out, &w, &y, c, high, found);
+            }
+}
+
+kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
+    walk w, view y, global Y_TYPE *restrict Y, global const char *restrict scratch, long correction)
+{
+    const long outputs = w.high * w.low;
+    const long first = get_group_id(0) * (long)FOLD;
+    state s = nothing();
+    for (long part = 0; part < w.parts; part++)
+        s = joined(s, get_found(scratch, &w, part, first));
+    FOUND lanes[FOLD];
+#if FOLD == 1
+    lanes[0] = result_of(s, w.outer * w.mid, correction);
+#else
+    JOIN(vstore, FOLD)(result_of(s, w.outer * w.mid, correction), 0, lanes);
+#endif
+    for (long i = first; i < min(outputs, first + FOLD); i++)
+        put_result(Y + high_offset(&w, &y, i / w.low) + i % w.low * y.low, lanes[i - first]);
+}
