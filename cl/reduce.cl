@@ -59,20 +59,14 @@
 #include "exp.clh"
 #include "sums.clh"
 
-#if ARITHMETIC == DTYPE_F32
-#define LEAST   -INFINITY
-#define FLOOR   -FLT_MAX
-#define CEILING FLT_MAX
-#elif ARITHMETIC == DTYPE_F64
-#define LEAST   -INFINITY
-#define FLOOR   -DBL_MAX
-#define CEILING DBL_MAX
+#define IS_FLOATING (ARITHMETIC == DTYPE_F32 || ARITHMETIC == DTYPE_F64)
+#if IS_FLOATING
+#define LEAST -INFINITY
 #elif ARITHMETIC == DTYPE_I32
 #define LEAST INT_MIN
 #else
 #define LEAST LONG_MIN
 #endif
-#define IS_FLOATING (ARITHMETIC == DTYPE_F32 || ARITHMETIC == DTYPE_F64)
 
 // Minima are found as maxima of what order() turns round; an integer's complement cannot overflow.
 INLINE ACCS order(ACCS x)
@@ -88,12 +82,6 @@ INLINE ACCS order(ACCS x)
 #endif
 }
 
-// Of a mask: 1 where it holds.
-INLINE ACCS truth(ACCS x)
-{
-    return x != (ACCS)0 ? (ACCS)1 : (ACCS)0;
-}
-
 INLINE ACCS element(ACCS x)
 {
 #if OP == OP_NORM1 || OP == OP_NORM_INF
@@ -101,19 +89,9 @@ INLINE ACCS element(ACCS x)
 #elif OP == OP_NORM2
     return x * x;
 #elif OP == OP_ANY || OP == OP_ALL
-    return order(truth(x));
+    return order(x != (ACCS)0 ? (ACCS)1 : (ACCS)0);
 #else
     return order(x);
-#endif
-}
-
-// The larger of both, NaN the largest of all; a where they are equal.
-INLINE ACCS better(ACCS a, ACCS b)
-{
-#if IS_FLOATING
-    return (b > a || isnan(b)) && !isnan(a) ? b : a;
-#else
-    return b > a ? b : a;
 #endif
 }
 
@@ -196,6 +174,16 @@ INLINE ACCS result_of(state s, long n, long correction)
 // ---- largest and smallest
 
 #if IS_EXTREME
+// The larger of both, NaN the largest of all; a where they are equal.
+INLINE ACCS better(ACCS a, ACCS b)
+{
+#if IS_FLOATING
+    return (b > a || isnan(b)) && !isnan(a) ? b : a;
+#else
+    return b > a ? b : a;
+#endif
+}
+
 INLINE state nothing(void)
 {
     state s;
@@ -341,51 +329,8 @@ INLINE ACCS result_of(state s, long n, long correction)
 // ---- logsumexp
 
 #if OP == OP_LOGSUMEXP
-// A top is always finite, so that exp() only ever meets NaN where there is one.
-INLINE state nothing(void)
-{
-    state s;
-    s.top = (ACCS)FLOOR;
-    s.sum = s.carry = (ACCS)0;
-    return s;
-}
-
-INLINE state raised(state a, ACCS top)
-{
-    top = top < (ACCS)CEILING ? top : (ACCS)CEILING;
-    top = larger(a.top, top);
-    const ACCS shrink = exp_below(a.top - top);
-    a.sum *= shrink;
-    a.carry *= shrink;
-    a.top = top;
-    return a;
-}
-
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
-{
-    a = raised(a, largest_of(x));
-    ACCS e[UNROLL];
-    for (int i = 0; i < UNROLL; i++)
-        e[i] = exp_below(x[i] - a.top);
-    add_carrying(&a.sum, &a.carry, sum_of(e));
-    return a;
-}
-
-INLINE state taken_one(state a, ACCS x, PLACES place)
-{
-    a = raised(a, x);
-    add_carrying(&a.sum, &a.carry, exp_below(x - a.top));
-    return a;
-}
-
-INLINE state joined(state a, state b)
-{
-    a = raised(a, b.top);
-    b = raised(b, a.top);
-    add_carrying(&a.sum, &a.carry, b.sum);
-    a.carry += b.carry;
-    return a;
-}
+#define INFINITE_TOP 0 // infinity shall come out as such, not as infinity - infinity
+#include "peaks.clh"
 
 INLINE ACCS result_of(state s, long n, long correction)
 {
@@ -438,57 +383,6 @@ INLINE void put_results(global Y_TYPE *y, long step, state s, int first, int las
     for (int i = first; i < last; i++)
         put_result(y + i * step, lanes[i]);
 #endif
-}
-
-// ---- scratch memory: number by number, 8 bytes each, [part][output]
-
-#define PITCH 16 // outputs of a part are rounded up to that
-
-INLINE long pitch_of(const walk *w)
-{
-    return (w->high * w->low + PITCH - 1) / PITCH * PITCH;
-}
-
-INLINE void put_found(global char *scratch, const walk *w, long part, long output, state s,
-                      int first, int last)
-{
-    const long pitch = pitch_of(w);
-    const long at = part * pitch + output;
-    const long numbers = w->parts * pitch;
-    int k = 0;
-#if FOLD == 1
-#define PUT_FOUND(type, name)                                                                      \
-    if (first < last)                                                                              \
-        ((global type *)(scratch + 8 * numbers * k))[at] = s.name;                                 \
-    k++;
-#else
-#define PUT_FOUND(type, name)                                                                      \
-    {                                                                                              \
-        type lanes[FOLD];                                                                          \
-        JOIN(vstore, FOLD)(s.name, 0, lanes);                                                      \
-        for (int i = first; i < last; i++)                                                         \
-            ((global type *)(scratch + 8 * numbers * k))[at + i] = lanes[i];                       \
-        k++;                                                                                       \
-    }
-#endif
-    FIELDS(PUT_FOUND)
-}
-
-INLINE state get_found(global const char *scratch, const walk *w, long part, long output)
-{
-    const long pitch = pitch_of(w);
-    const long at = part * pitch + output;
-    const long numbers = w->parts * pitch;
-    state s;
-    int k = 0;
-#if FOLD == 1
-#define GET_FOUND(type, name) s.name = ((global const type *)(scratch + 8 * numbers * k++))[at];
-#else
-#define GET_FOUND(type, name)                                                                      \
-    s.name = JOIN(vload, FOLD)(0, (global const type *)(scratch + 8 * numbers * k++) + at);
-#endif
-    FIELDS(GET_FOUND)
-    return s;
 }
 
 // ---- kernels

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorted axes and a tiling as the kernels take them.
+#include "axis_walk.h"
+
+#include <assert.h>
+
+#include "arithmetic.h"
+#include "view.h"
+
+static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
+
+weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
+{
+    weft_walk w = {
+        .high = axes->high_extent,
+        .outer = axes->outer_extent,
+        .mid = axes->mid.extent,
+        .low = axes->low.extent,
+        .widen = tiling->widen,
+        .run = tiling->run,
+        .parts = tiling->parts,
+        .n_high = axes->n_high,
+        .n_outer = axes->n_outer,
+        .vectors = tiling->vectors,
+    };
+    for (int i = 0; i < axes->n_high; ++i)
+        w.high_extents[i] = axes->high[i].extent;
+    for (int i = 0; i < axes->n_outer; ++i)
+        w.outer_extents[i] = axes->outer[i].extent;
+    return w;
+}
+
+// Where lanes lie along mid, a step from column to column is one along mid.
+weft_view weft_view_of(const weft_axes *axes, int operand)
+{
+    assert(operand < axes->n_operands);
+    const bool lies_along_mid = axes->low.extent == 1;
+    weft_view v = {
+        .start = axes->start[operand],
+        .mid = axes->mid.stride[operand],
+        .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
+    };
+    for (int i = 0; i < axes->n_high; ++i)
+        v.high[i] = axes->high[i].stride[operand];
+    for (int i = 0; i < axes->n_outer; ++i)
+        v.outer[i] = axes->outer[i].stride[operand];
+    return v;
+}
+
+weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
+{
+    return (weft_axis_problem){
+        .high = axes->high_extent,
+        .mid = axes->mid.extent,
+        .low = axes->low.extent,
+        .outer = axes->outer_extent,
+        .dtype = dtype,
+        .low_adjacent = axes->low_adjacent,
+        .mid_adjacent = axes->mid_adjacent,
+    };
+}
+
+bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
+{
+    int64_t n;
+    *bytes = 0;
+    if (walk->parts < 2)
+        return true;
+    if (!weft_mul(walk->high, walk->low, &n) || n > INT64_MAX - PITCH ||
+        !weft_mul(ceil_div(n, PITCH) * PITCH, walk->parts, &n) ||
+        !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) || (uint64_t)n > SIZE_MAX / 2)
+        return false;
+    *bytes = (size_t)n;
+    return true;
+}
+
+// The classes of VECTORS keep programs few; one vector lives in registers.
+static int vectors_at_most(int vectors)
+{
+    return vectors == 1 ? 1 : vectors <= 8 ? 8 : WEFT_AXIS_MOST_VECTORS;
+}
+
+void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_axis_tiling *tiling)
+{
+    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTORS", vectors_at_most(tiling->vectors));
+    weft_defines_add(defines, "ITEMS", tiling->items);
+    weft_defines_add(defines, "TEAM", tiling->team);
+    weft_defines_add(defines, "UNROLL", tiling->unroll);
+    weft_defines_add(defines, "ADJACENT", axes->low_adjacent);
+    weft_defines_add(defines, "WIDENED", tiling->widen > 1);
+}
+
+const char *weft_dtype_word(weft_dtype dtype)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        return "DTYPE_F64";
+    case WEFT_F16:
+        return "DTYPE_F16";
+    case WEFT_BF16:
+        return "DTYPE_BF16";
+    case WEFT_I32:
+        return "DTYPE_I32";
+    case WEFT_I64:
+        return "DTYPE_I64";
+    case WEFT_U8:
+        return "DTYPE_U8";
+    default:
+        return "DTYPE_F32";
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cl/axis.clh takes: the problem, where each operand's elements stand, and the defines that
+// shape its code.
+#ifndef WEFT_LIB_AXIS_WALK_H
+#define WEFT_LIB_AXIS_WALK_H
+
+#include "axes.h"
+#include "program.h"
+
+// The structs `walk` and `view` of cl/axis.clh, member by member.
+typedef struct weft_walk {
+    cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
+    cl_long high, outer, mid, low, widen, run, parts;
+    cl_int n_high, n_outer, vectors, stream;
+} weft_walk;
+
+typedef struct weft_view {
+    cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
+    cl_long start, mid, low;
+} weft_view;
+
+weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
+weft_view weft_view_of(const weft_axes *axes, int operand);
+
+// accumulator_bytes and writes_all are the operation's to add.
+weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
+
+// Of what a kernel keeps for each column, 8 bytes a number, where mid is cut into parts; false
+// where that does not fit.
+bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
+
+// FOLD, VECTORS, ITEMS, TEAM, UNROLL, ADJACENT, WIDENED.
+void weft_axis_defines(weft_defines *defines, const weft_axes *axes,
+                       const weft_axis_tiling *tiling);
+
+// "DTYPE_F32", as cl/types.clh has it.
+const char *weft_dtype_word(weft_dtype dtype);
+
+#endif
