@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a command on a dense array.
+#include "dense_job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "random.h"
+#include "scalar.h"
+
+const char *dense_job_name(const dense_job *job)
+{
+    return job->options->x_path != NULL ? job->options->x_path : "the random array";
+}
+
+const char *dense_shape_text(int ndim, const int64_t *shape, char *text, size_t size)
+{
+    size_t n = (size_t)snprintf(text, size, "(");
+    for (int d = 0; d < ndim && n < size; d++)
+        n += (size_t)snprintf(text + n, size - n, "%s%" PRId64, d > 0 ? ", " : "", shape[d]);
+    if (n < size)
+        snprintf(text + n, size - n, ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why)
+{
+    const int ndim = job->host_X.ndim;
+    char text[256];
+    if (axis >= -ndim && axis < ndim)
+        return true;
+    return complain(why, "%s: has the shape %s, and so no axis %" PRId64, dense_job_name(job),
+                    dense_shape_text(ndim, job->host_X.shape, text, sizeof(text)), axis);
+}
+
+bool dense_job_check_float(const dense_job *job, complaint *why)
+{
+    if (scalar_is_float(job->host_X.dtype))
+        return true;
+    return complain(why, "%s: holds %s, but %s takes floating-point numbers; --dtype f32 converts",
+                    dense_job_name(job), weft_dtype_name(job->host_X.dtype), job->operation->name);
+}
+
+// Bytes of an array; false where they are no 63-bit number.
+static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64_t *bytes)
+{
+    *bytes = weft_dtype_size(dtype);
+    bool fits = true;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) {
+            *bytes = 0;
+            return true;
+        }
+        fits = fits && *bytes <= (uint64_t)INT64_MAX / (uint64_t)shape[d];
+        *bytes = fits ? *bytes * (uint64_t)shape[d] : *bytes;
+    }
+    return fits;
+}
+
+bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,
+                         const int64_t *shape, const void *data, size_t *bytes, const char *what,
+                         complaint *why)
+{
+    const uint64_t limit = weft_context_limits(ctx)->max_alloc_bytes;
+    const host_tensor view = host_tensor_dense(dtype, NULL, ndim, shape);
+    uint64_t size;
+    char text[256];
+    *out = (weft_tensor){.dtype = dtype, .ndim = ndim};
+    memcpy(out->shape, view.shape, sizeof(out->shape));
+    memcpy(out->stride, view.stride, sizeof(out->stride));
+    if (!count_bytes(dtype, ndim, shape, &size) || size > limit)
+        return complain(
+            why,
+            "%s, %s of shape %s, is larger than the device's largest buffer of %" PRIu64 " bytes",
+            what, weft_dtype_name(dtype), dense_shape_text(ndim, shape, text, sizeof(text)), limit);
+    *bytes = (size_t)size;
+    return buffer_create(&out->buffer, ctx, data, *bytes, what, why);
+}
+
+static bool make_X(dense_job *job, complaint *why)
+{
+    const dense_options *options = job->options;
+    npy_array *X = &job->host_X;
+    uint64_t bytes;
+    *X = (npy_array){.dtype = options->dtype == WEFT_DEFAULT ? WEFT_F32 : options->dtype,
+                     .ndim = options->ndim};
+    memcpy(X->shape, options->shape, sizeof(X->shape));
+    const bool fits = count_bytes(X->dtype, X->ndim, X->shape, &bytes) && bytes < SIZE_MAX;
+    X->count = (int64_t)(bytes / weft_dtype_size(X->dtype));
+    X->data = fits ? malloc((size_t)bytes + 1) : NULL;
+    if (X->data == NULL)
+        return complain(why, "no memory for the random array");
+    random_fill(options->seed, RANDOM_DENSE, X->dtype, X->data, X->count);
+    return true;
+}
+
+static bool load_X(dense_job *job, complaint *why)
+{
+    return job->options->x_path != NULL
+               ? npy_read(&job->host_X, job->options->x_path, job->options->dtype, why)
+               : make_X(job, why);
+}
+
+static bool upload(dense_job *job, complaint *why)
+{
+    const npy_array *X = &job->host_X;
+    size_t x_bytes;
+    if (!dense_tensor_create(&job->X, job->ctx, X->dtype, X->ndim, X->shape, X->data, &x_bytes,
+                             dense_job_name(job), why) ||
+        !dense_tensor_create(&job->Y, job->ctx, job->Y.dtype, job->Y.ndim, job->Y.shape, NULL,
+                             &job->y_bytes, "the result", why))
+        return false;
+    job->bytes = x_bytes + job->y_bytes;
+    job->host_Y = malloc(job->y_bytes > 0 ? job->y_bytes : 1);
+    job->runs_ms = malloc((size_t)job->options->runs * sizeof(double));
+    if (job->host_Y == NULL || job->runs_ms == NULL)
+        return complain(why, "no memory for the result, %zu bytes", job->y_bytes);
+    return job->operation->upload == NULL || job->operation->upload(job, why);
+}
+
+static bool finish(const dense_job *job, complaint *why)
+{
+    const cl_int code = clFinish(job->queue);
+    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+}
+
+static bool complain_library(const dense_job *job, complaint *why)
+{
+    return complain(why, "%s: %s", dense_job_name(job), weft_last_error());
+}
+
+static bool enqueue(const dense_job *job, complaint *why)
+{
+    return job->operation->enqueue(job) == WEFT_OK || complain_library(job, why);
+}
+
+// Set-up is the compiler inside the first call; what it enqueues takes its time afterwards.
+static bool set_up(dense_job *job, complaint *why)
+{
+    const double start_ms = timing_now_ms();
+    if (!enqueue(job, why))
+        return false;
+    job->report.setup_ms = timing_now_ms() - start_ms;
+    if (job->operation->describe(job, job->plan_text, sizeof(job->plan_text)) < 0)
+        return complain_library(job, why);
+    return finish(job, why);
+}
+
+static bool measure(dense_job *job, complaint *why)
+{
+    for (int64_t run = 0; run < job->options->runs; run++) {
+        const double start_ms = timing_now_ms();
+        if (!enqueue(job, why) || !finish(job, why))
+            return false;
+        job->runs_ms[run] = timing_now_ms() - start_ms;
+    }
+    job->report.time = timing_of(job->runs_ms, (size_t)job->options->runs);
+    job->report.gbps = 1e-6 * (double)job->bytes / job->report.time.median_ms;
+    return true;
+}
+
+static bool fetch(dense_job *job, complaint *why)
+{
+    const weft_tensor *Y = &job->Y;
+    if (!buffer_read(Y->buffer, job->queue, job->host_Y, job->y_bytes, why))
+        return false;
+    return job->options->output_path == NULL ||
+           npy_write(job->options->output_path, Y->dtype, Y->ndim, Y->shape, job->host_Y, why);
+}
+
+static bool compare(dense_job *job, complaint *why)
+{
+    const weft_tensor *Y = &job->Y;
+    const host_tensor got = host_tensor_dense(Y->dtype, job->host_Y, Y->ndim, Y->shape);
+    reference_values values;
+    if (!job->options->check)
+        return true;
+    if (!job->operation->reference(job, &values, why))
+        return false;
+    const bool done = reference_values_compare(&values, &got, &job->worst, why);
+    reference_values_free(&values);
+    job->report.error = job->worst.error;
+    return done;
+}
+
+static bool print(dense_job *job, complaint *why)
+{
+    job->report.ndim = job->host_X.ndim;
+    memcpy(job->report.shape, job->host_X.shape, sizeof(job->report.shape));
+    job->report.plan = job->plan_text;
+    if (job->options->common.json)
+        return command_print_json(report_json(&job->report), why);
+    report_print(&job->report, stdout);
+    return true;
+}
+
+// After the report, which shows the error too.
+static bool judge(const dense_job *job, complaint *why)
+{
+    const reference_worst *worst = &job->worst;
+    int64_t index[WEFT_MAX_NDIM];
+    int64_t rest = worst->at;
+    char text[256];
+    if (worst->error <= 1)
+        return true;
+    for (int d = job->Y.ndim - 1; d >= 0; d--) {
+        index[d] = rest % job->Y.shape[d];
+        rest /= job->Y.shape[d];
+    }
+    return complain(why,
+                    "wrong result: element %s is %.9g instead of %.9g, %.3g times the error bound",
+                    dense_shape_text(job->Y.ndim, index, text, sizeof(text)), worst->got,
+                    worst->want, worst->error);
+}
+
+static bool run(dense_job *job, complaint *why)
+{
+    if (!load_X(job, why) || !command_open(&job->ctx, &job->options->common, why))
+        return false;
+    job->queue = weft_context_queue(job->ctx);
+    job->report =
+        report_new(job->operation->name, weft_context_limits(job->ctx)->name, job->host_X.dtype);
+    return job->operation->prepare(job, why) && upload(job, why) && set_up(job, why) &&
+           measure(job, why) && fetch(job, why) && compare(job, why) && print(job, why) &&
+           judge(job, why);
+}
+
+static void clean_up(dense_job *job)
+{
+    if (job->queue != NULL)
+        clFinish(job->queue);
+    if (job->operation->clean_up != NULL)
+        job->operation->clean_up(job);
+    buffer_release(&job->X.buffer);
+    buffer_release(&job->Y.buffer);
+    weft_context_destroy(&job->ctx);
+    npy_free(&job->host_X);
+    free(job->host_Y);
+    free(job->runs_ms);
+}
+
+int dense_job_run(const dense_operation *operation, const dense_options *options, void *own,
+                  const char *command)
+{
+    dense_job job = {.operation = operation, .options = options, .own = own};
+    complaint why;
+    const bool done = run(&job, &why);
+    clean_up(&job);
+    return done ? EXIT_SUCCESS : command_failed(command, &why);
+}

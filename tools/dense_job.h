@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of a command on a dense array: read or made, put on the device, timed, written, checked.
+// The commands reduce, softmax and norm bring what differs as a dense_operation.
+#ifndef WEFT_TOOLS_DENSE_JOB_H
+#define WEFT_TOOLS_DENSE_JOB_H
+
+#include "dense_options.h"
+#include "npy.h"
+#include "reference_axis.h"
+#include "report.h"
+
+typedef struct dense_job dense_job;
+
+// Each hook has the job, and the command's own options in job->own. NULL for none.
+typedef struct dense_operation {
+    const char *name;
+    // Looks at X on the host, and says Y's data type and shape.
+    bool (*prepare)(dense_job *job, complaint *why);
+    // Puts further operands on the device, adding their bytes to job->bytes.
+    bool (*upload)(dense_job *job, complaint *why);
+    weft_status (*enqueue)(const dense_job *job);
+    int (*describe)(const dense_job *job, char *text, size_t size);
+    bool (*reference)(const dense_job *job, reference_values *out, complaint *why);
+    void (*clean_up)(dense_job *job);
+} dense_operation;
+
+struct dense_job {
+    const dense_operation *operation;
+    const dense_options *options;
+    void *own;
+    npy_array host_X;
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_tensor X, Y; // without gaps
+    size_t bytes;     // that are read and written at least
+    void *host_Y;
+    size_t y_bytes;
+    char plan_text[512];
+    double *runs_ms;
+    timed_report report;
+    reference_worst worst;
+};
+
+// Runs it all and returns the exit status.
+int dense_job_run(const dense_operation *operation, const dense_options *options, void *own,
+                  const char *command);
+
+// The name of X in complaints: its file, or "the random array".
+const char *dense_job_name(const dense_job *job);
+
+// The shape as "(2, 3)" or "()", in `text`, which is returned.
+const char *dense_shape_text(int ndim, const int64_t *shape, char *text, size_t size);
+
+// Checks that X has an axis of that number, which may count from the end.
+bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why);
+
+// Checks that X holds floating-point numbers.
+bool dense_job_check_float(const dense_job *job, complaint *why);
+
+// A row-major tensor's view; its buffer is filled from `data`, or left as it is where that is NULL.
+// `what` is for the complaint. The caller releases the buffer.
+bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,
+                         const int64_t *shape, const void *data, size_t *bytes, const char *what,
+                         complaint *why);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing what commands on one dense array share.
+#include "dense_options.h"
+
+#include <string.h>
+
+enum { OPTION_SEED = 512, OPTION_RUNS, OPTION_SHAPE, OPTION_CHECK };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "OUT.npy", 0, "Write the result", 0},
+    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: the array is converted (default: as it is)", 0},
+    {"shape", OPTION_SHAPE, "LIST", 0, "Random numbers of this shape, such as 64,1000, and no file",
+     0},
+    {"seed", OPTION_SEED, "S", 0, "Of random numbers (default: 1)", 0},
+    {"runs", OPTION_RUNS, "R", 0, "How often to time the operation (default: 20)", 0},
+    {"check", OPTION_CHECK, NULL, 0,
+     "Compare with the formula in double; fail beyond the error bound", 0},
+    {0},
+};
+
+int dense_list(struct argp_state *state, const char *option, const char *text, int64_t low,
+               int64_t high, int room, int64_t *out)
+{
+    char word[32];
+    int n = 0;
+    for (const char *at = text;; at++) {
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof(word))
+            argp_error(state, "%s: '%s' is no list of whole numbers", option, text);
+        if (n == room)
+            argp_error(state, "%s: %s has more than %d numbers", option, text, room);
+        memcpy(word, at, length);
+        word[length] = '\0';
+        out[n++] = command_integer(state, option, word, low, high);
+        at += length;
+        if (*at == '\0')
+            return n;
+    }
+}
+
+static error_t take_file(dense_options *dense, char *argument, struct argp_state *state)
+{
+    if (state->arg_num > 0)
+        argp_error(state, "one file too many: %s", argument);
+    dense->x_path = argument;
+    return 0;
+}
+
+static error_t check_options(const dense_options *dense, struct argp_state *state)
+{
+    if (dense->x_path == NULL && !dense->has_shape)
+        argp_error(state, "an array is needed: IN.npy, or --shape for random numbers");
+    if (dense->x_path != NULL && dense->has_shape)
+        argp_error(state, "--shape is for random numbers; %s has its own", dense->x_path);
+    return 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    dense_options *dense = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &dense->common;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_file(dense, argument, state);
+    case ARGP_KEY_END:
+        return check_options(dense, state);
+    case 'o':
+        dense->output_path = argument;
+        return 0;
+    case 'T':
+        dense->dtype = command_dtype(state, "--dtype", argument);
+        return 0;
+    case OPTION_SHAPE:
+        dense->ndim =
+            dense_list(state, "--shape", argument, 0, INT32_MAX, WEFT_MAX_NDIM, dense->shape);
+        dense->has_shape = true;
+        return 0;
+    case OPTION_SEED:
+        dense->seed = (uint64_t)command_integer(state, "--seed", argument, 0, INT64_MAX);
+        return 0;
+    case OPTION_RUNS:
+        dense->runs = command_integer(state, "--runs", argument, 1, 1000000);
+        return 0;
+    case OPTION_CHECK:
+        dense->check = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
+const struct argp dense_argp = {.options = options, .parser = parse_option, .children = children};
+
+dense_options dense_options_new(void)
+{
+    return (dense_options){.seed = 1, .runs = 20};
+}
