@@ -14,16 +14,17 @@ enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_SUMS = 8,      // independent sums that hide the latency of a multiply-add
-    FOLDED_ERRANDS = 32,  // items for each core, so that the last ones end together
-    FOLDED_PIECE = 4096,  // entries that cost a core tens of microseconds
-    WINDOW_BYTES = 32768, // of B: most of a core's nearest cache
-    FAR_BYTES = 1 << 19,  // of a slice of B: mostly out of that cache
-    PACKED_BYTES = 1 << 18,
+    FOLDED_SUMS = 8,          // independent sums that hide the latency of a multiply-add
+    FOLDED_ERRANDS = 32,      // items for each core, so that the last ones end together
+    FOLDED_PIECE = 4096,      // entries that cost a core tens of microseconds
+    USUAL_L1_BYTES = 1 << 15, // where the limits do not say
+    USUAL_L2_BYTES = 1 << 20,
+    WINDOW_BYTES = 1 << 15, // of B at least, or rows have too few entries in a window
+    FAR_L1S = 10,           // L1 caches that a slice of B is as large as: mostly out of it
 };
-static const double WINDOW_DENSITY = 0.15;  // entries / (m k) from which windows of B pay
-static const double PLANNED_DENSITY = 0.08; // where a plan has sorted what a window holds
-static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
+static const double WINDOW_DENSITY = 0.15; // entries / (m k) from which windows of B pay
+static const double FAR_DENSITY = 0.08;    // where the slice is far away
+static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
 
 // Where lanes are items: GPUs.
 enum {
@@ -82,34 +83,58 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
+// What lies in front of memory, of one core.
+typedef struct {
+    int64_t l1_bytes, l2_bytes;
+} caches;
+
+static caches caches_of(const weft_limits *limits)
+{
+    return (caches){
+        .l1_bytes = limits->l1_bytes > 0 ? (int64_t)limits->l1_bytes : USUAL_L1_BYTES,
+        .l2_bytes = limits->l2_bytes > 0 ? (int64_t)limits->l2_bytes : USUAL_L2_BYTES,
+    };
+}
+
+// With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
+// without one it must also fill L2, where A and C want to pass.
+static bool is_far(const caches *near, int64_t slice_bytes, bool is_planned)
+{
+    return slice_bytes >= FAR_L1S * near->l1_bytes &&
+           (is_planned || slice_bytes > near->l2_bytes / 2);
+}
+
 // A window pays where its rows of B are read several times while they are near, and each row of A
-// has several entries in it: where the matrix is dense enough. A plan sorts what a window holds;
-// then it pays earlier, and smaller ones do. Rows of B = bytes / slice_bytes.
-static int folded_window(const weft_spmm_problem *problem, int64_t slice_bytes)
+// has several entries in it: where the matrix is dense enough, and earlier where B is far away. The
+// sparser, the larger: what is near must make up for fetching a row's sums and putting them back.
+// Rows of B = bytes / row_bytes.
+static int folded_window(const caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    const bool is_far = problem->k * slice_bytes >= FAR_BYTES;
     int64_t bytes = 0;
-    if (is_planned && is_far && density >= PLANNED_DENSITY)
-        bytes = 3 * WINDOW_BYTES;
+    if (is_far(near, problem->k * row_bytes, is_planned) && density >= FAR_DENSITY)
+        bytes = 2 * near->l1_bytes;
     if (density >= WINDOW_DENSITY)
-        bytes = is_planned ? WINDOW_BYTES : 3 * WINDOW_BYTES / 2;
+        bytes = is_planned ? 2 * near->l1_bytes / 3 : near->l1_bytes;
     if (density >= 0.4)
-        bytes = WINDOW_BYTES;
-    const int64_t window = bytes / slice_bytes;
-    return slice_bytes >= 256 && problem->k > 2 * window ? (int)window : 0;
+        bytes = 2 * near->l1_bytes / 3;
+    if (bytes == 0 || row_bytes < 256)
+        return 0;
+    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPMM_MARGIN);
+    return problem->k > 2 * window ? (int)window : 0;
 }
 
-// Copying B pays where each of its rows is used often, and columns stand apart or a slice is a part
-// of rows so long that it would occupy few sets of a cache.
-static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes)
+// Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
+// bytes is a part of rows so long that it would occupy few sets of a cache.
+static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes,
+                         int64_t least)
 {
     if ((double)problem->nnz < PACKED_USES * (double)problem->k)
         return false;
     if (!problem->columns_adjacent)
         return true;
-    return problem->n > slice_columns && problem->k * slice_columns * bytes >= PACKED_BYTES;
+    return problem->n > slice_columns && problem->k * slice_columns * bytes >= least;
 }
 
 // Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
@@ -121,7 +146,9 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int vectors = fold == widest ? vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
-    const int window = folded_window(problem, fold * vectors * sum_bytes);
+    const caches near = caches_of(limits);
+    const int window = folded_window(&near, problem, fold * vectors * sum_bytes);
+    const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
@@ -132,7 +159,7 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
         .load = 1,
         .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
         .piece = FOLDED_PIECE,
-        .packed = packing_pays(problem, fold * vectors, (int64_t)weft_dtype_size(f->dtype)),
+        .packed = packing_pays(problem, fold * vectors, bytes, near.l2_bytes / 8),
     };
 }
 
@@ -173,7 +200,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors,
         .piece = SPREAD_PIECE,
-        .packed = !problem->columns_adjacent && packing_pays(problem, f->n, bytes),
+        .packed = !problem->columns_adjacent && packing_pays(problem, f->n, bytes, 0),
         .aligned = fold > 1,
     };
 }

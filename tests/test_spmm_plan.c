@@ -158,6 +158,8 @@ static void test_random_limits(void **state)
         limits.local_bytes = (size_t)(random_below(&random, 3) ? power(&random, 20) : 0);
         limits.load_bytes = (int)power(&random, 7);
         limits.compute_units = (int)random_between(&random, 1, 1000);
+        limits.l1_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
+        limits.l2_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
         if (weft_limits_check(&limits) != WEFT_OK)
             continue;
         n_sound++;
@@ -212,6 +214,63 @@ static void test_known_tilings(void **state)
         if (strcmp(text, known[i].tiling) != 0)
             fail_msg("%s, n %" PRId64 ": %s", known[i].device, known[i].n, text);
     }
+}
+
+typedef struct {
+    int64_t k, n, percent; // of places that hold entries, in 2048 rows
+    int no_plan, planned;  // windows
+    bool packed;
+} windows;
+
+static void check_windows(const windows *known, size_t count, uint64_t l1_bytes, uint64_t l2_bytes)
+{
+    static const weft_row_stats rows = {.n_rows = 2048, .cov = 0.1};
+    weft_limits limits = *weft_profile_find("intel-xeon-8380");
+    limits.l1_bytes = l1_bytes;
+    limits.l2_bytes = l2_bytes;
+    for (size_t i = 0; i < count; i++) {
+        weft_spmm_problem problem = {.m = 2048,
+                                     .k = known[i].k,
+                                     .n = known[i].n,
+                                     .nnz = 2048 * known[i].k * known[i].percent / 100,
+                                     .columns_adjacent = true};
+        const weft_spmm_tiling plain = weft_spmm_tiling_for(&limits, &problem);
+        problem.rows = &rows;
+        const weft_spmm_tiling planned = weft_spmm_tiling_for(&limits, &problem);
+        if (plain.window != known[i].no_plan || planned.window != known[i].planned ||
+            plain.packed != known[i].packed || planned.packed != known[i].packed)
+            fail_msg("L1 %" PRIu64 ", L2 %" PRIu64 ", k %" PRId64 ", n %" PRId64 ", %" PRId64
+                     "%%: windows %d and %d, packed %d and %d",
+                     l1_bytes, l2_bytes, known[i].k, known[i].n, known[i].percent, plain.window,
+                     planned.window, plain.packed, planned.packed);
+    }
+}
+
+// As measured on two machines; docs/performance.md has the figures.
+static void test_windows_follow_the_caches(void **state)
+{
+    (void)state;
+    static const windows sapphire_rapids[] = {
+        {512, 128, 50, 64, 64, false},   {512, 128, 30, 96, 64, false},
+        {512, 128, 10, 0, 0, false},     {512, 256, 30, 96, 64, true},
+        {2048, 128, 50, 64, 64, false},  {2048, 128, 30, 96, 64, false},
+        {2048, 128, 20, 96, 64, false},  {2048, 128, 10, 0, 192, false},
+        {2048, 128, 5, 0, 0, false},     {2048, 256, 10, 0, 192, true},
+        {2048, 32, 30, 0, 0, false},     {256, 256, 30, 96, 64, false},
+        {4096, 128, 10, 192, 192, false}};
+    static const windows zen_4[] = {
+        {512, 128, 50, 64, 64, false},  {512, 128, 30, 64, 64, false},
+        {512, 128, 10, 0, 0, false},    {512, 256, 30, 64, 64, true},
+        {2048, 128, 50, 64, 64, false}, {2048, 128, 30, 64, 64, false},
+        {2048, 128, 20, 64, 64, false}, {2048, 128, 10, 128, 128, false},
+        {2048, 128, 5, 0, 0, false},    {2048, 256, 10, 128, 128, true},
+        {2048, 32, 30, 0, 0, false},    {256, 256, 30, 64, 64, true},
+        {1024, 128, 10, 0, 128, false}};
+    const size_t count = sizeof(zen_4) / sizeof(zen_4[0]);
+    check_windows(sapphire_rapids, sizeof(sapphire_rapids) / sizeof(sapphire_rapids[0]), 48 << 10,
+                  2 << 20);
+    check_windows(zen_4, count, 32 << 10, 1 << 20);
+    check_windows(zen_4, count, 0, 0);
 }
 
 // ---- what is refused
@@ -342,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_windows_follow_the_caches),
         cmocka_unit_test(test_wrong_columns_are_refused),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
