@@ -46,6 +46,7 @@ struct bench_limits {
     weft_context *ctx;
     cl_command_queue queue;
     cl_program program;
+    cl_kernel nothing;
     cl_mem arrays[2];
     size_t array_bytes;
     shape_family families[3];
@@ -93,6 +94,18 @@ static bool allocate(bench_limits *limits, complaint *why)
             return complain_cl(why, "clEnqueueFillBuffer", code);
     }
     return true;
+}
+
+static bool make_nothing(bench_limits *limits, complaint *why)
+{
+    const cl_uint unlikely = 0;
+    cl_int code;
+    limits->nothing = clCreateKernel(limits->program, "nothing", &code);
+    if (code == CL_SUCCESS)
+        code = clSetKernelArg(limits->nothing, 0, sizeof(cl_mem), &limits->arrays[0]);
+    if (code == CL_SUCCESS)
+        code = clSetKernelArg(limits->nothing, 1, sizeof(unlikely), &unlikely);
+    return code == CL_SUCCESS || complain_cl(why, "the empty kernel", code);
 }
 
 static void add_stream_shapes(shape_family *family, bench_rate rate, const char *kernel, int width,
@@ -311,7 +324,8 @@ bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why)
     limits->ctx = ctx;
     limits->queue = weft_context_queue(ctx);
     add_shapes(limits);
-    if (!build(limits, why) || !allocate(limits, why) || !fit_arrays(limits, why)) {
+    if (!build(limits, why) || !allocate(limits, why) || !make_nothing(limits, why) ||
+        !fit_arrays(limits, why)) {
         bench_limits_destroy(&limits);
         return false;
     }
@@ -325,6 +339,8 @@ void bench_limits_destroy(bench_limits **limits)
         return;
     for (int i = 0; i < 2; i++)
         buffer_release(&(*limits)->arrays[i]);
+    if ((*limits)->nothing)
+        clReleaseKernel((*limits)->nothing);
     if ((*limits)->program)
         clReleaseProgram((*limits)->program);
     free(*limits);
@@ -348,6 +364,20 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
     limits->tried = true;
     bench_progress("%s", "");
     return true;
+}
+
+bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
+{
+    const weft_limits *device = weft_context_limits(limits->ctx);
+    const size_t local = device->max_team == 1 ? 1 : NARROW_GROUP;
+    const size_t global = local * (size_t)device->compute_units;
+    const double start = timing_now_ms();
+    cl_int code = clEnqueueNDRangeKernel(limits->queue, limits->nothing, 1, NULL, &global, &local,
+                                         0, NULL, NULL);
+    if (code == CL_SUCCESS)
+        code = clFinish(limits->queue);
+    *ms = timing_now_ms() - start;
+    return code == CL_SUCCESS || complain_cl(why, "an empty launch", code);
 }
 
 static const launch_shape *best_of(const bench_limits *limits, bench_rate rate)

@@ -41,6 +41,9 @@ bool bench_limits_measure(bench_limits *limits, complaint *why);
 // The rate so far; 0 before the first measurement.
 double bench_limits_rate(const bench_limits *limits, bench_rate rate);
 
+// Milliseconds of one launch that does nothing, of a group for each compute unit, until it is done.
+bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why);
+
 // "limits" of the bench's JSON: copy_gbps, read_gbps, fma_gflops, the arrays' size and the winning
 // shapes. NULL where memory ran out.
 json_t *bench_limits_json(const bench_limits *limits);

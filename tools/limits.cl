@@ -6,6 +6,7 @@
 //   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
 //                       load is needless
 //   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
+//   nothing             does nothing, as every launch must
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
 // neighbouring vectors. per_item is a power of two, for read<W> at least 4. One round of fma<W>x<C>
@@ -116,3 +117,9 @@ WIDTH(1, uint, float)
 WIDTH(4, uint4, float4)
 WIDTH(8, uint8, float8)
 WIDTH(16, uint16, float16)
+
+kernel void nothing(global uint *out, uint unlikely)
+{
+    if (unlikely != 0)
+        out[0] = unlikely;
+}
