@@ -422,21 +422,19 @@ kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict 
                                long correction)
 {
     local state shared[ITEMS * TEAM];
-    const long strips = (line_width(&w) + strip_width(&w) - 1) / strip_width(&w);
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
     const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
-    for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1))
-        for (long high = turn * w.run; high < min(w.high, (turn + 1) * w.run); high++)
-            for (long strip = get_group_id(0); strip < strips; strip += get_num_groups(0)) {
-                const columns c = columns_of(&w, strip);
-                const long offsets[READS] = {high_offset(&w, &x, high)};
-                state found[VECTORS];
-                sweep(found, &w, c, views, bases, offsets, out.part);
-                JOIN_TEAM(found, &w, shared);
-                if (get_local_id(1) == 0)
-                    write_line(out, &w, &y, c, high, found);
-            }
+    EACH_BLOCK(w, high, strip)
+    {
+        const columns c = columns_of(&w, strip);
+        const long offsets[READS] = {high_offset(&w, &x, high)};
+        state found[VECTORS];
+        sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part);
+        JOIN_TEAM(found, &w, shared);
+        if (get_local_id(1) == 0)
+            write_line(out, &w, &y, c, high, found);
+    }
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = softmax(scale X), or its logarithm, along mid of X seen as (high, mid, low).
+//
+//   softmax_lines   one sweep finds largest elements and sums, then Y is written
+//   softmax_kept    the same, one item a group; the sweep keeps exponentials in local memory
+//   softmax_parts   where mid is cut into parts: what each of them finds
+//   softmax_apply   and each of them written with what all have found
+//
+// The host promises what reduce.cl says; X and Y are the same memory or share none.
+
+#ifndef LOG // 1: log-softmax
+#define LOG 0
+#endif
+
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#define READS     1
+#include "axis.clh"
+#include "exp.clh"
+#include "sums.clh"
+
+#include "peaks.clh"
+
+// y = exp(x - top) factor, or x - top - factor for the logarithm.
+#define FINALS(F) F(ACC, top) F(ACC, factor)
+#define EXTRAS    0
+#define OPTIONS   int // 1: where all are -infinity, exp(y) is 0
+#include "rewrite.clh"
+
+INLINE ACCS element(ACCS x)
+{
+    return x;
+}
+
+INLINE finals final_of(state s, const walk *w, int masked)
+{
+    const ACCS sum = sum_with_carry(s.sum, s.carry);
+    finals f;
+    f.top = s.top;
+    f.factor = LOG ? log(sum) : (ACC)1 / sum;
+    if (masked)
+        f.factor = sum == (ACCS)0 ? (ACCS)0 : f.factor;
+    return f;
+}
+
+INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+    if (LOG)
+        return x[0] - f.top - f.factor;
+    return exp_below(x[0] - f.top) * f.factor;
+}
+
+INLINE operands operands_of(const view *x, global const T *X, const view *y, global T *Y, ACC scale)
+{
+    operands o;
+    o.views[0] = x;
+    o.bases[0] = X;
+    o.scale = scale;
+    o.y = y;
+    o.Y = Y;
+    return o;
+}
+
+kernel GROUP void softmax_lines(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+                                int masked)
+{
+    local state shared[ITEMS * TEAM];
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    sweep_and_rewrite(&w, &o, masked, shared);
+}
+
+kernel GROUP void softmax_parts(walk w, view x, global const T *X, ACC scale, global char *scratch)
+{
+    local state shared[ITEMS * TEAM];
+    const operands o = operands_of(&x, X, 0, 0, scale);
+    sweep_part(&w, &o, scratch, shared);
+}
+
+kernel GROUP void softmax_apply(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+                                int masked, global const char *scratch)
+{
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    rewrite_part(&w, &o, scratch, masked);
+}
