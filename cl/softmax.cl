@@ -81,3 +81,159 @@ kernel GROUP void softmax_apply(walk w, view x, view y, global const T *X, globa
     const operands o = operands_of(&x, X, &y, Y, scale);
     rewrite_part(&w, &o, scratch, masked);
 }
+
+// ---- one item a group, exponentials kept
+
+#if !LOG && ITEMS == 1 && TEAM == 1
+// Exponentials are kept relative to a base, which follows the largest element only when that has
+// grown by more than this: then nearly all runs of lines have the same base, and no exponential is
+// taken twice. A larger slack would cost digits.
+#define SLACK 4
+
+#if FOLD == 1
+#define ANY(x)     ((x) != 0)
+#define KEPT(p)    (*(p))
+#define KEEP(x, p) (*(p) = (x))
+#else
+#define ANY(x)     any(x)
+#define KEPT(p)    (*(local const ACCS *)(p))
+#define KEEP(x, p) (*(local ACCS *)(p) = (x))
+#endif
+
+// Lines in runs of UNROLL, single where fewer are left; each run has its bases. `pitch` numbers a
+// line or a run.
+typedef struct {
+    local ACC *exponentials, *bases;
+    int pitch;
+} store;
+
+// A run of n lines, all or only the first `lanes` columns of a block, at `line` of x; it is the
+// run-th one kept, from the kept-th line on.
+INLINE state keep_run(state a, const store s, const lines *x, long line, long column, int n,
+                      int lanes, int kept, int run)
+{
+    ACCS some[UNROLL];
+    for (int j = 0; j < n; j++)
+        some[j] = read_scaled(*x, line + j, column, lanes);
+    ACCS top = some[0];
+    for (int j = 1; j < n; j++)
+        top = larger(top, some[j]);
+    top = lanes < FOLD ? JOIN(first_, ACC)(lanes, (ACCS)-LARGEST, top) : top;
+    if (ANY(top > a.top + (ACCS)SLACK))
+        a = raised(a, top);
+    KEEP(a.top, s.bases + run * s.pitch);
+    ACCS sum = (ACCS)0;
+    for (int j = 0; j < n; j++) {
+        ACCS e = exp_below(some[j] - a.top);
+        e = lanes < FOLD ? JOIN(first_, ACC)(lanes, (ACCS)0, e) : e;
+        KEEP(e, s.exponentials + (kept + j) * s.pitch);
+        sum += e;
+    }
+    add_carrying(&a.sum, &a.carry, sum);
+    return a;
+}
+
+INLINE void write_run(finals f, const store s, target y, long line, long column, int n, int moved,
+                      int lanes, int kept, int run)
+{
+    const ACCS base = KEPT(s.bases + run * s.pitch);
+    ACCS factor = f.factor;
+    if (ANY(base != f.top))
+        factor *= exp_below(base - f.top);
+    for (int j = 0; j < n; j++) {
+        const ACCS exponential = KEPT(s.exponentials + (kept + j) * s.pitch);
+        if (lanes < FOLD)
+            write_lanes(y, line + j, column, exponential * factor, 0, lanes);
+        else
+            write_full(y, line + j, column, exponential * factor, moved);
+    }
+}
+
+// Where the lines of an item are: the first of them, and the numbers of what is kept.
+typedef struct {
+    long line;
+    int kept, run;
+} place;
+
+// n lines, all whole or the narrower last one; goes on to the next run.
+INLINE place keep_runs(state found[VECTORS], const walk *w, columns c, const store s,
+                       const lines *x, place p, int n, bool whole)
+{
+    for (int v = 0; v < c.n; v++) {
+        const store here = {s.exponentials + v * FOLD, s.bases + v * FOLD, s.pitch};
+        const long at = column(w, c, v);
+        found[v] = keep_run(found[v], here, x, p.line, at, n, whole ? FOLD : lanes_left(w, at),
+                            p.kept, p.run);
+    }
+    const place next = {p.line + n, p.kept + n, p.run + 1};
+    return next;
+}
+
+INLINE place write_runs(const finals f[VECTORS], const walk *w, columns c, const store s, target y,
+                        place p, int n, bool whole)
+{
+    for (int v = 0; v < c.n; v++) {
+        const store here = {s.exponentials + v * FOLD, s.bases + v * FOLD, s.pitch};
+        const long at = column(w, c, v);
+        write_run(f[v], here, y, p.line, at, n, moved(w, c, v), whole ? FOLD : lanes_left(w, at),
+                  p.kept, p.run);
+    }
+    const place next = {p.line + n, p.kept + n, p.run + 1};
+    return next;
+}
+
+INLINE void sweep_kept(state found[VECTORS], const walk *w, columns c, const store s,
+                       const operands *o, long high)
+{
+    for (int v = 0; v < (VECTORS == 1 ? 1 : w->vectors); v++)
+        found[v] = nothing();
+    const long full = WIDENED ? w->mid / w->widen : w->mid;
+    place p = {0, 0, 0};
+    for (long outer = 0; outer < w->outer; outer++) {
+        const view *const x = o->views[0];
+        const lines l = lines_at(o->bases[0], high_offset(w, x, high) + outer_offset(w, x, outer),
+                                 w, x, o->scale);
+        p.line = 0;
+        while (p.line + UNROLL <= full)
+            p = keep_runs(found, w, c, s, &l, p, UNROLL, true);
+        while (p.line < full)
+            p = keep_runs(found, w, c, s, &l, p, 1, true);
+        if (p.line < lines_of_mid(w))
+            p = keep_runs(found, w, c, s, &l, p, 1, false);
+    }
+}
+
+INLINE void write_kept(const finals f[VECTORS], const walk *w, columns c, const store s,
+                       const operands *o, long high)
+{
+    const long full = WIDENED ? w->mid / w->widen : w->mid;
+    place p = {0, 0, 0};
+    for (long outer = 0; outer < w->outer; outer++) {
+        const long offset = high_offset(w, o->y, high) + outer_offset(w, o->y, outer);
+        const target y = target_at(o->Y, offset, w, o->y);
+        p.line = 0;
+        while (p.line + UNROLL <= full)
+            p = write_runs(f, w, c, s, y, p, UNROLL, true);
+        while (p.line < full)
+            p = write_runs(f, w, c, s, y, p, 1, true);
+        if (p.line < lines_of_mid(w))
+            p = write_runs(f, w, c, s, y, p, 1, false);
+    }
+}
+
+kernel GROUP void softmax_kept(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+                               int masked, local ACC *exponentials, local ACC *bases)
+{
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    const store s = {exponentials, bases, (VECTORS == 1 ? 1 : w.vectors) * FOLD};
+    EACH_BLOCK(w, high, strip)
+    {
+        const columns c = columns_of(&w, strip);
+        state found[VECTORS];
+        finals f[VECTORS];
+        sweep_kept(found, &w, c, s, &o, high);
+        find_finals(f, found, &w, c, masked);
+        write_kept(f, &w, c, s, &o, high);
+    }
+}
+#endif
