@@ -90,8 +90,10 @@ static bool make_X(dense_job *job, complaint *why)
     const bool fits = count_bytes(X->dtype, X->ndim, X->shape, &bytes) && bytes < SIZE_MAX;
     X->count = (int64_t)(bytes / weft_dtype_size(X->dtype));
     X->data = fits ? malloc((size_t)bytes + 1) : NULL;
+    char text[256];
     if (X->data == NULL)
-        return complain(why, "no memory for the random array");
+        return complain(why, "no memory for a random array of shape %s",
+                        dense_shape_text(X->ndim, X->shape, text, sizeof(text)));
     random_fill(options->seed, RANDOM_DENSE, X->dtype, X->data, X->count);
     return true;
 }
