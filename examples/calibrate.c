@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells how sure a classifier is and how right, and makes the one fit the other.
+//
+// Scores z of one sample become probabilities p = softmax(z / T). A network that was trained long
+// is mostly too sure with T = 1; one T > 1, the temperature, mends that for all classes without
+// changing any answer. It is the T with the least loss, the mean of -log p[label] over samples that
+// the network was not trained with (Guo, Pleiss, Sun and Weinberger, "On calibration of modern
+// neural networks", 2017).
+//
+// Each row of the file is one sample: its label, counted from 0, then a score for each class. All
+// that is done for every score is done on the device: softmax with 1 / T as its scale, and largest
+// elements, places and means along axes.
+#define _POSIX_C_SOURCE 200809L // getopt, getline
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weft/weft.h>
+
+#include "samples.h"
+
+enum { MAX_STEPS = 60 };
+static const double LEAST_T = 0.05, MOST_T = 50, TOLERANCE = 1e-4;
+
+// What the device holds.
+typedef struct judge {
+    const samples *from;
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_tensor scores, p;             // n x classes; p: probabilities or their logarithms
+    weft_tensor answer, top, mean_top; // n places and n probabilities of the best, and their mean
+    float *logs;                       // p on the host
+} judge;
+
+// What samples come to at one temperature.
+typedef struct verdict {
+    double accuracy, confidence, loss;
+} verdict;
+
+static bool is_ok(weft_status status)
+{
+    if (status != WEFT_OK)
+        fprintf(stderr, "calibrate: %s: %s\n", weft_status_name(status), weft_last_error());
+    return status == WEFT_OK;
+}
+
+static bool is_cl_ok(cl_int code, const char *call)
+{
+    if (code != CL_SUCCESS)
+        fprintf(stderr, "calibrate: %s failed (%d)\n", call, code);
+    return code == CL_SUCCESS;
+}
+
+// A row-major n_rows x n_cols array, or a vector where n_cols is 0, filled from `data` if any.
+static bool make_tensor(weft_tensor *out, const judge *j, weft_dtype dtype, int64_t n_rows,
+                        int64_t n_cols, float *data)
+{
+    const size_t bytes = (size_t)(n_rows * (n_cols > 0 ? n_cols : 1)) * weft_dtype_size(dtype);
+    const cl_mem_flags flags = CL_MEM_READ_WRITE | (data != NULL ? CL_MEM_COPY_HOST_PTR : 0);
+    cl_int code;
+    *out = weft_matrix(NULL, dtype, n_rows, n_cols);
+    if (n_cols == 0) {
+        out->ndim = 1;
+        out->stride[0] = 1;
+    }
+    out->buffer = clCreateBuffer(weft_context_cl(j->ctx), flags, bytes, data, &code);
+    return is_cl_ok(code, "clCreateBuffer");
+}
+
+static bool prepare(judge *j)
+{
+    const samples *s = j->from;
+    if (!is_ok(weft_context_open(&j->ctx, NULL)))
+        return false;
+    j->queue = weft_context_queue(j->ctx);
+    j->logs = malloc((size_t)(s->n * s->n_classes) * sizeof(*j->logs));
+    if (j->logs == NULL)
+        fprintf(stderr, "calibrate: no memory left\n");
+    return j->logs != NULL && make_tensor(&j->scores, j, WEFT_F32, s->n, s->n_classes, s->scores) &&
+           make_tensor(&j->p, j, WEFT_F32, s->n, s->n_classes, NULL) &&
+           make_tensor(&j->answer, j, WEFT_I32, s->n, 0, NULL) &&
+           make_tensor(&j->top, j, WEFT_F32, s->n, 0, NULL) &&
+           make_tensor(&j->mean_top, j, WEFT_F32, 1, 0, NULL);
+}
+
+static void finish(judge *j)
+{
+    const cl_mem buffers[] = {j->scores.buffer, j->p.buffer, j->answer.buffer, j->top.buffer,
+                              j->mean_top.buffer};
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
+        if (buffers[i] != NULL)
+            clReleaseMemObject(buffers[i]);
+    weft_context_destroy(&j->ctx);
+    free(j->logs);
+}
+
+static bool read_back(const judge *j, const weft_tensor *from, void *to, size_t bytes)
+{
+    return is_cl_ok(
+        clEnqueueReadBuffer(j->queue, from->buffer, CL_TRUE, 0, bytes, to, 0, NULL, NULL),
+        "clEnqueueReadBuffer");
+}
+
+// The mean of -log p[label].
+static bool find_loss(const judge *j, double temperature, double *loss)
+{
+    const samples *s = j->from;
+    if (!is_ok(weft_log_softmax(j->ctx, j->queue, 1 / temperature, &j->scores, 1, &j->p, NULL)) ||
+        !read_back(j, &j->p, j->logs, (size_t)(s->n * s->n_classes) * sizeof(float)))
+        return false;
+    *loss = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        *loss -= (double)j->logs[i * s->n_classes + s->labels[i]] / (double)s->n;
+    return true;
+}
+
+static bool find_accuracy(const judge *j, double *accuracy)
+{
+    const samples *s = j->from;
+    int32_t *answers = malloc((size_t)s->n * sizeof(*answers));
+    const bool ok = answers != NULL &&
+                    is_ok(weft_reduce(j->ctx, j->queue, WEFT_ARGMAX, &j->scores, 1,
+                                      (const int[]){1}, &j->answer, NULL)) &&
+                    read_back(j, &j->answer, answers, (size_t)s->n * sizeof(*answers));
+    int64_t n_right = 0;
+    for (int64_t i = 0; ok && i < s->n; i++)
+        n_right += answers[i] == s->labels[i];
+    *accuracy = (double)n_right / (double)s->n;
+    free(answers);
+    return ok;
+}
+
+// Three calls in a row; the queue keeps their order, and nothing comes back in between.
+static bool find_confidence(const judge *j, double temperature, double *confidence)
+{
+    const weft_tensor mean = {.buffer = j->mean_top.buffer, .dtype = WEFT_F32};
+    float value = 0;
+    const bool ok =
+        is_ok(weft_softmax(j->ctx, j->queue, 1 / temperature, &j->scores, 1, &j->p, NULL)) &&
+        is_ok(weft_reduce(j->ctx, j->queue, WEFT_MAX, &j->p, 1, (const int[]){1}, &j->top, NULL)) &&
+        is_ok(weft_reduce(j->ctx, j->queue, WEFT_MEAN, &j->top, 0, NULL, &mean, NULL)) &&
+        read_back(j, &mean, &value, sizeof(value));
+    *confidence = (double)value;
+    return ok;
+}
+
+static bool find_verdict(const judge *j, double temperature, verdict *out)
+{
+    return find_accuracy(j, &out->accuracy) && find_confidence(j, temperature, &out->confidence) &&
+           find_loss(j, temperature, &out->loss);
+}
+
+// Golden section on log T: the loss is convex in 1 / T, and so has one valley.
+static bool find_temperature(const judge *j, double *temperature)
+{
+    const double golden = (sqrt(5) - 1) / 2;
+    double low = log(LEAST_T), high = log(MOST_T);
+    double left = high - golden * (high - low), right = low + golden * (high - low);
+    double loss_left, loss_right;
+    bool ok = find_loss(j, exp(left), &loss_left) && find_loss(j, exp(right), &loss_right);
+    for (int step = 0; ok && step < MAX_STEPS && high - low > TOLERANCE; step++) {
+        if (loss_left < loss_right) {
+            high = right;
+            right = left;
+            loss_right = loss_left;
+            left = high - golden * (high - low);
+            ok = find_loss(j, exp(left), &loss_left);
+        } else {
+            low = left;
+            left = right;
+            loss_left = loss_right;
+            right = low + golden * (high - low);
+            ok = find_loss(j, exp(right), &loss_right);
+        }
+    }
+    *temperature = exp((low + high) / 2);
+    return ok;
+}
+
+static void print_verdict(double temperature, const verdict *v)
+{
+    printf("  T %-6.3g  right %5.1f%%  sure %5.1f%%  loss %.4f\n", temperature, 100 * v->accuracy,
+           100 * v->confidence, v->loss);
+}
+
+static bool calibrate(const samples *s)
+{
+    judge j = {.from = s};
+    verdict before, after;
+    double temperature;
+    const bool ok = prepare(&j) && find_verdict(&j, 1, &before) &&
+                    find_temperature(&j, &temperature) && find_verdict(&j, temperature, &after);
+    if (ok) {
+        printf("%lld samples of %lld classes on %s\n", (long long)s->n, (long long)s->n_classes,
+               weft_context_limits(j.ctx)->name);
+        print_verdict(1, &before);
+        print_verdict(temperature, &after);
+        if (s->temperature > 0)
+            printf("The samples were made with T %g: %s\n", s->temperature,
+                   fabs(log(temperature / s->temperature)) < 5 / sqrt((double)s->n) ? "right"
+                                                                                    : "WRONG");
+    }
+    finish(&j);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    samples s = {.n = 20000, .n_classes = 10, .temperature = 3};
+    int letter;
+    bool is_sound = true;
+    while ((letter = getopt(argc, argv, "n:c:t:")) != -1) {
+        if (letter == 'n')
+            s.n = atol(optarg);
+        else if (letter == 'c')
+            s.n_classes = atol(optarg);
+        else if (letter == 't')
+            s.temperature = atof(optarg);
+        else
+            is_sound = false;
+    }
+    if (!is_sound || optind + 1 < argc || s.n < 1 || s.n > 10000000 || s.n_classes < 2 ||
+        s.n_classes > 100000 || s.n * s.n_classes > 1000000000 || !(s.temperature > 0)) {
+        fprintf(stderr, "usage: calibrate [FILE]\n"
+                        "       calibrate [-n SAMPLES] [-c CLASSES] [-t TEMPERATURE]\n"
+                        "Each row of FILE (- for standard input) is a label from 0 on, and a score "
+                        "for each class.\nWithout FILE, samples are made up, too sure by the "
+                        "temperature.\n");
+        return 2;
+    }
+    bool ok = optind < argc ? samples_read(&s, argv[optind]) : samples_make(&s);
+    ok = ok && calibrate(&s);
+    samples_free(&s);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
