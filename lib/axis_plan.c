@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// How work along an axis is cut into lines, strips and groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <weft/axis.h>
+
+#include "arithmetic.h"
+#include "fail.h"
+#include "view.h"
+
+enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
+
+// Of arithmetic, for each lane of a team: the most that an operation keeps in local memory.
+enum { STATE_NUMBERS = 4 };
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_UNROLL = 8,    // vectors in flight hide the latency of an addition
+    LINE_VECTORS = 8,     // of a widened line: times UNROLL lines they are a page of f32
+    WRITTEN_VECTORS = 2,  // the same where lines are written too: a row stays short work
+    LEAST_LINES = 32,     // that widening leaves, unless UNROLL divides them: the rest is slow
+    GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
+    KEPT_VECTORS = 8,     // of a strip that is kept: 512 bytes of each line, or pages are wasted
+    NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
+    ERRANDS = 4,          // groups for each core, so that the last ones end together
+    FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
+    FAIR_GROUPS = 16,     // for each of max_blocks: they even out what a shared machine takes away
+    TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
+    PART_BYTES = 1 << 18, // read by each part: tens of microseconds
+    USUAL_L2_BYTES = 1 << 20, // where the limits do not say
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_UNROLL = 4, // loads in flight for each item
+    SPREAD_TURNS = 8,  // of a team at its part: fewer, and a second kernel costs more than it saves
+    SPREAD_IDLE = 2,   // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
+};
+
+// A forgiving view of the problem: defaults filled in, extents at least 1.
+typedef struct {
+    int64_t high, mid, low, outer;
+    int64_t bytes, accumulator_bytes; // of an element
+    bool low_adjacent, mid_adjacent, writes_all;
+} facts;
+
+static facts facts_of(const weft_axis_problem *problem)
+{
+    const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
+    const bool is_wide = dtype == WEFT_F64 || dtype == WEFT_I64;
+    const int given = problem->accumulator_bytes;
+    return (facts){
+        .high = max_i64(problem->high, 1),
+        .mid = max_i64(problem->mid, 1),
+        .low = max_i64(problem->low, 1),
+        .outer = max_i64(problem->outer, 1),
+        .bytes = max_i64((int64_t)weft_dtype_size(dtype), 1),
+        .accumulator_bytes = given > 0 ? given
+                             : is_wide ? 8
+                                       : 4,
+        .low_adjacent = problem->low_adjacent,
+        .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
+        .writes_all = problem->writes_all,
+    };
+}
+
+// a * b for a and b from 1, or 2^62 where that is larger.
+static int64_t product(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_C(1) << 62;
+    return a > most / b ? most : a * b;
+}
+
+// Lines of `widen` steps of mid.
+static int64_t lines_of(const facts *f, int64_t widen)
+{
+    return product(f->outer, ceil_div(f->mid, widen));
+}
+
+// So many of equal length that none of them is empty.
+static int64_t even_parts(int64_t lines, int64_t parts)
+{
+    return ceil_div(lines, ceil_div(lines, max_i64(min_i64(parts, MAX_PARTS), 1)));
+}
+
+// Whether the last strip of a line would be no more than a vector that was moved to end with the
+// line: its neighbour would be another item's.
+static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
+{
+    return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
+}
+
+// ---- CPUs: groups are one item
+
+// What shapes the code, and the line.
+typedef struct {
+    int64_t fold, widen;
+    int64_t width;   // columns of a line
+    int64_t vectors; // and their vectors, the last one perhaps moved
+} line;
+
+static line line_of(const facts *f, int64_t fold, int64_t widen)
+{
+    const int64_t width = product(widen, f->low);
+    return (line){fold, widen, width, ceil_div(width, fold)};
+}
+
+// Steps of mid that fill whole vectors.
+static int64_t steps_for(int64_t low, int64_t fold)
+{
+    return fold / min_i64(pow2_divisor(low), fold);
+}
+
+// Half and a quarter of the widest vector, and single elements: each fold is a program.
+static line narrow_line(const facts *f, int64_t widest)
+{
+    if (f->low_adjacent && widest >= 4 && f->low >= widest / 2)
+        return line_of(f, widest / 2, 1);
+    if (f->low_adjacent && widest >= 8 && f->low >= widest / 4)
+        return line_of(f, widest / 4, 1);
+    return line_of(f, 1, 1);
+}
+
+static bool leaves_lines(const facts *f, int64_t widen)
+{
+    const int64_t lines = f->mid / widen;
+    return lines >= LEAST_LINES || (lines > 0 && f->mid % widen == 0 && lines % FOLDED_UNROLL == 0);
+}
+
+static line folded_line(const facts *f, int64_t widest)
+{
+    int64_t widen = steps_for(f->low, widest);
+    const bool fills =
+        f->mid_adjacent && widen <= f->mid && f->low <= WEFT_AXIS_MOST_VECTORS * widest / widen;
+    if (f->low >= widest)
+        return line_of(f, widest, fills && f->low_adjacent ? widen : 1);
+    if (!fills)
+        return narrow_line(f, widest);
+    const int64_t most = f->writes_all ? WRITTEN_VECTORS : LINE_VECTORS;
+    while (f->low_adjacent && 2 * widen * f->low <= most * widest && leaves_lines(f, 2 * widen))
+        widen *= 2;
+    return line_of(f, widest, widen);
+}
+
+// Vectors of a strip: at most so many, all strips much the same.
+static int64_t strip_vectors(const line *l, int64_t most)
+{
+    const int64_t even = ceil_div(l->vectors, ceil_div(l->vectors, most));
+    int64_t vectors = even;
+    while (vectors > 1 && is_moved_alone(l->width, l->fold, vectors))
+        vectors--;
+    if (vectors == 1)
+        vectors = even;
+    while (is_moved_alone(l->width, l->fold, vectors))
+        vectors++;
+    return vectors;
+}
+
+static int64_t strips_of(const line *l, int64_t vectors)
+{
+    return ceil_div(l->vectors, vectors);
+}
+
+// What a strip of all lines takes in local memory: every element in arithmetic, and one more number
+// for each time that lines are read.
+static int64_t kept_bytes(const facts *f, int64_t lines, int64_t vectors, int64_t fold,
+                          int64_t unroll)
+{
+    const int64_t numbers = lines + ceil_div(lines, unroll);
+    return product(numbers, vectors * fold * f->accumulator_bytes);
+}
+
+// Local memory is ordinary memory on a CPU, and pays where it stays in L2, beside what is read and
+// written meanwhile.
+static int64_t kept_most_bytes(const weft_limits *limits)
+{
+    const uint64_t l2_bytes = limits->l2_bytes > 0 ? limits->l2_bytes : USUAL_L2_BYTES;
+    return (int64_t)(limits->local_bytes < l2_bytes ? limits->local_bytes : l2_bytes) / 8 * 5;
+}
+
+// Vectors of a strip that can be kept, at most `most`; 0 where that would be too narrow a strip.
+static int64_t kept_vectors(const weft_limits *limits, const facts *f, const line *l, int64_t most,
+                            int64_t unroll)
+{
+    const int64_t lines = lines_of(f, l->widen);
+    const int64_t each = kept_bytes(f, lines, 1, l->fold, unroll);
+    const int64_t fitting = min_i64(kept_most_bytes(limits) / each, most);
+    if (fitting < min_i64(KEPT_VECTORS, l->vectors) || (l->widen > 1 && fitting < l->vectors))
+        return 0;
+    const int64_t vectors = strip_vectors(l, fitting);
+    return vectors <= fitting ? vectors : 0;
+}
+
+// Cores without work get narrower strips, but not of widened lines: their steps are joined by one
+// item.
+static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, int64_t wanted)
+{
+    const int64_t strips = ceil_div(wanted, f->high);
+    if (l->widen > 1 || strips_of(l, vectors) >= strips)
+        return vectors;
+    const int64_t narrow = max_i64(ceil_div(l->vectors, strips), NARROW_VECTORS);
+    return strip_vectors(l, min_i64(narrow, vectors));
+}
+
+// Highs that a group takes at a time: enough to be worth it, few enough that all cores have some.
+static int64_t highs_in_a_row(const facts *f, int64_t turn_bytes, int64_t strips, int64_t wanted)
+{
+    const int64_t pays = ceil_div(TURN_BYTES, turn_bytes);
+    const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
+    return ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
+}
+
+static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t widest =
+        min_i64(max_i64(pow2_down(limits->fold * 4) / f->accumulator_bytes, 1), MAX_FOLD);
+    const line l = folded_line(f, widest);
+    const int64_t unroll = min_i64(FOLDED_UNROLL * 4 / f->accumulator_bytes, MAX_UNROLL);
+    const int64_t lines = lines_of(f, l.widen);
+    const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
+    const int64_t most = f->low_adjacent || l.widen > 1 ? WEFT_AXIS_MOST_VECTORS : GATHERED_VECTORS;
+
+    // Rows of memory are read as they lie, whole if that can be.
+    int64_t vectors = strip_vectors(&l, most);
+    const int64_t kept = f->writes_all ? kept_vectors(limits, f, &l, most, unroll) : 0;
+    bool is_kept = kept > 0;
+    if (is_kept)
+        vectors = kept;
+
+    // For want of groups mid is cut into parts where they are long. What is written needs another
+    // sweep then: its strips are narrowed first.
+    const int64_t all_bytes = product(product(lines, l.width), f->bytes);
+    const int64_t at_once = product(strips_of(&l, vectors), f->high);
+    const bool parts_pay = all_bytes / ceil_div(wanted, f->high) >= PART_BYTES;
+    if (at_once < wanted && (f->writes_all || !parts_pay))
+        vectors = narrowed_vectors(f, &l, vectors, wanted);
+    const int64_t strips = strips_of(&l, vectors);
+    const int64_t strip_bytes = product(product(lines, vectors * l.fold), f->bytes);
+    const int64_t run = highs_in_a_row(f, strip_bytes, strips, wanted);
+    const int64_t turns = product(strips, ceil_div(f->high, run));
+    int64_t parts = 1;
+    if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
+        parts = even_parts(lines, min_i64(ceil_div(wanted, turns), strip_bytes / PART_BYTES));
+    is_kept = is_kept && parts == 1;
+
+    const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
+    const int64_t grid_x = min_i64(strips, groups);
+    return (weft_axis_tiling){
+        .fold = (int)l.fold,
+        .vectors = (int)vectors,
+        .items = 1,
+        .team = 1,
+        .unroll = (int)unroll,
+        .widen = l.widen,
+        .run = run,
+        .grid_x = grid_x,
+        .grid_y = min_i64(ceil_div(f->high, run), ceil_div(groups, grid_x)),
+        .parts = parts,
+        .kept = is_kept,
+    };
+}
+
+// ---- GPUs: lanes are items
+
+static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
+{
+    return team > 1 ? items * team * fold * STATE_NUMBERS * f->accumulator_bytes : 0;
+}
+
+static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t lines = product(f->mid, f->outer);
+    const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
+    const int64_t items = g.block_x / g.fold_x;
+    int64_t team = g.block_y / g.fold_y;
+    while (team_bytes(f, items, team, 1) > (int64_t)limits->local_bytes)
+        team /= 2;
+    const int64_t groups = product(g.grid_x, g.grid_y);
+    int64_t parts = 1;
+    if (groups < limits->max_blocks / SPREAD_IDLE)
+        parts = even_parts(lines, min_i64(limits->max_blocks / groups,
+                                          lines / (SPREAD_TURNS * SPREAD_UNROLL * team)));
+    return (weft_axis_tiling){
+        .fold = 1,
+        .vectors = g.fold_x,
+        .items = (int)items,
+        .team = (int)team,
+        .unroll = SPREAD_UNROLL,
+        .widen = 1,
+        .run = 1,
+        .grid_x = g.grid_x,
+        .grid_y = g.grid_y,
+        .parts = parts,
+    };
+}
+
+weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    return limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+}
+
+// ---- somebody else's tiling
+
+static bool is_pow2_upto(int x, int most)
+{
+    return x >= 1 && x <= most && (x & (x - 1)) == 0;
+}
+
+static weft_status range_check(const char *field, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.%s is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    field, value, most);
+    return WEFT_OK;
+}
+
+static weft_status group_check(const weft_axis_tiling *tiling, const weft_limits *limits)
+{
+    const size_t *along = limits->max_items_along;
+    const int64_t most_items = along[0] < INT32_MAX ? (int64_t)along[0] : INT32_MAX;
+    TRY(range_check("items", tiling->items, most_items));
+    if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[1])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.team is %d: a power of two of at most %zu is wanted",
+                    tiling->team, along[1]);
+    if ((uint64_t)tiling->items * (uint64_t)tiling->team > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.items %d x team %d are more than the %zu items of a group",
+                    tiling->items, tiling->team, limits->max_items);
+    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
+        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
+                    tiling->unroll);
+    TRY(range_check("run", tiling->run, INT64_C(1) << 62));
+    TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
+    TRY(range_check("grid_y", tiling->grid_y, INT32_MAX));
+    return range_check("parts", tiling->parts, MAX_PARTS);
+}
+
+// A line that ends within a vector: the vector is moved to end there, and does again what its
+// neighbour does. Both must be of one item.
+static weft_status strip_check(const weft_axis_tiling *tiling, int64_t width)
+{
+    if (width % tiling->fold == 0)
+        return WEFT_OK;
+    if (tiling->items > 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.items is %d, but lines of %" PRId64
+                    " columns are not whole vectors of %d: 1 is wanted",
+                    tiling->items, width, tiling->fold);
+    if (is_moved_alone(width, tiling->fold, tiling->vectors))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.vectors is %d: of %" PRId64
+                    " columns in vectors of %d the last strip would have less than one",
+                    tiling->vectors, width, tiling->fold);
+    return WEFT_OK;
+}
+
+// The steps of a widened line are joined by one item.
+static weft_status widen_check(const weft_axis_tiling *tiling, const facts *f)
+{
+    TRY(range_check("widen", tiling->widen, f->mid));
+    if (tiling->widen == 1)
+        return WEFT_OK;
+    if (!f->mid_adjacent)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.widen is %" PRId64 ", but mid does not step on where low ends",
+                    tiling->widen);
+    const int64_t width = product(tiling->widen, f->low);
+    const int64_t most = (int64_t)tiling->vectors * tiling->fold;
+    if (tiling->items > 1 || width % tiling->fold != 0 || width > most)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.widen is %" PRId64 ": lines of %" PRId64
+                    " columns are not whole vectors of %d, at most %d of them and one item's",
+                    tiling->widen, width, tiling->fold, tiling->vectors);
+    return WEFT_OK;
+}
+
+static weft_status line_check(const weft_axis_tiling *tiling, const facts *f)
+{
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
+        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted",
+                    tiling->fold);
+    TRY(range_check("vectors", tiling->vectors, WEFT_AXIS_MOST_VECTORS));
+    TRY(widen_check(tiling, f));
+    const int64_t width = product(tiling->widen, f->low);
+    if (width < tiling->fold)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.fold is %d, but lines have %" PRId64 " columns", tiling->fold,
+                    width);
+    return strip_check(tiling, width);
+}
+
+static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits *limits,
+                               const facts *f)
+{
+    if (tiling->kept && (!f->writes_all || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.kept, but %s",
+                    f->writes_all ? "mid is cut into parts" : "what is read is not written");
+    const int64_t lines = lines_of(f, tiling->widen);
+    const int64_t items = tiling->items;
+    const int64_t kept =
+        tiling->kept
+            ? product(items, kept_bytes(f, lines, tiling->vectors, tiling->fold, tiling->unroll))
+            : 0;
+    const int64_t shared = team_bytes(f, items, tiling->team, tiling->fold);
+    if ((uint64_t)kept + (uint64_t)shared > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.%s takes %" PRId64 " bytes; local memory has %zu",
+                    kept > 0 ? "kept" : "team", kept + shared, limits->local_bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_limits *limits,
+                                   const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(group_check(tiling, limits));
+    TRY(line_check(tiling, &f));
+    return local_check(tiling, limits, &f);
+}
+
+int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size)
+{
+    char parts[48] = "whole";
+    if (tiling->parts > 1)
+        snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
+    return snprintf(
+        text, size,
+        "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
+        " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64 " x %" PRId64,
+        tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen, tiling->unroll,
+        tiling->run, parts, tiling->kept ? " and kept" : "", tiling->grid_x, tiling->grid_y);
+}

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tilings of work along an axis: what is chosen for known shapes, that everything chosen is sound
+// and covers its problem on every known device, and what is refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weft/axis.h>
+
+#include "arithmetic.h"
+#include "random.h"
+
+enum { N_RANDOM = 1000000 };
+
+// The device of the known answer in <weft/geometry.h>.
+static const weft_limits gpu = {
+    .name = "a GPU",
+    .warp = 32,
+    .fold = 1,
+    .vectors = 1,
+    .max_block = 1024,
+    .max_team = 1024,
+    .max_blocks = 160,
+    .max_items = 1024,
+    .max_items_along = {1024, 1024, 64},
+    .local_bytes = 49152,
+    .max_alloc_bytes = UINT64_C(1) << 32,
+    .global_bytes = UINT64_C(1) << 34,
+    .compute_units = 80,
+    .load_bytes = 16,
+    .cache_line_bytes = 128,
+};
+
+// Two cores with vectors of 16.
+static const weft_limits cpu = {
+    .name = "a CPU",
+    .warp = 16,
+    .fold = 16,
+    .vectors = 8,
+    .max_block = 128,
+    .max_team = 1,
+    .max_blocks = 8,
+    .max_items = 4096,
+    .max_items_along = {4096, 4096, 4096},
+    .local_bytes = 1 << 20,
+    .max_alloc_bytes = UINT64_C(1) << 32,
+    .global_bytes = UINT64_C(1) << 34,
+    .compute_units = 2,
+    .load_bytes = 64,
+    .l2_bytes = 1 << 20,
+    .cache_line_bytes = 64,
+};
+
+// A problem whose lines are neighbours in memory, and a tiling's line.
+#define DENSE(h, m, l)                                                                             \
+    .problem = {.high = (h), .mid = (m), .low = (l), .low_adjacent = true, .mid_adjacent = true}
+#define WRITTEN(h, m, l)                                                                           \
+    .problem = {.high = (h),                                                                       \
+                .mid = (m),                                                                        \
+                .low = (l),                                                                        \
+                .low_adjacent = true,                                                              \
+                .mid_adjacent = true,                                                              \
+                .writes_all = true}
+#define APART(h, m, l) .problem = {.high = (h), .mid = (m), .low = (l)}
+
+typedef struct known {
+    weft_axis_problem problem;
+    const char *expected;
+} known;
+
+#define CHECK_KNOWN(limits, cases)                                                                 \
+    check_known(limits, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
+
+static void check_known(const weft_limits *limits, const known *cases, int n)
+{
+    assert_int_equal(weft_limits_check(limits), WEFT_OK);
+    for (int i = 0; i < n; i++) {
+        const weft_axis_tiling t = weft_axis_tiling_for(limits, &cases[i].problem);
+        char text[256];
+        assert_in_range(weft_axis_tiling_print(&t, text, sizeof(text)), 1, sizeof(text) - 1);
+        if (strcmp(text, cases[i].expected) != 0)
+            fail_msg("%s, case %d: %s", limits->name, i, text);
+    }
+}
+
+static void test_known_reductions(void **state)
+{
+    (void)state;
+    static const known on_cpu[] = {
+        // rows as they lie
+        {DENSE(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                              "unrolled by 8, runs of 1, mid whole, grid 1 x 128"},
+        {DENSE(64, 1000, 1024), "items of 64 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                "unrolled by 8, runs of 1, mid whole, grid 1 x 64"},
+        // a row is lines of a vector
+        {DENSE(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
+                               "unrolled by 8, runs of 10, mid whole, grid 1 x 128"},
+        // all: parts
+        {DENSE(1, 22020096, 1), "items of 8 x 16 columns in groups of 1 x 1, lines of 128 x low, "
+                                "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+        // columns: parts of whole rows, not strips of them
+        {DENSE(1, 24576, 896), "items of 56 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                               "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+        // sixteen steps of three
+        {DENSE(1000, 30, 3), "items of 3 x 16 columns in groups of 1 x 1, lines of 16 x low, "
+                             "unrolled by 8, runs of 84, mid whole, grid 1 x 12"},
+        // and eight of fifty
+        {DENSE(64, 64, 50), "items of 25 x 16 columns in groups of 1 x 1, lines of 8 x low, "
+                            "unrolled by 8, runs of 3, mid whole, grid 1 x 22"},
+        // too small for a vector
+        {DENSE(1000, 5, 3), "items of 3 x 1 columns in groups of 1 x 1, lines of 1 x low, unrolled "
+                            "by 8, runs of 125, mid whole, grid 1 x 8"},
+        {DENSE(4, 32, 64), "items of 4 x 16 columns in groups of 1 x 1, lines of 1 x low, unrolled "
+                           "by 8, runs of 1, mid whole, grid 1 x 4"},
+        // fetched element by element
+        {APART(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                              "unrolled by 8, runs of 1, mid whole, grid 1 x 128"},
+        {APART(512, 896, 5), "items of 5 x 1 columns in groups of 1 x 1, lines of 1 x low, "
+                             "unrolled by 8, runs of 2, mid whole, grid 1 x 128"},
+        {APART(512, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
+                             "unrolled by 8, runs of 10, mid whole, grid 1 x 52"},
+    };
+    CHECK_KNOWN(&cpu, on_cpu);
+    static const known on_gpu[] = {
+        // the method's known answer
+        {DENSE(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                              "unrolled by 4, runs of 1, mid whole, grid 2 x 80"},
+        {DENSE(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
+                               "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+        // all
+        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid in 160 parts, grid 1 x 1"},
+        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                               "unrolled by 4, runs of 1, mid in 5 parts, grid 28 x 1"},
+        {APART(512, 896, 5), "items of 1 x 1 columns in groups of 8 x 128, lines of 1 x low, "
+                             "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+    };
+    CHECK_KNOWN(&gpu, on_gpu);
+}
+
+static void test_known_softmax(void **state)
+{
+    (void)state;
+    static const known on_cpu[] = {
+        {WRITTEN(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                "unrolled by 8, runs of 1, mid whole and kept, grid 1 x 128"},
+        {WRITTEN(64, 1000, 1024), "items of 8 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                  "unrolled by 8, runs of 1, mid whole and kept, grid 8 x 16"},
+        {WRITTEN(4096, 1024, 16), "items of 1 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                  "unrolled by 8, runs of 1, mid whole and kept, grid 1 x 128"},
+        {WRITTEN(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
+                                 "unrolled by 8, runs of 10, mid whole and kept, grid 1 x 128"},
+        // strips for idle cores rather than a second sweep
+        {WRITTEN(1, 24576, 896), "items of 7 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                 "unrolled by 8, runs of 1, mid whole, grid 8 x 1"},
+        {WRITTEN(1, 22020096, 1), "items of 2 x 16 columns in groups of 1 x 1, lines of 32 x low, "
+                                  "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+    };
+    CHECK_KNOWN(&cpu, on_cpu);
+    static const known on_gpu[] = {
+        {WRITTEN(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid whole, grid 2 x 80"},
+        {WRITTEN(64, 1000, 1024), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                                  "unrolled by 4, runs of 1, mid whole, grid 32 x 5"},
+        {WRITTEN(4096, 1024, 16), "items of 1 x 1 columns in groups of 16 x 64, lines of 1 x low, "
+                                  "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+        {WRITTEN(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
+                                 "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+    };
+    CHECK_KNOWN(&gpu, on_gpu);
+}
+
+// The method's geometry is the tiling, as numbers.
+static void test_known_geometry(void **state)
+{
+    (void)state;
+    const weft_axis_problem problem = {
+        .high = 512, .mid = 896, .low = 48, .low_adjacent = true, .mid_adjacent = true};
+    const weft_axis_tiling t = weft_axis_tiling_for(&gpu, &problem);
+    assert_int_equal(t.items, 32);
+    assert_int_equal(t.team, 32);
+    assert_int_equal(t.grid_x, 2);
+    assert_int_equal(t.grid_y, 80);
+    assert_int_equal(t.parts, 1);
+}
+
+// Bytes decide: f16 in arithmetic of f32, f64 in vectors half as long.
+static void test_data_types(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_dtype dtype;
+        int accumulator_bytes, fold, unroll;
+    } cases[] = {{WEFT_F32, 0, 16, 8}, {WEFT_F16, 0, 16, 8}, {WEFT_F64, 0, 8, 4},
+                 {WEFT_I64, 0, 8, 4},  {WEFT_U8, 8, 8, 4},   {WEFT_I64, 4, 16, 8}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const weft_axis_problem problem = {.high = 512,
+                                           .mid = 896,
+                                           .low = 48,
+                                           .dtype = cases[i].dtype,
+                                           .accumulator_bytes = cases[i].accumulator_bytes,
+                                           .low_adjacent = true};
+        const weft_axis_tiling t = weft_axis_tiling_for(&cpu, &problem);
+        assert_int_equal(t.fold, cases[i].fold);
+        assert_int_equal(t.vectors, 48 / cases[i].fold);
+        assert_int_equal(t.unroll, cases[i].unroll);
+    }
+}
+
+// ---- everything that is chosen
+
+static weft_axis_problem random_problem(random_state *random)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64,
+                                        WEFT_F16,     WEFT_I64, WEFT_U8};
+    int64_t extents[4];
+    for (int i = 0; i < 4; i++)
+        switch (random_below(random, 4)) {
+        case 0:
+            extents[i] = random_extent(random);
+            break;
+        case 1:
+            extents[i] = random_between(random, -1, 20);
+            break;
+        default:
+            extents[i] = random_between(random, 1, 3000);
+            break;
+        }
+    return (weft_axis_problem){
+        .high = extents[0],
+        .mid = extents[1],
+        .low = extents[2],
+        .outer = random_below(random, 2) ? 0 : extents[3],
+        .dtype = dtypes[random_below(random, 6)],
+        .accumulator_bytes = 4 * (int)random_below(random, 3),
+        .low_adjacent = random_below(random, 4) != 0,
+        .mid_adjacent = random_below(random, 2) != 0,
+        .writes_all = random_below(random, 2) != 0,
+    };
+}
+
+// At most 2^62.
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t c;
+    return __builtin_mul_overflow(a, b, &c) ? INT64_C(1) << 62 : c;
+}
+
+// What is wrong with what covers the problem; NULL where nothing is.
+static const char *fault_of(const weft_limits *limits, const weft_axis_problem *problem,
+                            const weft_axis_tiling *t)
+{
+    const int64_t high = max_i64(problem->high, 1), mid = max_i64(problem->mid, 1);
+    const int64_t low = max_i64(problem->low, 1), outer = max_i64(problem->outer, 1);
+    const int64_t width = product(low, t->widen);
+    const int64_t lines = product(outer, ceil_div(mid, t->widen));
+    const int64_t strip = (int64_t)t->items * t->vectors * t->fold;
+    if (t->widen > mid)
+        return "a line of more steps than mid has";
+    if ((t->grid_x - 1) * strip >= width || t->run > high || (t->grid_y - 1) * t->run >= high)
+        return "a group without work";
+    if ((t->parts - 1) * ceil_div(lines, t->parts) >= lines)
+        return "a part without lines";
+    if (limits->fold > 1 && ceil_div(width, t->fold) < t->vectors)
+        return "more vectors than a line has";
+    if (t->kept && t->parts > 1)
+        return "kept in parts";
+    if (limits->fold > 1 && (t->items > 1 || t->team > 1))
+        return "a group of several items on a CPU";
+    return NULL;
+}
+
+// Work for every core, where there is enough to share.
+static const char *idleness_of(const weft_limits *limits, const weft_axis_problem *problem,
+                               const weft_axis_tiling *t)
+{
+    const int64_t high = max_i64(problem->high, 1), mid = max_i64(problem->mid, 1);
+    const int64_t low = max_i64(problem->low, 1), outer = max_i64(problem->outer, 1);
+    const int64_t groups = product(product(t->grid_x, t->grid_y), t->parts);
+    const int64_t bytes = product(product(high, mid), product(low, outer));
+    if (limits->fold == 1 || limits->max_blocks < limits->compute_units || t->parts == 1024 ||
+        groups >= limits->compute_units)
+        return NULL;
+    return bytes / limits->compute_units > INT64_C(1) << 20 ? "idle cores" : NULL;
+}
+
+static void check_problem(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const weft_axis_tiling t = weft_axis_tiling_for(limits, problem);
+    const char *fault = weft_axis_tiling_check(&t, limits, problem) == WEFT_OK
+                            ? fault_of(limits, problem, &t)
+                            : weft_last_error();
+    if (!fault)
+        fault = idleness_of(limits, problem, &t);
+    if (!fault)
+        return;
+    char text[256];
+    weft_axis_tiling_print(&t, text, sizeof(text));
+    fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 ") x %" PRId64
+             ", %s, %d bytes, low %d, mid %d, writes %d: %s: %s",
+             limits->name, problem->high, problem->mid, problem->low, problem->outer,
+             weft_dtype_name(problem->dtype), problem->accumulator_bytes, problem->low_adjacent,
+             problem->mid_adjacent, problem->writes_all, fault, text);
+}
+
+static void check_random(const weft_limits *limits, int n)
+{
+    random_state random = {41};
+    for (int i = 0; i < n; i++) {
+        const weft_axis_problem problem = random_problem(&random);
+        check_problem(limits, &problem);
+    }
+}
+
+static void check_extremes(const weft_limits *limits)
+{
+    static const int64_t extents[] = {INT64_MIN, 0, 1, 2, INT32_MAX, INT64_C(1) << 62, INT64_MAX};
+    enum { N = sizeof(extents) / sizeof(extents[0]) };
+    for (int i = 0; i < N * N * N * 8; i++) {
+        const weft_axis_problem problem = {.high = extents[i / 8 % N],
+                                           .mid = extents[i / 8 / N % N],
+                                           .low = extents[i / 8 / N / N],
+                                           .low_adjacent = i & 1,
+                                           .mid_adjacent = i & 2,
+                                           .writes_all = i & 4};
+        check_problem(limits, &problem);
+    }
+}
+
+static void test_random_problems(void **state)
+{
+    (void)state;
+    check_random(&cpu, N_RANDOM);
+    check_random(&gpu, N_RANDOM);
+    check_extremes(&cpu);
+    check_extremes(&gpu);
+}
+
+static void test_random_problems_on_every_profile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        check_random(weft_profile_at(i), N_RANDOM);
+        check_extremes(weft_profile_at(i));
+    }
+}
+
+// Any limits that pass the check; a kernel may take fewer items still.
+static void test_random_limits(void **state)
+{
+    (void)state;
+    random_state random = {43};
+    for (int i = 0; i < 100000; i++) {
+        weft_limits limits = gpu;
+        snprintf(limits.name, sizeof(limits.name), "limits %d", i);
+        limits.warp = 1 << random_below(&random, 8);
+        limits.fold = 1 << random_below(&random, 5);
+        limits.vectors = 1 << random_below(&random, 7);
+        limits.max_block = 1 << random_below(&random, 13);
+        limits.max_team = 1 << random_below(&random, 11);
+        limits.max_blocks = (int)random_between(&random, 1, 5000);
+        limits.compute_units = (int)random_between(&random, 1, 500);
+        limits.local_bytes = (size_t)random_between(&random, 0, 100000);
+        limits.l2_bytes = (uint64_t)random_between(&random, 0, 1 << 21);
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        limits.max_items = (size_t)random_between(&random, 1, 1024);
+        for (int n = 0; n < 20; n++) {
+            const weft_axis_problem problem = random_problem(&random);
+            check_problem(&limits, &problem);
+        }
+    }
+}
+
+// One operation and data type: few folds, or every shape is a program of its own.
+static void test_few_folds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {47};
+        unsigned folds = 0;
+        for (int n = 0; n < 10000; n++) {
+            weft_axis_problem problem = random_problem(&random);
+            problem.dtype = WEFT_F32;
+            problem.accumulator_bytes = 4;
+            folds |= (unsigned)weft_axis_tiling_for(weft_profile_at(i), &problem).fold;
+        }
+        assert_true(__builtin_popcount(folds) <= 4);
+    }
+}
+
+// ---- what is refused
+
+static const weft_axis_problem usual = {.high = 512,
+                                        .mid = 896,
+                                        .low = 50,
+                                        .low_adjacent = true,
+                                        .mid_adjacent = true,
+                                        .writes_all = true};
+static const weft_axis_tiling plain = {.fold = 1,
+                                       .vectors = 1,
+                                       .items = 1,
+                                       .team = 1,
+                                       .unroll = 1,
+                                       .widen = 1,
+                                       .run = 1,
+                                       .grid_x = 1,
+                                       .grid_y = 1,
+                                       .parts = 1};
+
+static void check_refused(const weft_limits *limits, const weft_axis_problem *problem,
+                          const weft_axis_tiling *t, const char *words)
+{
+    assert_int_equal(weft_axis_tiling_check(t, limits, problem), WEFT_BAD_ARGUMENT);
+    if (!strstr(weft_last_error(), words))
+        fail_msg("\"%s\" is not in \"%s\"", words, weft_last_error());
+}
+
+#define REFUSED(words, ...)                                                                        \
+    do {                                                                                           \
+        weft_axis_tiling t = plain;                                                                \
+        __VA_ARGS__;                                                                               \
+        check_refused(&gpu, &usual, &t, words);                                                    \
+    } while (0)
+
+static void test_refused_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_axis_tiling_check(&plain, &gpu, &usual), WEFT_OK);
+    assert_int_equal(weft_axis_tiling_check(&plain, &cpu, &usual), WEFT_OK);
+    REFUSED("fold is 0", t.fold = 0);
+    REFUSED("fold is 3", t.fold = 3);
+    REFUSED("fold is 32", t.fold = 32);
+    REFUSED("vectors is 0", t.vectors = 0);
+    REFUSED("vectors is 65", t.vectors = 65);
+    REFUSED("items is 0", t.items = 0);
+    REFUSED("items is 2000", t.items = 2000);
+    REFUSED("team is 3", t.team = 3);
+    REFUSED("team is 2048", t.team = 2048);
+    REFUSED("items 64 x team 32", t.items = 64, t.team = 32);
+    REFUSED("unroll is 16", t.unroll = 16);
+    REFUSED("widen is 0", t.widen = 0);
+    REFUSED("widen is 897", t.widen = 897);
+    REFUSED("run is 0", t.run = 0);
+    REFUSED("grid_x is 0", t.grid_x = 0);
+    REFUSED("grid_y is -1", t.grid_y = -1);
+    REFUSED("parts is 0", t.parts = 0);
+    REFUSED("parts is 1025", t.parts = 1025);
+}
+
+// Lines of 50: three vectors of 16 and one that is moved back by 14.
+static void test_refused_lines(void **state)
+{
+    (void)state;
+    REFUSED("vectors is 3", t.fold = 16, t.vectors = 3);
+    REFUSED("vectors is 1", t.fold = 16, t.vectors = 1);
+    REFUSED("items is 2", t.fold = 16, t.vectors = 2, t.items = 2);
+    REFUSED("whole vectors of 16", t.fold = 16, t.vectors = 64, t.widen = 4);
+    REFUSED("at most 24 of them", t.fold = 16, t.vectors = 24, t.widen = 8);
+    REFUSED("one item's", t.vectors = 64, t.widen = 2, t.items = 2);
+    weft_axis_tiling t = plain;
+    t.fold = 16, t.vectors = 2;
+    assert_int_equal(weft_axis_tiling_check(&t, &gpu, &usual), WEFT_OK);
+    t.vectors = 4;
+    assert_int_equal(weft_axis_tiling_check(&t, &gpu, &usual), WEFT_OK);
+    t.vectors = 25, t.widen = 8;
+    assert_int_equal(weft_axis_tiling_check(&t, &gpu, &usual), WEFT_OK);
+
+    weft_axis_problem problem = usual;
+    problem.mid_adjacent = false;
+    check_refused(&gpu, &problem, &t, "does not step on");
+    problem.low = 15;
+    t = plain;
+    t.fold = 16;
+    check_refused(&gpu, &problem, &t, "lines have 15 columns");
+}
+
+// 896 lines and 112 maxima of a vector of 16: 64512 bytes.
+static void test_refused_memory(void **state)
+{
+    (void)state;
+    weft_axis_tiling t = plain;
+    t.fold = 16, t.vectors = 2, t.unroll = 8, t.kept = true;
+    weft_limits limits = gpu;
+    limits.local_bytes = 2 * 64512;
+    assert_int_equal(weft_axis_tiling_check(&t, &limits, &usual), WEFT_OK);
+    limits.local_bytes--;
+    check_refused(&limits, &usual, &t, "kept takes 129024 bytes; local memory has 129023");
+    t.parts = 2;
+    check_refused(&limits, &usual, &t, "mid is cut into parts");
+    t.parts = 1;
+    weft_axis_problem problem = usual;
+    problem.writes_all = false;
+    check_refused(&limits, &problem, &t, "what is read is not written");
+
+    t = plain;
+    t.items = t.team = 32;
+    limits.local_bytes = 16384;
+    assert_int_equal(weft_axis_tiling_check(&t, &limits, &usual), WEFT_OK);
+    limits.local_bytes--;
+    check_refused(&limits, &usual, &t, "team takes 16384 bytes; local memory has 16383");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_reductions),
+        cmocka_unit_test(test_known_softmax),
+        cmocka_unit_test(test_known_geometry),
+        cmocka_unit_test(test_data_types),
+        cmocka_unit_test(test_random_problems),
+        cmocka_unit_test(test_random_problems_on_every_profile),
+        cmocka_unit_test(test_random_limits),
+        cmocka_unit_test(test_few_folds),
+        cmocka_unit_test(test_refused_ranges),
+        cmocka_unit_test(test_refused_lines),
+        cmocka_unit_test(test_refused_memory),
+    };
+    return cmocka_run_group_tests_name("axis plan", tests, NULL, NULL);
+}
