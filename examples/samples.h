@@ -17,7 +17,7 @@ typedef struct samples {
 // False after a complaint that names file and line. "-" is standard input.
 bool samples_read(samples *out, const char *path);
 
-// Makes n samples of n_classes up: scores that are right when divided by the temperature, the labels
+// Makes n samples of n_classes up: scores that are right when divided by the temperature, labels
 // drawn with the probabilities that they then mean.
 bool samples_make(samples *s);
 

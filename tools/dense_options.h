@@ -25,8 +25,8 @@ dense_options dense_options_new(void);
 // program with a usage error where there is neither a file nor a shape, or both.
 extern const struct argp dense_argp;
 
-// Whole numbers between commas, at least one and at most `room`; ends the program with a usage error
-// naming `option`. Returns how many.
+// Whole numbers between commas, at least one and at most `room`; ends the program with a usage
+// error naming `option`. Returns how many.
 int dense_list(struct argp_state *state, const char *option, const char *text, int64_t low,
                int64_t high, int room, int64_t *out);
 

@@ -3,8 +3,9 @@
 // that C has, and a bound on the error of each element.
 //
 // Both sides start from the same stored numbers. Let u be the unit roundoff of the device's
-// arithmetic (2^-24 for f32, 2^-53 for f64), t its smallest normal number, gamma(k) = (1 + u)^k - 1,
-// n the elements that one result is made from, r = min(n, 128) the longest run summed plainly.
+// arithmetic (2^-24 for f32, 2^-53 for f64), t its smallest normal number, gamma(k) =
+// (1 + u)^k - 1, n the elements that one result is made from, r = min(n, 128) the longest run
+// summed plainly.
 //
 //   sum     Each term meets at most r - 1 roundings in its run; runs are joined with their error
 //           carried along, which leaves a few roundings and n u^2. Partial sums may be flushed.
