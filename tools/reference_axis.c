@@ -61,22 +61,24 @@ static void softmax_line(const job *j, const reference_softmax *problem)
         fill(j, m == -INFINITY && problem->masked ? nothing : NAN, 0);
         return;
     }
+    const wide scaling = problem->scale == 1 ? 0 : u;
     wide sum = 0, sum_error = 0;
     for (int64_t i = 0; i < j->n; i++) {
         const wide distance = m - j->x[i], e = expl(-distance);
         sum += e;
-        sum_error += e > 0 ? e * (2 * distance + 150) * 2 * u : 0;
+        sum_error += e > 0 ? e * ((2 * distance + 150) * 2 * u + scaling * fabsl(j->x[i])) : 0;
     }
     const wide q = sum_error / sum + j->n * j->p.tiny;
     for (int64_t i = 0; i < j->n; i++) {
         const wide distance = m - j->x[i], y = expl(-distance) / sum;
+        const wide scaled = scaling * fabsl(j->x[i]);
         j->want[i] = problem->is_log ? -distance - logl(sum) : y;
         if (isinf(distance))
             j->error[i] = 0;
         else if (problem->is_log)
-            j->error[i] = 2 * u * (2 * distance + 2 * logl(sum) + 8) + 2 * q + j->p.tiny;
+            j->error[i] = 2 * u * (2 * distance + 2 * logl(sum) + 8) + scaled + 2 * q + j->p.tiny;
         else
-            j->error[i] = y * ((2 * distance + 150) * 2 * u + 2 * q) + j->p.tiny;
+            j->error[i] = y * ((2 * distance + 150) * 2 * u + scaled + 2 * q) + j->p.tiny;
         if (fabsl(m) >= j->p.largest || q >= 0.5L ||
             (isfinite(distance) && fmaxl(distance, fabsl(j->x[i])) >= j->p.largest))
             j->error[i] = INFINITY;

@@ -28,6 +28,7 @@
 //               log s       2 q + 4 u |log s|
 //               softmax     y ((2 D + 150) 2 u + 2 q) + t
 //               log         2 u (2 D + 2 |log s| + 8) + 2 q + t
+//           A scale that is no 1 rounds scale x first: u |scale x| more for each e, and for y.
 //   backward   its sum as a sum with two roundings more; then 4 roundings
 //   layer norm, RMS norm    the interval of mean and var (or of mean x^2, a sum of squares) through
 //           the formula; 8 roundings of each term, w and b included
