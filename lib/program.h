@@ -23,7 +23,8 @@ typedef struct weft_source {
     size_t length;
 } weft_source;
 
-extern const weft_source weft_source_probe, weft_source_spmm; // one for each .cl file
+// One for each .cl file.
+extern const weft_source weft_source_probe, weft_source_reduce, weft_source_spmm;
 
 // A kernel of a cached program. Both live as long as the context. Setting arguments and enqueuing
 // happen under the kernel's lock, inside weft_launch_kernel().

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = op over some axes of X. Checked by reduce_check.c; here: plan, defines, arguments, enqueue.
+#include <weft/reduce.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arithmetic.h"
+#include "axis_walk.h"
+#include "context.h"
+#include "launch.h"
+#include "reduce_call.h"
+#include "workspace.h"
+
+// ---- plan
+
+// How a call runs, its kernels (combine is NULL where mid is whole), and what they are told.
+typedef struct {
+    weft_axis_tiling tiling;
+    weft_walk walk;
+    weft_view x, y;
+    size_t scratch_bytes; // what parts found
+    weft_kernel *lines, *combine;
+} schedule;
+
+static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const weft_limits *limits)
+{
+    *s = (schedule){
+        .tiling = c->forced ? *c->forced : weft_axis_tiling_for(limits, &c->problem),
+        .x = weft_view_of(&c->axes, 0),
+        .y = weft_view_of(&c->axes, 1),
+    };
+    s->walk = weft_walk_of(&c->axes, &s->tiling);
+    if (c->n == 0)
+        s->walk.mid = 0;
+    if (!weft_walk_scratch(&s->walk, weft_reduction_facts_of(c->op)->n_numbers, &s->scratch_bytes))
+        return fail(WEFT_NO_MEMORY,
+                    "reduce: %" PRId64 " parts of %" PRId64 " results are too many to be kept",
+                    s->tiling.parts, c->n_results);
+    return WEFT_OK;
+}
+
+// ---- defines
+
+static void defines_of(weft_defines *defines, const weft_reduce_call *c,
+                       const weft_axis_tiling *tiling)
+{
+    weft_defines_add_word(defines, "OP", weft_reduction_facts_of(c->op)->word);
+    weft_defines_add_word(defines, "DTYPE", weft_dtype_word(c->dtype));
+    weft_defines_add_word(defines, "ARITHMETIC", weft_dtype_word(c->arithmetic));
+    weft_defines_add_word(defines, "RESULT", weft_dtype_word(c->result));
+    weft_axis_defines(defines, &c->axes, tiling);
+}
+
+static weft_status kernels_for(schedule *s, const weft_reduce_call *c)
+{
+    weft_defines defines = {0};
+    defines_of(&defines, c, &s->tiling);
+    TRY(weft_kernel_get(c->ctx, &weft_source_reduce, &defines, "reduce_lines", &s->lines));
+    if (s->tiling.parts == 1)
+        return WEFT_OK;
+    return weft_kernel_get(c->ctx, &weft_source_reduce, &defines, "reduce_combine", &s->combine);
+}
+
+// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
+static weft_status prepare(schedule *s, const weft_reduce_call *c)
+{
+    weft_limits limits = c->ctx->limits;
+    for (;;) {
+        TRY(schedule_for(s, c, &limits));
+        TRY(kernels_for(s, c));
+        const size_t wanted = (size_t)s->tiling.items * (size_t)s->tiling.team;
+        const size_t most = weft_kernel_max_items(s->lines);
+        if (most >= wanted)
+            return WEFT_OK;
+        if (c->forced || most == 0)
+            return fail(WEFT_UNSUPPORTED,
+                        "reduce: groups of %zu items are wanted; the kernel as built takes %zu",
+                        wanted, most);
+        limits.max_items = most;
+        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
+    }
+}
+
+// ---- arguments and enqueue
+
+static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c, const schedule *s,
+                                 cl_mem scratch)
+{
+    // Where there are no elements X may have no buffer, and some buffer must stand in.
+    const cl_mem X = c->n > 0 ? c->X->buffer : c->Y->buffer;
+    const cl_long correction = c->correction;
+    const weft_argument list[] = {
+        ARGUMENT(s->walk),      ARGUMENT(s->x),    ARGUMENT(s->y),       ARGUMENT(X),
+        ARGUMENT(c->Y->buffer), ARGUMENT(scratch), ARGUMENT(correction),
+    };
+    const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
+    const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
+                              (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
+    return weft_launch_kernel(launch, s->lines, sizeof(list) / sizeof(list[0]), list, global,
+                              local);
+}
+
+static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *c,
+                                   const schedule *s, cl_mem scratch)
+{
+    const cl_long correction = c->correction;
+    const weft_argument list[] = {
+        ARGUMENT(s->walk), ARGUMENT(s->y),       ARGUMENT(c->Y->buffer),
+        ARGUMENT(scratch), ARGUMENT(correction),
+    };
+    const size_t local[3] = {1, 1, 1};
+    const size_t global[3] = {(size_t)ceil_div(c->n_results, s->tiling.fold), 1, 1};
+    return weft_launch_kernel(launch, s->combine, sizeof(list) / sizeof(list[0]), list, global,
+                              local);
+}
+
+static weft_status enqueue_kernels(weft_launch *launch, const weft_reduce_call *c,
+                                   const schedule *s, cl_mem scratch)
+{
+    TRY(enqueue_lines(launch, c, s, scratch));
+    return s->tiling.parts > 1 ? enqueue_combine(launch, c, s, scratch) : WEFT_OK;
+}
+
+static weft_status run(weft_launch *launch, const weft_reduce_call *c, cl_mem workspace)
+{
+    schedule s;
+    if (c->n_results == 0)
+        return WEFT_OK;
+    TRY(prepare(&s, c));
+    // Where there is no scratch memory some buffer must stand in: it is never touched.
+    if (s.scratch_bytes == 0)
+        return enqueue_kernels(launch, c, &s, c->Y->buffer);
+    if (workspace) {
+        TRY(weft_reduce_workspace_check(c, workspace, s.scratch_bytes));
+        return enqueue_kernels(launch, c, &s, workspace);
+    }
+    cl_mem scratch;
+    TRY(weft_workspace_take(c->ctx, launch->queue, "reduce", s.scratch_bytes, &scratch));
+    launch->wants_event = true;
+    const weft_status status = enqueue_kernels(launch, c, &s, scratch);
+    weft_workspace_give(c->ctx, launch->queue, scratch, launch->last);
+    return status;
+}
+
+weft_status weft_reduce(weft_context *ctx, cl_command_queue queue, weft_reduction op,
+                        const weft_tensor *X, int n_axes, const int *axes, const weft_tensor *Y,
+                        const weft_reduce_params *params)
+{
+    params = params ? params : WEFT_REDUCE(.tiling = NULL);
+    weft_reduce_call call;
+    TRY(weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params));
+    weft_launch launch;
+    TRY(weft_launch_begin(&launch, ctx, queue, "reduce", params->n_wait, params->wait,
+                          params->event != NULL));
+    const weft_status status = run(&launch, &call, params->workspace);
+    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
+    return status != WEFT_OK ? status : ended;
+}
+
+// ---- what a call would do
+
+weft_status weft_reduce_workspace(weft_context *ctx, weft_reduction op, const weft_tensor *X,
+                                  int n_axes, const int *axes, const weft_tensor *Y,
+                                  const weft_reduce_params *params, size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "reduce_workspace: bytes is NULL");
+    *bytes = 0;
+    weft_reduce_call call;
+    schedule s;
+    params = params ? params : WEFT_REDUCE(.tiling = NULL);
+    TRY(weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params));
+    if (call.n_results == 0)
+        return WEFT_OK;
+    TRY(prepare(&s, &call));
+    *bytes = s.scratch_bytes;
+    return WEFT_OK;
+}
+
+int weft_reduce_describe(weft_context *ctx, weft_reduction op, const weft_tensor *X, int n_axes,
+                         const int *axes, const weft_tensor *Y, const weft_reduce_params *params,
+                         char *text, size_t size)
+{
+    weft_reduce_call call;
+    schedule s;
+    params = params ? params : WEFT_REDUCE(.tiling = NULL);
+    if (weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params) != WEFT_OK)
+        return -1;
+    if (call.n_results == 0)
+        return snprintf(text, size, "nothing to do");
+    if (prepare(&s, &call) != WEFT_OK)
+        return -1;
+    char tiling[256];
+    weft_axis_tiling_print(&s.tiling, tiling, sizeof(tiling));
+    return snprintf(text, size,
+                    "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                    " (high, outer, mid, low); %s",
+                    (int64_t)s.walk.high, (int64_t)s.walk.outer, (int64_t)s.walk.mid,
+                    (int64_t)s.walk.low, tiling);
+}
