@@ -154,6 +154,7 @@ INLINE state taken_one(state a, ACCS x, PLACES place)
 
 INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
 {
+#pragma unroll
     for (int i = 0; i < UNROLL; i++)
         a.product *= x[i];
     return a;
@@ -200,9 +201,12 @@ INLINE state taken_one(state a, ACCS x, PLACES place)
 INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
 {
     ACCS b[UNROLL];
+#pragma unroll
     for (int i = 0; i < UNROLL; i++)
         b[i] = x[i];
+#pragma unroll
     for (int below = UNROLL / 2; below > 0; below /= 2)
+#pragma unroll
         for (int i = 0; i < below; i++)
             b[i] = better(b[i], b[i + below]);
     return taken_one(a, b[0], place);
@@ -231,13 +235,6 @@ INLINE state nothing(void)
     return s;
 }
 
-// What comparisons of ACCS give.
-#if FOLD > 1 && (ARITHMETIC == DTYPE_F64 || ARITHMETIC == DTYPE_I64)
-#define MASKS VECTOR(long)
-#else
-#define MASKS VECTOR(int)
-#endif
-
 // Of equals the one that stands first; all NaN are equal.
 INLINE state joined(state a, state b)
 {
@@ -265,6 +262,7 @@ INLINE state taken_one(state a, ACCS x, PLACES place)
 
 INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
 {
+#pragma unroll
     for (int i = 0; i < UNROLL; i++)
         a = taken_one(a, x[i], place + i * step);
     return a;
@@ -409,6 +407,10 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     if (!WIDENED || w->widen == 1) {
         for (int v = 0; v < c.n; v++)
             write_found(out, w, y, high, column(w, c, v), found[v], moved(w, c, v), FOLD);
+        return;
+    }
+    if (w->low == 1) {
+        write_found(out, w, y, high, 0, joined_lanes(found, w), 0, 1);
         return;
     }
     line_states l;

@@ -91,11 +91,9 @@ kernel GROUP void softmax_apply(walk w, view x, view y, global const T *X, globa
 #define SLACK 4
 
 #if FOLD == 1
-#define ANY(x)     ((x) != 0)
 #define KEPT(p)    (*(p))
 #define KEEP(x, p) (*(p) = (x))
 #else
-#define ANY(x)     any(x)
 #define KEPT(p)    (*(local const ACCS *)(p))
 #define KEEP(x, p) (*(local ACCS *)(p) = (x))
 #endif
@@ -113,23 +111,22 @@ INLINE state keep_run(state a, const store s, const lines *x, long line, long co
                       int lanes, int kept, int run)
 {
     ACCS some[UNROLL];
-    for (int j = 0; j < n; j++)
-        some[j] = read_scaled(*x, line + j, column, lanes);
-    ACCS top = some[0];
-    for (int j = 1; j < n; j++)
-        top = larger(top, some[j]);
+#pragma unroll
+    for (int j = 0; j < UNROLL; j++)
+        some[j] = j < n ? read_scaled(*x, line + j, column, lanes) : some[0];
+    ACCS top = largest_of(some);
     top = lanes < FOLD ? JOIN(first_, ACC)(lanes, (ACCS)-LARGEST, top) : top;
-    if (ANY(top > a.top + (ACCS)SLACK))
+    if (any_lane(top > a.top + (ACCS)SLACK))
         a = raised(a, top);
     KEEP(a.top, s.bases + run * s.pitch);
-    ACCS sum = (ACCS)0;
-    for (int j = 0; j < n; j++) {
-        ACCS e = exp_below(some[j] - a.top);
-        e = lanes < FOLD ? JOIN(first_, ACC)(lanes, (ACCS)0, e) : e;
-        KEEP(e, s.exponentials + (kept + j) * s.pitch);
-        sum += e;
+#pragma unroll
+    for (int j = 0; j < UNROLL; j++) {
+        some[j] = j < n ? exp_below(some[j] - a.top) : (ACCS)0;
+        some[j] = lanes < FOLD ? JOIN(first_, ACC)(lanes, (ACCS)0, some[j]) : some[j];
+        if (j < n)
+            KEEP(some[j], s.exponentials + (kept + j) * s.pitch);
     }
-    add_carrying(&a.sum, &a.carry, sum);
+    add_carrying(&a.sum, &a.carry, sum_of(some));
     return a;
 }
 
@@ -138,9 +135,10 @@ INLINE void write_run(finals f, const store s, target y, long line, long column,
 {
     const ACCS base = KEPT(s.bases + run * s.pitch);
     ACCS factor = f.factor;
-    if (ANY(base != f.top))
+    if (any_lane(base != f.top))
         factor *= exp_below(base - f.top);
-    for (int j = 0; j < n; j++) {
+#pragma unroll
+    for (int j = 0; j < UNROLL && j < n; j++) {
         const ACCS exponential = KEPT(s.exponentials + (kept + j) * s.pitch);
         if (lanes < FOLD)
             write_lanes(y, line + j, column, exponential * factor, 0, lanes);
