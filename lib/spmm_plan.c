@@ -97,10 +97,14 @@ static caches caches_of(const weft_limits *limits)
 }
 
 // With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
-// without one it must also fill L2, where A and C want to pass.
-static bool is_far(const caches *near, int64_t slice_bytes, bool is_planned)
+// without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
+// conversion, not for B.
+static bool is_far(const caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
-    return slice_bytes >= FAR_L1S * near->l1_bytes &&
+    const bool is_half = problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
+    const bool is_planned = problem->rows != NULL;
+    const int64_t slice_bytes = problem->k * row_bytes;
+    return !is_half && slice_bytes >= FAR_L1S * near->l1_bytes &&
            (is_planned || slice_bytes > near->l2_bytes / 2);
 }
 
@@ -113,7 +117,7 @@ static int folded_window(const caches *near, const weft_spmm_problem *problem, i
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
     int64_t bytes = 0;
-    if (is_far(near, problem->k * row_bytes, is_planned) && density >= FAR_DENSITY)
+    if (density >= FAR_DENSITY && is_far(near, problem, row_bytes))
         bytes = 2 * near->l1_bytes;
     if (density >= WINDOW_DENSITY)
         bytes = is_planned ? 2 * near->l1_bytes / 3 : near->l1_bytes;

@@ -271,6 +271,16 @@ static void test_windows_follow_the_caches(void **state)
                   2 << 20);
     check_windows(zen_4, count, 32 << 10, 1 << 20);
     check_windows(zen_4, count, 0, 0);
+
+    const weft_row_stats rows = {.n_rows = 2048};
+    const weft_spmm_problem half = {.m = 2048,
+                                    .k = 2048,
+                                    .n = 128,
+                                    .nnz = 420000,
+                                    .dtype = WEFT_F16,
+                                    .columns_adjacent = true,
+                                    .rows = &rows};
+    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &half).window, 0);
 }
 
 // ---- what is refused
