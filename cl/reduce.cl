@@ -200,16 +200,7 @@ INLINE state taken_one(state a, ACCS x, PLACES place)
 
 INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
 {
-    ACCS b[UNROLL];
-#pragma unroll
-    for (int i = 0; i < UNROLL; i++)
-        b[i] = x[i];
-#pragma unroll
-    for (int below = UNROLL / 2; below > 0; below /= 2)
-#pragma unroll
-        for (int i = 0; i < below; i++)
-            b[i] = better(b[i], b[i + below]);
-    return taken_one(a, b[0], place);
+    return taken_one(a, TREE(better, x), place);
 }
 
 INLINE state joined(state a, state b)

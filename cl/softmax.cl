@@ -112,6 +112,9 @@ INLINE state keep_run(state a, const store s, const lines *x, long line, long co
 {
     ACCS some[UNROLL];
 #pragma unroll
+    for (int j = 0; j < UNROLL && j < n; j++)
+        prefetch_line(*x, line + j, column);
+#pragma unroll
     for (int j = 0; j < UNROLL; j++)
         some[j] = j < n ? read_scaled(*x, line + j, column, lanes) : some[0];
     ACCS top = largest_of(some);
@@ -137,14 +140,19 @@ INLINE void write_run(finals f, const store s, target y, long line, long column,
     ACCS factor = f.factor;
     if (any_lane(base != f.top))
         factor *= exp_below(base - f.top);
+    local const ACC *from = s.exponentials + kept * s.pitch;
+    if (lanes == FOLD && moved == 0 && y.streams) {
+        global T *const to = y.at + line * y.line + column;
 #pragma unroll
-    for (int j = 0; j < UNROLL && j < n; j++) {
-        const ACCS exponential = KEPT(s.exponentials + (kept + j) * s.pitch);
-        if (lanes < FOLD)
-            write_lanes(y, line + j, column, exponential * factor, 0, lanes);
-        else
-            write_full(y, line + j, column, exponential * factor, moved);
+        for (int j = 0; j < UNROLL && j < n; j++)
+            stream_vector(KEPT(from + j * s.pitch) * factor, to + j * y.line);
+        return;
     }
+    for (int j = 0; j < n; j++)
+        if (lanes < FOLD)
+            write_lanes(y, line + j, column, KEPT(from + j * s.pitch) * factor, 0, lanes);
+        else
+            write_full(y, line + j, column, KEPT(from + j * s.pitch) * factor, moved);
 }
 
 // Where the lines of an item are: the first of them, and the numbers of what is kept.
