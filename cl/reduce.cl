@@ -98,30 +98,7 @@ INLINE ACCS element(ACCS x)
 // ---- sums
 
 #if IS_SUM
-INLINE state nothing(void)
-{
-    state s;
-    s.sum = s.carry = (ACCS)0;
-    return s;
-}
-
-INLINE state taken_one(state a, ACCS x, PLACES place)
-{
-    add_carrying(&a.sum, &a.carry, x);
-    return a;
-}
-
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
-{
-    return taken_one(a, sum_of(x), place);
-}
-
-INLINE state joined(state a, state b)
-{
-    add_carrying(&a.sum, &a.carry, b.sum);
-    a.carry += b.carry;
-    return a;
-}
+#include "totals.clh"
 
 INLINE ACCS result_of(state s, long n, long correction)
 {
@@ -268,45 +245,7 @@ INLINE PLACES result_of(state s, long n, long correction)
 // ---- variances
 
 #if IS_SPREAD
-INLINE moments moments_in(state s)
-{
-    moments m;
-    m.n = s.n;
-    m.mean = s.mean;
-    m.carry = s.carry;
-    m.squares = s.squares;
-    return m;
-}
-
-INLINE state state_of(moments m)
-{
-    state s;
-    s.n = m.n;
-    s.mean = m.mean;
-    s.carry = m.carry;
-    s.squares = m.squares;
-    return s;
-}
-
-INLINE state nothing(void)
-{
-    return state_of(moments_of_none());
-}
-
-INLINE state taken_one(state a, ACCS x, PLACES place)
-{
-    return state_of(moments_taken_one(moments_in(a), x));
-}
-
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
-{
-    return state_of(moments_taken(moments_in(a), x));
-}
-
-INLINE state joined(state a, state b)
-{
-    return state_of(moments_joined(moments_in(a), moments_in(b)));
-}
+#include "moments.clh"
 
 INLINE ACCS result_of(state s, long n, long correction)
 {

@@ -68,10 +68,11 @@ kernel GROUP void softmax_lines(walk w, view x, view y, global const T *X, globa
     sweep_and_rewrite(&w, &o, masked, shared);
 }
 
-kernel GROUP void softmax_parts(walk w, view x, global const T *X, ACC scale, global char *scratch)
+kernel GROUP void softmax_parts(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+                                int masked, global char *scratch)
 {
     local state shared[ITEMS * TEAM];
-    const operands o = operands_of(&x, X, 0, 0, scale);
+    const operands o = operands_of(&x, X, &y, Y, scale);
     sweep_part(&w, &o, scratch, shared);
 }
 
