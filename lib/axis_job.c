@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that sweep along an axis and write each element again: plan, defines, arguments,
+// enqueue.
+#include "axis_job.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arithmetic.h"
+#include "context.h"
+#include "view.h"
+#include "workspace.h"
+
+// ---- plan
+
+static int64_t accumulator_bytes(const weft_axis_job *job)
+{
+    return job->problem.dtype == WEFT_F64 ? 8 : 4;
+}
+
+// Lines that are kept, and runs of them that have a base each, as cl/softmax.cl takes them.
+static bool count_kept(weft_axis_schedule *s, const weft_axis_job *job)
+{
+    const weft_axis_tiling *t = &s->tiling;
+    const int64_t full = job->axes.mid.extent / t->widen;
+    const int64_t rest = job->axes.mid.extent % t->widen != 0;
+    const int64_t runs = full / t->unroll + full % t->unroll + rest;
+    const int64_t each = (int64_t)t->vectors * t->fold * accumulator_bytes(job);
+    const int64_t most = (int64_t)job->ctx->limits.local_bytes;
+    int64_t elements, bases;
+    if (!weft_mul(full + rest, job->axes.outer_extent, &elements) ||
+        !weft_mul(elements, each, &elements) || !weft_mul(runs, job->axes.outer_extent, &bases) ||
+        !weft_mul(bases, each, &bases) || elements > most || bases > most - elements)
+        return false;
+    s->local_bytes[0] = (size_t)elements;
+    s->local_bytes[1] = (size_t)bases;
+    return true;
+}
+
+// What is written goes past the caches where they cannot hold it beside what was read.
+static bool streams(const weft_axis_job *job)
+{
+    int64_t bytes = (int64_t)weft_dtype_size(job->problem.dtype);
+    for (int d = 0; d < job->out->ndim; ++d)
+        if (!weft_mul(bytes, job->out->shape[d], &bytes))
+            return true;
+    return (uint64_t)bytes > job->ctx->limits.cache_bytes / 2;
+}
+
+static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const weft_limits *limits)
+{
+    *s = (weft_axis_schedule){
+        .tiling = job->forced ? *job->forced : weft_axis_tiling_for(limits, &job->problem),
+    };
+    if (s->tiling.kept && (!job->kept || !count_kept(s, job))) {
+        if (job->forced && job->kept)
+            return fail(WEFT_BAD_ARGUMENT,
+                        "%s: tiling.kept wants more than the %zu bytes of local memory", job->what,
+                        job->ctx->limits.local_bytes);
+        s->tiling.kept = false;
+    }
+    s->walk = weft_walk_of(&job->axes, &s->tiling);
+    s->walk.stream = streams(job);
+    if (!weft_walk_scratch(&s->walk, job->n_numbers, &s->scratch_bytes))
+        return fail(WEFT_NO_MEMORY,
+                    "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64
+                    " columns are too many to be kept",
+                    job->what, s->tiling.parts, job->axes.high_extent, job->axes.low.extent);
+    return WEFT_OK;
+}
+
+// ---- defines
+
+static weft_status kernels_for(weft_axis_schedule *s, const weft_axis_job *job)
+{
+    weft_defines defines = job->defines;
+    weft_axis_defines(&defines, &job->axes, &s->tiling);
+    const char *const names[2] = {
+        s->tiling.parts > 1 ? job->parts
+        : s->tiling.kept    ? job->kept
+                            : job->lines,
+        s->tiling.parts > 1 ? job->apply : NULL,
+    };
+    for (int i = 0; i < 2; ++i)
+        if (names[i])
+            TRY(weft_kernel_get(job->ctx, job->source, &defines, names[i], &s->kernels[i]));
+    return WEFT_OK;
+}
+
+static size_t most_items(const weft_axis_schedule *s)
+{
+    const size_t first = weft_kernel_max_items(s->kernels[0]);
+    const size_t second = s->kernels[1] ? weft_kernel_max_items(s->kernels[1]) : first;
+    return first < second ? first : second;
+}
+
+weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job)
+{
+    weft_limits limits = job->ctx->limits;
+    for (;;) {
+        TRY(plan(out, job, &limits));
+        TRY(kernels_for(out, job));
+        const size_t wanted = (size_t)out->tiling.items * (size_t)out->tiling.team;
+        const size_t most = most_items(out);
+        if (most >= wanted)
+            return WEFT_OK;
+        if (job->forced || most == 0)
+            return fail(WEFT_UNSUPPORTED,
+                        "%s: groups of %zu items are wanted; the kernel as built takes %zu",
+                        job->what, wanted, most);
+        limits.max_items = most;
+        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
+    }
+}
+
+// ---- arguments and enqueue
+
+enum { MOST_ARGUMENTS = 16 };
+
+static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
+                           size_t n, const weft_argument *arguments, size_t n_last,
+                           const weft_argument *last)
+{
+    weft_argument list[MOST_ARGUMENTS] = {ARGUMENT(s->walk)};
+    size_t n_all = 1;
+    assert(1 + n + n_last <= MOST_ARGUMENTS);
+    for (size_t i = 0; i < n; ++i)
+        list[n_all++] = arguments[i];
+    for (size_t i = 0; i < n_last; ++i)
+        list[n_all++] = last[i];
+    const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
+    const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
+                              (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
+    return weft_launch_kernel(launch, kernel, n_all, list, global, local);
+}
+
+static weft_status enqueue_whole(weft_launch *launch, const weft_axis_schedule *s, size_t n,
+                                 const weft_argument *arguments)
+{
+    const weft_argument kept[2] = {{s->local_bytes[0], NULL}, {s->local_bytes[1], NULL}};
+    return enqueue(launch, s, s->kernels[0], n, arguments, s->tiling.kept ? 2 : 0, kept);
+}
+
+static weft_status enqueue_parts(weft_launch *launch, const weft_axis_schedule *s, cl_mem scratch,
+                                 size_t n, const weft_argument *arguments)
+{
+    const weft_argument last = ARGUMENT(scratch);
+    TRY(enqueue(launch, s, s->kernels[0], n, arguments, 1, &last));
+    return enqueue(launch, s, s->kernels[1], n, arguments, 1, &last);
+}
+
+static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
+{
+    char what[64];
+    const weft_tensor scratch = {
+        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
+    snprintf(what, sizeof(what), "%s: workspace", job->what);
+    TRY(weft_output_check(job->ctx, &scratch, what));
+    for (size_t i = 0; i < sizeof(job->in) / sizeof(job->in[0]) && job->in[i]; ++i)
+        TRY(weft_tensor_overlap_check(&scratch, "workspace", job->in[i], job->in_names[i],
+                                      job->what));
+    return weft_tensor_overlap_check(&scratch, "workspace", job->out, "the output", job->what);
+}
+
+weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
+                              const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
+                              const weft_argument *arguments)
+{
+    if (schedule->tiling.parts == 1)
+        return enqueue_whole(launch, schedule, n, arguments);
+    if (workspace) {
+        TRY(workspace_check(job, workspace, schedule->scratch_bytes));
+        return enqueue_parts(launch, schedule, workspace, n, arguments);
+    }
+    cl_mem scratch;
+    TRY(weft_workspace_take(job->ctx, launch->queue, job->what, schedule->scratch_bytes, &scratch));
+    launch->wants_event = true;
+    const weft_status status = enqueue_parts(launch, schedule, scratch, n, arguments);
+    weft_workspace_give(job->ctx, launch->queue, scratch, launch->last);
+    return status;
+}
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
+{
+    if (dtype == WEFT_F64) {
+        scalar->f64 = value;
+        return ARGUMENT(scalar->f64);
+    }
+    scalar->f32 = (cl_float)value;
+    return ARGUMENT(scalar->f32);
+}
+
+// ---- words and checks
+
+int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size)
+{
+    char tiling[256];
+    weft_axis_tiling_print(&schedule->tiling, tiling, sizeof(tiling));
+    return snprintf(text, size,
+                    "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                    " (high, outer, mid, low); %s",
+                    (int64_t)schedule->walk.high, (int64_t)schedule->walk.outer,
+                    (int64_t)schedule->walk.mid, (int64_t)schedule->walk.low, tiling);
+}
+
+const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand)
+{
+    snprintf(text, WEFT_OPERAND_TEXT, "%s: %s", what, operand);
+    return text;
+}
+
+weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                            const char *b_name, const char *what)
+{
+    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
+    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
+    if (a->ndim != b->ndim)
+        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %s %d", what, a_name, a->ndim,
+                    b_name, b->ndim);
+    for (int d = 0; d < a->ndim; ++d)
+        if (a->shape[d] != b->shape[d])
+            return fail(WEFT_BAD_SHAPE, "%s: extent %d of %s is %" PRId64 ", of %s %" PRId64, what,
+                        d, a_name, a->shape[d], b_name, b->shape[d]);
+    if (a_dtype != b_dtype)
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
+                    weft_dtype_name(a_dtype), b_name, weft_dtype_name(b_dtype));
+    return WEFT_OK;
+}
+
+weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
+                                const char *name, const char *what)
+{
+    const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
+    if (dtype != WEFT_F32 && dtype != WEFT_F64 && dtype != WEFT_F16 && dtype != WEFT_BF16)
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s: f32, f64, f16 or bf16 is wanted", what, name,
+                    weft_dtype_name(dtype));
+    if (dtype == WEFT_F64 && !ctx->limits.has_f64)
+        return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
+    return WEFT_OK;
+}
+
+bool weft_tensor_is_empty(const weft_tensor *tensor)
+{
+    for (int d = 0; d < tensor->ndim; ++d)
+        if (tensor->shape[d] == 0)
+            return true;
+    return false;
+}
+
+static bool is_same_view(const weft_tensor *a, const weft_tensor *b)
+{
+    if (a->buffer != b->buffer || a->offset != b->offset)
+        return false;
+    for (int d = 0; d < a->ndim; ++d)
+        if (a->shape[d] > 1 && a->stride[d] != b->stride[d])
+            return false;
+    return true;
+}
+
+weft_status weft_axis_alias_check(const weft_tensor *out, const char *out_name,
+                                  const weft_tensor *in, const char *in_name, const char *what)
+{
+    return is_same_view(out, in) ? WEFT_OK
+                                 : weft_tensor_overlap_check(out, out_name, in, in_name, what);
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operation that sweeps along an axis and writes each element again: planned, built and enqueued
+// in one way for all of them.
+#ifndef WEFT_LIB_AXIS_JOB_H
+#define WEFT_LIB_AXIS_JOB_H
+
+#include "axis_walk.h"
+#include "launch.h"
+
+// A problem as its door leaves it.
+typedef struct weft_axis_job {
+    weft_context *ctx;
+    const char *what; // "softmax", for messages
+    weft_axes axes;
+    weft_axis_problem problem;
+    const weft_axis_tiling *forced;
+    const weft_source *source;
+    weft_defines defines;              // the operation's own
+    const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
+    const char *kept;                  // with local memory; NULL where there is none
+    int n_numbers;                     // that the kernels keep for each column
+    const weft_tensor *in[3], *out;    // all that is read or written
+    const char *in_names[3];
+} weft_axis_job;
+
+// How it runs. The kernels are lines or kept alone, or parts and apply.
+typedef struct weft_axis_schedule {
+    weft_axis_tiling tiling;
+    weft_walk walk;
+    size_t scratch_bytes;  // what parts find
+    size_t local_bytes[2]; // what is kept: elements, bases
+    weft_kernel *kernels[2];
+} weft_axis_schedule;
+
+// A number as kernels reckon with the data type.
+typedef union weft_scalar {
+    cl_float f32;
+    cl_double f64;
+} weft_scalar;
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
+
+// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
+weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job);
+
+// Every kernel takes the walk, the n arguments, and then scratch memory (parts and apply) or local
+// memory for elements and bases (kept). `workspace` is the caller's, or NULL.
+weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
+                              const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
+                              const weft_argument *arguments);
+
+// The plan in words, as snprintf() does it.
+int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size);
+
+// "softmax: X"
+enum { WEFT_OPERAND_TEXT = 64 };
+const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand);
+
+// Shapes and data types of two operands that want to be the same.
+weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                            const char *b_name, const char *what);
+
+// f32, f64 (where the device has it), f16 or bf16.
+weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
+                                const char *name, const char *what);
+
+bool weft_tensor_is_empty(const weft_tensor *tensor);
+
+// Refuses an output that shares bytes with an input, but for one that is the same view.
+weft_status weft_axis_alias_check(const weft_tensor *out, const char *out_name,
+                                  const weft_tensor *in, const char *in_name, const char *what);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of weft_layer_norm() or weft_rms_norm() once it has been checked.
+#ifndef WEFT_LIB_NORM_CALL_H
+#define WEFT_LIB_NORM_CALL_H
+
+#include <weft/norm.h>
+
+#include "axis_job.h"
+
+typedef struct weft_norm_call {
+    const char *name; // "layer_norm"
+    bool is_rms;
+    double epsilon;
+    const weft_tensor *weight, *bias; // NULL where there is none
+    bool is_empty;                    // nothing to do, and `job` is not there
+    weft_axis_job job;                // operands of its axes: X, Y, then w and b as far as there
+} weft_norm_call;
+
+// Everything that can be wrong with a call, before anything is done about it.
+weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, weft_context *ctx,
+                            double epsilon, const weft_tensor *X, int n_axes, const weft_tensor *Y,
+                            const weft_norm_params *params);
+
+#endif
