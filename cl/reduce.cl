@@ -349,6 +349,33 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
         write_found(out, w, y, high, i, line_get(&l, i), 0, (int)min(w->low - i, (long)FOLD));
 }
 
+// Where lanes lie along mid, FOLD highs are swept before their lanes are joined, all at once: that
+// costs little more than for one of them.
+#define BY_ROWS (FOLD > 1 && WIDENED && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
+
+INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
+                        global Y_TYPE *Y, long first, long last, output out)
+{
+    const view *const views[READS] = {x};
+    global const T *const bases[READS] = {X};
+    const columns c = columns_of(w, 0);
+    state rows[FOLD];
+    for (int i = 0; i < FOLD; i++) {
+        state found[VECTORS] = {nothing()};
+        if (first + i < last) {
+            const long offsets[READS] = {high_offset(w, x, first + i)};
+            sweep(found, w, c, views, bases, offsets, (ACC)1, 0);
+        }
+        rows[row_slot(i)] = found[0];
+    }
+    FOUND lanes[FOLD];
+#if FOLD > 1
+    JOIN(vstore, FOLD)(result_of(joined_rows(rows), out.n, out.correction), 0, lanes);
+#endif
+    for (long i = first; i < last; i++)
+        put_result(Y + high_offset(w, y, i), lanes[i - first]);
+}
+
 kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict X,
                                global Y_TYPE *restrict Y, global char *restrict scratch,
                                long correction)
@@ -357,6 +384,14 @@ kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict 
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
     const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
+    if (BY_ROWS && w.low == 1 && w.parts == 1) {
+        for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
+            const long stop = min(w.high, (turn + 1) * w.run);
+            for (long high = turn * w.run; high < stop; high += FOLD)
+                reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
+        }
+        return;
+    }
     EACH_BLOCK(w, high, strip)
     {
         const columns c = columns_of(&w, strip);

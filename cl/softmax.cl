@@ -14,6 +14,7 @@
 
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #define READS     1
+#define LEVELED
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"

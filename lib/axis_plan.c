@@ -17,9 +17,6 @@ enum { STATE_NUMBERS = 4 };
 // Where an item carries whole vectors: CPUs.
 enum {
     FOLDED_UNROLL = 8,    // vectors in flight hide the latency of an addition
-    LINE_VECTORS = 8,     // of a widened line: times UNROLL lines they are a page of f32
-    WRITTEN_VECTORS = 2,  // the same where lines are written too: a row stays short work
-    LEAST_LINES = 32,     // that widening leaves, unless UNROLL divides them: the rest is slow
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
     KEPT_VECTORS = 8,     // of a strip that is kept: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
@@ -122,24 +119,15 @@ static line narrow_line(const facts *f, int64_t widest)
     return line_of(f, 1, 1);
 }
 
-static bool leaves_lines(const facts *f, int64_t widen)
-{
-    const int64_t lines = f->mid / widen;
-    return lines >= LEAST_LINES || (lines > 0 && f->mid % widen == 0 && lines % FOLDED_UNROLL == 0);
-}
-
 static line folded_line(const facts *f, int64_t widest)
 {
-    int64_t widen = steps_for(f->low, widest);
+    const int64_t widen = steps_for(f->low, widest);
     const bool fills =
         f->mid_adjacent && widen <= f->mid && f->low <= WEFT_AXIS_MOST_VECTORS * widest / widen;
     if (f->low >= widest)
         return line_of(f, widest, fills && f->low_adjacent ? widen : 1);
     if (!fills)
         return narrow_line(f, widest);
-    const int64_t most = f->writes_all ? WRITTEN_VECTORS : LINE_VECTORS;
-    while (f->low_adjacent && 2 * widen * f->low <= most * widest && leaves_lines(f, 2 * widen))
-        widen *= 2;
     return line_of(f, widest, widen);
 }
 
@@ -204,11 +192,15 @@ static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, 
 }
 
 // Highs that a group takes at a time: enough to be worth it, few enough that all cores have some.
-static int64_t highs_in_a_row(const facts *f, int64_t turn_bytes, int64_t strips, int64_t wanted)
+// Those whose lanes lie along mid are joined `fold` at a time.
+static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes, int64_t strips,
+                              int64_t wanted)
 {
     const int64_t pays = ceil_div(TURN_BYTES, turn_bytes);
     const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
-    return ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
+    const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
+    const int64_t joined = ceil_div(run, l->fold) * l->fold;
+    return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
 }
 
 static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
@@ -237,7 +229,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
         vectors = narrowed_vectors(f, &l, vectors, wanted);
     const int64_t strips = strips_of(&l, vectors);
     const int64_t strip_bytes = product(product(lines, vectors * l.fold), f->bytes);
-    const int64_t run = highs_in_a_row(f, strip_bytes, strips, wanted);
+    const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
     const int64_t turns = product(strips, ceil_div(f->high, run));
     int64_t parts = 1;
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
