@@ -112,11 +112,60 @@ static void cases_come_in_pairs(void **state)
     json_decref(object);
 }
 
+// Shares of reading for reductions, of copying for what writes as much; small cases have neither,
+// but a multiple of an empty launch.
+static void check_axis_case(const json_t *it, const json_t *limits)
+{
+    const double median = number(it, "median_ms");
+    const char *op = string(it, "op");
+    assert_true(strlen(string(it, "case")) > 0 && strlen(string(it, "plan")) > 0);
+    assert_true(weft_dtype_find(string(it, "dtype")) == WEFT_F32);
+    assert_true(json_array_size(json_object_get(it, "shape")) >= 2);
+    assert_true(number(it, "setup_ms") > 0);
+    assert_true(0 < number(it, "min_ms") && number(it, "min_ms") <= median);
+    assert_true(median <= number(it, "max_ms"));
+    if (json_object_get(it, "launches") != NULL) {
+        assert_null(json_object_get(it, "share"));
+        assert_true(number(it, "launches") > 0.1 && number(it, "launches") < 1e4);
+        return;
+    }
+    const double limit = number(limits, strcmp(op, "reduce") == 0 ? "read_gbps" : "copy_gbps");
+    const double share = number(it, "gbps") / limit;
+    assert_true(fabs(number(it, "share") - share) <= 1e-3 * share);
+    double bytes = strcmp(op, "reduce") == 0 ? 4 : 8;
+    for (size_t d = 0; d < json_array_size(json_object_get(it, "shape")); d++)
+        bytes *= json_number_value(json_array_get(json_object_get(it, "shape"), d));
+    const double gbps = 1e-6 * bytes / median; // and what a reduction writes
+    assert_true(number(it, "gbps") >= 0.999 * gbps && number(it, "gbps") < 1.6 * gbps);
+}
+
+static void cases_along_axes_are_complete(void **state)
+{
+    static const char *const ops[] = {"reduce", "softmax", "norm"};
+    (void)state;
+    skip_but_on_pocl();
+    json_t *object = run_bench("reduce softmax norm --quick");
+    check_limits(object);
+    const json_t *cases = json_object_get(object, "cases");
+    size_t n_large[3] = {0}, n_small[3] = {0};
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *it = json_array_get(cases, i);
+        check_axis_case(it, json_object_get(object, "limits"));
+        for (int k = 0; k < 3; k++)
+            if (strcmp(string(it, "op"), ops[k]) == 0)
+                (json_object_get(it, "launches") != NULL ? n_small : n_large)[k]++;
+    }
+    for (int k = 0; k < 3; k++)
+        assert_true(n_large[k] >= 1 && n_small[k] >= 1);
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_alone),
         cmocka_unit_test(cases_come_in_pairs),
+        cmocka_unit_test(cases_along_axes_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,25 @@
 // weft bench: how fast the device is, and what share of that the library's operations reach.
 #include "bench.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_axis.h"
 #include "bench_limits.h"
 #include "bench_spmm.h"
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
 
+// Sets by name: besides SpMM those of bench_axis_cases.h.
+enum { SET_SPMM = 8, AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM };
+
 typedef struct bench_options {
     command_options common;
-    bool limits_only, quick;
+    unsigned sets; // bits; none: the limits alone
+    bool quick;
     const char *folder; // --data; NULL for none
 } bench_options;
 
@@ -24,6 +30,7 @@ typedef struct bench_job {
     bench_limits *limits;
     bench_sets sets;
     bench_cases cases;
+    bench_axis_results axis;
 } bench_job;
 
 void bench_progress(const char *format, ...)
@@ -51,18 +58,22 @@ void bench_note(const char *format, ...)
 static bool measure(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
-    if (!options->limits_only && !bench_sets_list(&job->sets, options->quick, options->folder, why))
+    if ((options->sets & SET_SPMM) &&
+        !bench_sets_list(&job->sets, options->quick, options->folder, why))
         return false;
     if (!command_open(&job->ctx, &options->common, why) ||
         !bench_limits_create(&job->limits, job->ctx, why) ||
         !bench_limits_measure(job->limits, why))
         return false;
-    if (options->limits_only)
+    if (options->sets == 0)
         return true;
     if (!bench_spmm_run(&job->cases, job->ctx, &job->sets, options->quick, why) ||
+        !bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS,
+                        options->quick, why) ||
         !bench_limits_measure(job->limits, why))
         return false;
     bench_cases_close(&job->cases);
+    bench_axis_close(&job->axis, job->limits);
     const double limit = bench_limits_rate(job->limits, BENCH_FMA);
     for (size_t i = 0; i < job->cases.count; i++)
         job->cases.items[i].report.share = job->cases.items[i].report.gflops / limit;
@@ -82,6 +93,7 @@ static bool print_json(const bench_job *job, complaint *why)
     json_t *cases = json_array();
     for (size_t i = 0; i < job->cases.count; i++)
         json_array_append_new(cases, case_json(&job->cases.items[i]));
+    bench_axis_json(&job->axis, cases);
     json_object_set_new(object, "op", json_string("bench"));
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
     json_object_set_new(object, "limits", bench_limits_json(job->limits));
@@ -166,15 +178,17 @@ static void print_table(const bench_job *job)
 {
     printf("%s\n\n", weft_context_limits(job->ctx)->name);
     bench_limits_print(job->limits, stdout);
-    if (job->cases.count == 0)
-        return;
-    print_rows(&job->cases);
-    print_summary(&job->cases);
+    if (job->cases.count > 0) {
+        print_rows(&job->cases);
+        print_summary(&job->cases);
+    }
+    bench_axis_print(&job->axis, stdout);
 }
 
 static void clean_up(bench_job *job)
 {
     bench_cases_free(&job->cases);
+    bench_axis_free(&job->axis);
     bench_sets_free(&job->sets);
     bench_limits_destroy(&job->limits);
     weft_context_destroy(&job->ctx);
@@ -184,12 +198,24 @@ enum { OPTION_DATA = 256 };
 
 static error_t take_what(bench_options *bench, const char *what, struct argp_state *state)
 {
-    if (state->arg_num > 0)
-        argp_error(state, "one word too many: %s", what);
-    bench->limits_only = strcmp(what, "limits") == 0;
-    if (!bench->limits_only && strcmp(what, "spmm") != 0 && strcmp(what, "all") != 0)
-        argp_error(state, "'%s' is none of limits, spmm and all", what);
-    return 0;
+    static const struct {
+        const char *name;
+        unsigned sets;
+    } words[] = {
+        {"limits", 0},
+        {"spmm", SET_SPMM},
+        {"reduce", BENCH_SET_REDUCE},
+        {"softmax", BENCH_SET_SOFTMAX},
+        {"norm", BENCH_SET_NORM},
+        {"all", SET_SPMM | AXIS_SETS},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(what, words[i].name) == 0) {
+            bench->sets |= words[i].sets;
+            return 0;
+        }
+    argp_error(state, "'%s' is none of limits, spmm, reduce, softmax, norm and all", what);
+    return EINVAL;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -201,6 +227,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         return take_what(bench, argument, state);
+    case ARGP_KEY_NO_ARGS:
+        bench->sets = SET_SPMM | AXIS_SETS;
+        return 0;
     case 'q':
         bench->quick = true;
         return 0;
@@ -223,10 +252,12 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .args_doc = "[limits|spmm|all]",
+        .args_doc = "[limits|spmm|reduce|softmax|norm|all ...]",
         .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
-               "its f32 multiply-add rate the library's operations reach."
-               "\vThe limits are measured before and after the cases, and the best counts. On "
+               "it the library's operations reach: SpMM of the f32 multiply-adds, reductions of "
+               "reading, softmax and normalisation of copying."
+               "\vWithout words: all. The limits are measured before and after the cases, and the "
+               "best counts. On "
                "PoCL each thread is kept on a core of its own, unless POCL_AFFINITY says "
                "otherwise.",
         .children = children,

@@ -16,6 +16,9 @@ typedef struct command_row {
 static const command_row commands[] = {
     {"info", "weft info", "describe the OpenCL devices, or the built-in profiles", weft_info_main},
     {"spmm", "weft spmm", "multiply a sparse matrix by a dense one", weft_spmm_main},
+    {"reduce", "weft reduce", "sums, extremes, means and more along axes", weft_reduce_main},
+    {"softmax", "weft softmax", "softmax along an axis", weft_softmax_main},
+    {"norm", "weft norm", "layer and RMS normalisation", weft_norm_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
 
@@ -24,7 +27,7 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 static void print_help(FILE *out)
 {
     fputs("Usage: weft COMMAND [OPTION...] [ARGUMENT...]\n"
-          "Sparse tensor operations on OpenCL devices.\n\n",
+          "Tensor operations, sparse ones first, on OpenCL devices.\n\n",
           out);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);

@@ -50,4 +50,29 @@ elif [ -n "${WEFT_TEST_REDUCED:-}" ]; then
 else
     check "this machine's packages" says "$("$examples/pagerank")" ": right$"
 fi
+
+# All four rows say class 0 with the same scores, and are right three times: p is 3/4 at best.
+cat >scores <<'END'
+# label, scores
+0 2 0
+0, 2, 0
+
+0 2 0 # right, too
+1 2 0
+END
+verdict=$("$examples/calibrate" scores)
+check "calibrate ends well" test $? = 0
+check "calibrate as it is" says "$verdict" "^  T 1 +right +75\.0% +sure +88\.1% +loss 0\.6269$"
+check "calibrate at its best" says "$verdict" "^  T 1\.82 +right +75\.0% +sure +75\.0% +loss 0\.5623$"
+if [ -n "${WEFT_TEST_REDUCED:-}" ]; then
+    check "calibrate on samples of its own" says "$("$examples/calibrate" -n 300 -c 4)" ": right$"
+else
+    check "calibrate on samples of its own" says "$("$examples/calibrate")" ": right$"
+fi
+printf '0 1 2\n2 1 2\n' >no_class
+printf '0 1 2\n1 1\n' >too_short
+check "a label that is no class" sh -c "'$examples/calibrate' no_class 2>&1 | grep -q '^calibrate: no_class:2: the label'"
+check "a score too few" sh -c "'$examples/calibrate' too_short 2>&1 | grep -q '^calibrate: too_short:2: a score'"
+check "bad scores fail" sh -c "! '$examples/calibrate' too_short"
+check "wrong usage of calibrate" sh -c "'$examples/calibrate' -c 1; test \$? = 2"
 finish
