@@ -114,9 +114,6 @@ INLINE state keep_run(state a, const store s, const lines *x, long line, long co
 {
     ACCS some[UNROLL];
 #pragma unroll
-    for (int j = 0; j < UNROLL && j < n; j++)
-        prefetch_line(*x, line + j, column);
-#pragma unroll
     for (int j = 0; j < UNROLL; j++)
         some[j] = j < n ? read_scaled(*x, line + j, column, lanes) : some[0];
     ACCS top = largest_of(some);
@@ -135,26 +132,11 @@ INLINE state keep_run(state a, const store s, const lines *x, long line, long co
     return a;
 }
 
-INLINE void write_run(finals f, const store s, target y, long line, long column, int n, int moved,
-                      int lanes, int kept, int run)
+// What the run's exponentials of one column block are multiplied by.
+INLINE ACCS factor_of(finals f, local const ACC *base)
 {
-    const ACCS base = KEPT(s.bases + run * s.pitch);
-    ACCS factor = f.factor;
-    if (any_lane(base != f.top))
-        factor *= exp_below(base - f.top);
-    local const ACC *from = s.exponentials + kept * s.pitch;
-    if (lanes == FOLD && moved == 0 && y.streams) {
-        global T *const to = y.at + line * y.line + column;
-#pragma unroll
-        for (int j = 0; j < UNROLL && j < n; j++)
-            stream_vector(KEPT(from + j * s.pitch) * factor, to + j * y.line);
-        return;
-    }
-    for (int j = 0; j < n; j++)
-        if (lanes < FOLD)
-            write_lanes(y, line + j, column, KEPT(from + j * s.pitch) * factor, 0, lanes);
-        else
-            write_full(y, line + j, column, KEPT(from + j * s.pitch) * factor, moved);
+    const ACCS kept = KEPT(base);
+    return any_lane(kept != f.top) ? f.factor * exp_below(kept - f.top) : f.factor;
 }
 
 // Where the lines of an item are: the first of them, and the numbers of what is kept.
@@ -168,6 +150,8 @@ INLINE place keep_runs(state found[VECTORS], const walk *w, columns c, const sto
                        const lines *x, place p, int n, bool whole)
 {
     for (int v = 0; v < c.n; v++) {
+        for (int j = 0; j < n; j++)
+            prefetch_line(*x, p.line + j, column(w, c, v));
         const store here = {s.exponentials + v * FOLD, s.bases + v * FOLD, s.pitch};
         const long at = column(w, c, v);
         found[v] = keep_run(found[v], here, x, p.line, at, n, whole ? FOLD : lanes_left(w, at),
@@ -180,12 +164,21 @@ INLINE place keep_runs(state found[VECTORS], const walk *w, columns c, const sto
 INLINE place write_runs(const finals f[VECTORS], const walk *w, columns c, const store s, target y,
                         place p, int n, bool whole)
 {
-    for (int v = 0; v < c.n; v++) {
-        const store here = {s.exponentials + v * FOLD, s.bases + v * FOLD, s.pitch};
-        const long at = column(w, c, v);
-        write_run(f[v], here, y, p.line, at, n, moved(w, c, v), whole ? FOLD : lanes_left(w, at),
-                  p.kept, p.run);
-    }
+    ACCS factors[VECTORS];
+    for (int v = 0; v < c.n; v++)
+        factors[v] = factor_of(f[v], s.bases + p.run * s.pitch + v * FOLD);
+    const bool streams = whole && y.streams && (c.n == 0 || moved(w, c, c.n - 1) == 0);
+    for (int j = 0; j < n; j++)
+        for (int v = 0; v < c.n; v++) {
+            const ACCS kept = KEPT(s.exponentials + (p.kept + j) * s.pitch + v * FOLD);
+            if (streams)
+                stream_vector(kept * factors[v], y.at + (p.line + j) * y.line + c.first + v * FOLD);
+            else if (whole)
+                write_full(y, p.line + j, column(w, c, v), kept * factors[v], moved(w, c, v));
+            else
+                write_lanes(y, p.line + j, column(w, c, v), kept * factors[v], 0,
+                            lanes_left(w, column(w, c, v)));
+        }
     const place next = {p.line + n, p.kept + n, p.run + 1};
     return next;
 }
