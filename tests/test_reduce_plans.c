@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions by every kind of tiling, whether or not it would be chosen for the device at hand, and
+// as planned for every known device.
+#include "reduce_case.h"
+
+#include <inttypes.h>
+
+#include "random.h"
+
+static weft_context *ctx;
+static bool is_reduced; // the small set
+
+// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts
+#define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
+    {                                                                                              \
+        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
+        .grid_x = x, .grid_y = y, .parts = p                                                       \
+    }
+
+static const weft_axis_tiling tilings[] = {
+    // as on CPUs: one item, lanes of a vector
+    TILING(1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+    TILING(16, 2, 1, 1, 8, 1, 3, 2, 2, 1),
+    TILING(4, 64, 1, 1, 2, 1, 1, 1, 4, 3),
+    TILING(8, 3, 1, 1, 4, 1, 2, 3, 1, 7),
+    // of widened lines
+    TILING(16, 64, 1, 1, 8, 16, 1, 1, 2, 1),
+    TILING(2, 64, 1, 1, 1, 2, 1, 1, 1, 4),
+    TILING(8, 40, 1, 1, 4, 8, 5, 1, 3, 2),
+    TILING(1, 64, 1, 1, 2, 3, 1, 1, 1, 1),
+    // as on GPUs: items along low, teams along mid
+    TILING(1, 1, 4, 8, 4, 1, 1, 2, 2, 1),
+    TILING(1, 1, 1, 32, 4, 1, 1, 1, 3, 1),
+    TILING(1, 1, 16, 2, 1, 1, 1, 1, 1, 5),
+    TILING(1, 3, 2, 4, 2, 1, 2, 1, 1, 3),
+    TILING(4, 2, 1, 4, 2, 1, 1, 2, 1, 2),
+    TILING(1, 32, 1, 4, 2, 4, 1, 1, 2, 2),
+};
+enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
+
+static bool fits(const weft_axis_tiling *tiling, const reduce_operands *o)
+{
+    const size_t items = (size_t)tiling->items * (size_t)tiling->team;
+    const weft_reduce_params params = reduce_params(o);
+    size_t bytes;
+    if (items > weft_context_limits(ctx)->max_items)
+        return false;
+    const weft_status status =
+        weft_reduce_workspace(ctx, o->of.op, &o->X, o->n_axes, o->axes, &o->Y, &params, &bytes);
+    if (status != WEFT_OK && status != WEFT_UNSUPPORTED && status != WEFT_BAD_ARGUMENT)
+        fail_msg("%s", weft_last_error());
+    return status == WEFT_OK;
+}
+
+// Lines as the tiling wants them, one off, and several; the others are refused and counted.
+static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_t seed)
+{
+    random_state random = {seed};
+    const int64_t strip = (int64_t)tiling->fold * tiling->vectors * tiling->items;
+    const int64_t lines = (int64_t)tiling->team * tiling->unroll * tiling->widen;
+    const int64_t lows[] = {strip, strip + 1, 2 * strip, 19, 3 * strip - 1, 1};
+    reduce_case one = {.seed = seed,
+                       .op = op,
+                       .ndim = 3,
+                       .mask = 2,
+                       .x_layout = (reduce_layout)random_below(&random, N_LAYOUTS),
+                       .y_layout = (reduce_layout)random_below(&random, LAYOUT_REPEATING),
+                       .numbers = seed % 2 ? WHOLE : FRACTIONS,
+                       .tiling = tiling};
+    one.shape[0] = random_between(&random, 1, 7);
+    one.shape[1] = random_between(&random, 1, 3 * lines);
+    one.shape[2] = lows[random_below(&random, 6)];
+    if (tiling->widen > 1) {
+        one.x_layout = LAYOUT_DENSE;
+        one.shape[1] += tiling->widen;
+        one.shape[2] = random_below(&random, 2) ? 1 : random_between(&random, 1, 9);
+    }
+    reduce_operands o;
+    reduce_create(&o, ctx, &one);
+    const bool is_taken = fits(tiling, &o);
+    if (is_taken) {
+        reduce_call(&o);
+        reduce_check(&o);
+    }
+    reduce_destroy(&o);
+    return is_taken;
+}
+
+static void test_every_tiling(void **state)
+{
+    (void)state;
+    static const weft_reduction ops[] = {WEFT_SUM, WEFT_ARGMIN, WEFT_VAR, WEFT_LOGSUMEXP};
+    const weft_limits *limits = weft_context_limits(ctx);
+    for (int i = 0; i < N_TILINGS; i++) {
+        int n_taken = 0;
+        for (int j = 0; j < (is_reduced ? 12 : 30); j++)
+            n_taken += run_tiling(&tilings[i], ops[(i + j % 2) % 4], (uint64_t)(1000 * i + j));
+        print_message("# tiling %d: %d taken\n", i, n_taken);
+        if ((size_t)tilings[i].items * (size_t)tilings[i].team <= limits->max_items)
+            assert_true(n_taken > 2);
+    }
+}
+
+// More groups and parts than there is work.
+static void test_too_many_groups(void **state)
+{
+    (void)state;
+    static const weft_axis_tiling many[] = {
+        TILING(4, 2, 1, 1, 2, 1, 1, 9, 9, 1),
+        TILING(4, 2, 1, 1, 2, 1, 4, 1, 9, 50),
+        TILING(1, 1, 2, 4, 2, 1, 1, 5, 1, 1024),
+    };
+    for (int i = 0; i < 3; i++)
+        for (int op = WEFT_SUM; op <= WEFT_LOGSUMEXP; op += 2) {
+            const reduce_case one = {.seed = 77,
+                                     .op = (weft_reduction)op,
+                                     .ndim = 3,
+                                     .shape = {3, 20, 12},
+                                     .mask = 2,
+                                     .tiling = &many[i]};
+            if (!is_reduced || op % 3 == 0)
+                reduce_run(ctx, &one);
+        }
+}
+
+// (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160
+// groups: 32 x 32 items in a grid of 2 x 80.
+static void test_known_geometry(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-v100");
+    limits.max_blocks = 160;
+    weft_context *there = reduce_context(&limits, true);
+    const bool has_room = weft_context_limits(there)->max_block == 1024;
+    const reduce_case one = {.seed = 1,
+                             .op = WEFT_SUM,
+                             .ndim = 3,
+                             .shape = {is_reduced ? 100 : 512, is_reduced ? 64 : 896, 48},
+                             .mask = 2,
+                             .numbers = FRACTIONS};
+    reduce_operands o;
+    reduce_create(&o, there, &one);
+    if (has_room && !strstr(reduce_words(&o), "groups of 32 x 32, "))
+        fail_msg("%s", reduce_words(&o));
+    if (has_room && !strstr(reduce_words(&o), "grid 2 x 80"))
+        fail_msg("%s", reduce_words(&o));
+    reduce_call(&o);
+    if (!is_reduced)
+        reduce_check(&o);
+    reduce_destroy(&o);
+    weft_context_destroy(&there);
+}
+
+static void run_profile(const weft_limits *limits, uint64_t seed)
+{
+    static const int64_t shapes[][3] = {{5, 70, 48}, {9, 300, 1}, {1, 4000, 3}, {1, 40, 130}};
+    weft_context *there = reduce_context(limits, true);
+    for (int i = 0; i < (is_reduced ? 1 : 4); i++) {
+        const int64_t *shape = shapes[(seed + (uint64_t)i) % 4];
+        const reduce_case one = {.seed = seed + (uint64_t)i,
+                                 .op = i % 2 ? WEFT_ARGMAX : WEFT_VAR,
+                                 .ndim = 3,
+                                 .shape = {shape[0], shape[1], shape[2]},
+                                 .mask = 2,
+                                 .numbers = FRACTIONS};
+        reduce_run(there, &one);
+    }
+    weft_context_destroy(&there);
+}
+
+static void test_as_planned_for_every_known_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i += is_reduced ? 4 : 1)
+        run_profile(weft_profile_at(i), 100 * i);
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = reduce_context(NULL, true);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_tiling),
+        cmocka_unit_test(test_too_many_groups),
+        cmocka_unit_test(test_known_geometry),
+        cmocka_unit_test(test_as_planned_for_every_known_device),
+    };
+    const int failed = cmocka_run_group_tests_name("reduce plans", tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of every set of axes of tensors of up to six dimensions, whatever their strides; and
+// how few programs a thousand shapes take.
+#include "reduce_case.h"
+
+#include <inttypes.h>
+
+#include "random.h"
+
+static weft_context *ctx;
+static bool is_reduced; // the small set
+
+// Each set of axes of one shape; of large sets of sets, some.
+static void run_all_sets(reduce_case *of, int most)
+{
+    const int n = (1 << of->ndim) - 1;
+    const int step = n > most ? n / most + 1 : 1;
+    for (int i = 1 + (int)(of->seed % (uint64_t)step); i <= n; i += step) {
+        of->mask = (unsigned)i;
+        of->seed += 1000;
+        of->keepdims = of->seed % 2 ^ (i & 1);
+        reduce_run(ctx, of);
+    }
+}
+
+static void run_shapes(weft_reduction op, weft_dtype dtype, uint64_t first, int n_shapes)
+{
+    for (uint64_t seed = first; seed < first + (uint64_t)n_shapes; seed++) {
+        random_state random = {seed};
+        reduce_case one = {.seed = seed,
+                           .op = op,
+                           .dtype = dtype,
+                           .x_layout = (reduce_layout)random_below(&random, N_LAYOUTS),
+                           .y_layout = (reduce_layout)random_below(&random, LAYOUT_REPEATING),
+                           .numbers = random_below(&random, 2) ? WHOLE : FRACTIONS};
+        reduce_random_shape(&one, seed, 1 + (int)(seed % 6), is_reduced ? 300 : 20000);
+        run_all_sets(&one, is_reduced ? 2 : 16);
+    }
+}
+
+static void test_sums(void **state)
+{
+    (void)state;
+    run_shapes(WEFT_SUM, WEFT_F32, 100, is_reduced ? 12 : 90);
+}
+
+// Places depend on the order of axes.
+static void test_places(void **state)
+{
+    (void)state;
+    run_shapes(WEFT_ARGMIN, WEFT_F32, 300, is_reduced ? 12 : 90);
+}
+
+static void test_spreads(void **state)
+{
+    (void)state;
+    run_shapes(WEFT_STD, WEFT_F32, 500, is_reduced ? 6 : 48);
+}
+
+// Elements narrower and wider than a number in arithmetic.
+static void test_other_types(void **state)
+{
+    (void)state;
+    run_shapes(WEFT_MAX, WEFT_F16, 700, is_reduced ? 4 : 24);
+    run_shapes(WEFT_SUM, WEFT_U8, 800, is_reduced ? 4 : 24);
+    if (weft_context_limits(ctx)->has_f64)
+        run_shapes(WEFT_LOGSUMEXP, WEFT_F64, 900, is_reduced ? 4 : 24);
+}
+
+// Every layout of X with every one of Y, where lanes lie along columns, along rows, and along
+// neither.
+static void test_layouts(void **state)
+{
+    (void)state;
+    uint64_t seed = 2000;
+    for (int x = 0; x < N_LAYOUTS; x++)
+        for (int y = 0; y < LAYOUT_REPEATING; y++)
+            for (unsigned mask = 1; mask < 8; mask++) {
+                const reduce_case one = {.seed = ++seed,
+                                         .op = mask % 2 ? WEFT_SUM : WEFT_ARGMIN,
+                                         .ndim = 3,
+                                         .shape = {5, 34, 21},
+                                         .mask = mask,
+                                         .x_layout = (reduce_layout)x,
+                                         .y_layout = (reduce_layout)y};
+                if (!is_reduced || seed % 23 == 0)
+                    reduce_run(ctx, &one);
+            }
+}
+
+// ---- few programs
+
+static uint64_t programs_for(const weft_limits *limits, int n_shapes)
+{
+    weft_context *fresh = reduce_context(limits, false);
+    for (uint64_t seed = 5000; seed < 5000 + (uint64_t)n_shapes; seed++) {
+        random_state random = {seed};
+        reduce_case one = {.seed = seed,
+                           .x_layout = (reduce_layout)random_below(&random, N_LAYOUTS),
+                           .y_layout = (reduce_layout)random_below(&random, LAYOUT_REPEATING)};
+        reduce_random_shape(&one, seed, 1 + (int)(seed % 6), 300000);
+        one.mask = (unsigned)random_between(&random, 1, (1 << one.ndim) - 1);
+        reduce_operands o;
+        reduce_create(&o, fresh, &one);
+        if (strstr(reduce_words(&o), "grid") == NULL && strcmp(reduce_words(&o), "nothing to do"))
+            fail_msg("seed %" PRIu64 ": %s", seed, reduce_words(&o));
+        reduce_destroy(&o);
+    }
+    const uint64_t built = weft_context_get_stats(fresh).programs_built;
+    weft_context_destroy(&fresh);
+    return built;
+}
+
+// One op, one data type.
+static void test_few_programs_for_many_shapes(void **state)
+{
+    (void)state;
+    const uint64_t built = programs_for(NULL, is_reduced ? 100 : 1000);
+    print_message("# %" PRIu64 " programs\n", built);
+    if (weft_context_limits(ctx)->fold > 1)
+        assert_in_range(built, 3, 12);
+    else
+        assert_in_range(built, 3, 60); // groups of every shape
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = reduce_context(NULL, true);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layouts),     cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_places),      cmocka_unit_test(test_spreads),
+        cmocka_unit_test(test_other_types), cmocka_unit_test(test_few_programs_for_many_shapes),
+    };
+    const int failed = cmocka_run_group_tests_name("reduce views", tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}
