@@ -87,10 +87,8 @@ kernel GROUP void softmax_apply(walk w, view x, view y, global const T *X, globa
 // ---- one item a group, exponentials kept
 
 #if !LOG && ITEMS == 1 && TEAM == 1
-// Exponentials are kept relative to a base, which follows the largest element only when that has
-// grown by more than this: then nearly all runs of lines have the same base, and no exponential is
-// taken twice. A larger slack would cost digits.
-#define SLACK 4
+// Exponentials are kept relative to a base, the top of the sweep so far: nearly all runs of lines
+// have the same one, and no exponential is taken twice.
 
 #if FOLD == 1
 #define KEPT(p)    (*(p))
@@ -188,18 +186,17 @@ INLINE void sweep_kept(state found[VECTORS], const walk *w, columns c, const sto
 {
     for (int v = 0; v < (VECTORS == 1 ? 1 : w->vectors); v++)
         found[v] = nothing();
-    const long full = WIDENED ? w->mid / w->widen : w->mid;
     place p = {0, 0, 0};
     for (long outer = 0; outer < w->outer; outer++) {
         const view *const x = o->views[0];
         const lines l = lines_at(o->bases[0], high_offset(w, x, high) + outer_offset(w, x, outer),
                                  w, x, o->scale);
         p.line = 0;
-        while (p.line + UNROLL <= full)
+        while (p.line + UNROLL <= w->full)
             p = keep_runs(found, w, c, s, &l, p, UNROLL, true);
-        while (p.line < full)
+        while (p.line < w->full)
             p = keep_runs(found, w, c, s, &l, p, 1, true);
-        if (p.line < lines_of_mid(w))
+        if (p.line < w->lines)
             p = keep_runs(found, w, c, s, &l, p, 1, false);
     }
 }
@@ -207,17 +204,16 @@ INLINE void sweep_kept(state found[VECTORS], const walk *w, columns c, const sto
 INLINE void write_kept(const finals f[VECTORS], const walk *w, columns c, const store s,
                        const operands *o, long high)
 {
-    const long full = WIDENED ? w->mid / w->widen : w->mid;
     place p = {0, 0, 0};
     for (long outer = 0; outer < w->outer; outer++) {
         const long offset = high_offset(w, o->y, high) + outer_offset(w, o->y, outer);
         const target y = target_at(o->Y, offset, w, o->y);
         p.line = 0;
-        while (p.line + UNROLL <= full)
+        while (p.line + UNROLL <= w->full)
             p = write_runs(f, w, c, s, y, p, UNROLL, true);
-        while (p.line < full)
+        while (p.line < w->full)
             p = write_runs(f, w, c, s, y, p, 1, true);
-        if (p.line < lines_of_mid(w))
+        if (p.line < w->lines)
             p = write_runs(f, w, c, s, y, p, 1, false);
     }
 }

@@ -9,6 +9,10 @@
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
 
+// Lines are asked for so far ahead, and at least those that are read next: CPUs do not foresee lines
+// of less than a page or of several.
+static const int64_t AHEAD_BYTES = 4096;
+
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
 {
     weft_walk w = {
@@ -22,7 +26,11 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .n_high = axes->n_high,
         .n_outer = axes->n_outer,
         .vectors = tiling->vectors,
+        .full = axes->mid.extent / tiling->widen,
+        .lines = ceil_div(axes->mid.extent, tiling->widen),
+        .rest = axes->mid.extent % tiling->widen * axes->low.extent,
     };
+    w.part_lines = ceil_div(w.outer * w.lines, w.parts);
     for (int i = 0; i < axes->n_high; ++i)
         w.high_extents[i] = axes->high[i].extent;
     for (int i = 0; i < axes->n_outer; ++i)
@@ -30,8 +38,13 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
     return w;
 }
 
+void weft_walk_clear(weft_walk *walk)
+{
+    walk->mid = walk->full = walk->lines = walk->rest = walk->part_lines = 0;
+}
+
 // Where lanes lie along mid, a step from column to column is one along mid.
-weft_view weft_view_of(const weft_axes *axes, int operand)
+weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling)
 {
     assert(operand < axes->n_operands);
     const bool lies_along_mid = axes->low.extent == 1;
@@ -40,6 +53,12 @@ weft_view weft_view_of(const weft_axes *axes, int operand)
         .mid = axes->mid.stride[operand],
         .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
     };
+    // Elements are counted as if they had 4 bytes. An overlong stride is no reason to look ahead far.
+    const int64_t step =
+        axes->mid.stride[operand] < 0 ? -axes->mid.stride[operand] : axes->mid.stride[operand];
+    const int64_t line =
+        step < AHEAD_BYTES ? max_i64(step * min_i64(tiling->widen, AHEAD_BYTES), 1) : AHEAD_BYTES;
+    v.ahead = max_i64(tiling->unroll, AHEAD_BYTES / 4 / line);
     for (int i = 0; i < axes->n_high; ++i)
         v.high[i] = axes->high[i].stride[operand];
     for (int i = 0; i < axes->n_outer; ++i)

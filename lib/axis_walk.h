@@ -10,17 +10,20 @@
 // The structs `walk` and `view` of cl/axis.clh, member by member.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
-    cl_long high, outer, mid, low, widen, run, parts;
+    cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
     cl_int n_high, n_outer, vectors, stream;
 } weft_walk;
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
-    cl_long start, mid, low;
+    cl_long start, mid, low, ahead;
 } weft_view;
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
-weft_view weft_view_of(const weft_axes *axes, int operand);
+weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling);
+
+// No elements are reduced: nothing is read.
+void weft_walk_clear(weft_walk *walk);
 
 // accumulator_bytes and writes_all are the operation's to add.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);

@@ -27,12 +27,12 @@ static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const we
 {
     *s = (schedule){
         .tiling = c->forced ? *c->forced : weft_axis_tiling_for(limits, &c->problem),
-        .x = weft_view_of(&c->axes, 0),
-        .y = weft_view_of(&c->axes, 1),
     };
+    s->x = weft_view_of(&c->axes, 0, &s->tiling);
+    s->y = weft_view_of(&c->axes, 1, &s->tiling);
     s->walk = weft_walk_of(&c->axes, &s->tiling);
     if (c->n == 0)
-        s->walk.mid = 0;
+        weft_walk_clear(&s->walk);
     if (!weft_walk_scratch(&s->walk, weft_reduction_facts_of(c->op)->n_numbers, &s->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "reduce: %" PRId64 " parts of %" PRId64 " results are too many to be kept",
