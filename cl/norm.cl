@@ -22,7 +22,7 @@
 #if RMS
 #define FIELDS(F) F(ACC, sum) F(ACC, carry)
 #else
-#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares)
+#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost)
 #endif
 #define READS 1
 #include "axis.clh"
@@ -53,7 +53,7 @@ INLINE finals final_of(state s, const walk *w, ACC epsilon)
     f.factor = (ACC)1 / sqrt(sum_with_carry(s.sum, s.carry) / n + epsilon);
 #else
     f.mean = s.mean + s.carry;
-    f.factor = (ACC)1 / sqrt(s.squares / n + epsilon);
+    f.factor = (ACC)1 / sqrt(sum_with_carry(s.squares, s.lost) / n + epsilon);
 #endif
     return f;
 }
@@ -90,11 +90,16 @@ INLINE operands operands_of(const view *x, global const T *X, const view *weight
 }
 
 #define OPERANDS                                                                                   \
-    walk w, view x, view y, view weight_view, view bias_view, global const T *X, global T *Y,      \
+    WALK, VIEW(x), VIEW(y), VIEW(weight_view), VIEW(bias_view), global const T *X, global T *Y,    \
         global const T *weight, global const T *bias, ACC epsilon
 
 kernel GROUP void norm_lines(OPERANDS)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     sweep_and_rewrite(&w, &o, epsilon, shared);
@@ -102,6 +107,11 @@ kernel GROUP void norm_lines(OPERANDS)
 
 kernel GROUP void norm_parts(OPERANDS, global char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     sweep_part(&w, &o, scratch, shared);
@@ -109,6 +119,11 @@ kernel GROUP void norm_parts(OPERANDS, global char *scratch)
 
 kernel GROUP void norm_apply(OPERANDS, global const char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     rewrite_part(&w, &o, scratch, epsilon);
 }

@@ -50,7 +50,7 @@
 #elif IS_PLACE
 #define FIELDS(F) F(ACC, best) F(long, place)
 #elif IS_SPREAD
-#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares)
+#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost)
 #else
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #endif
@@ -249,7 +249,9 @@ INLINE PLACES result_of(state s, long n, long correction)
 
 INLINE ACCS result_of(state s, long n, long correction)
 {
-    const ACCS variance = s.squares / (ACCS)(ACC)max(n - correction, 0L);
+    // Infinite elements leave no more than a carry that is no number.
+    const ACCS variance = (s.carry - s.carry) +
+                          sum_with_carry(s.squares, s.lost) / (ACCS)(ACC)max(n - correction, 0L);
     return OP == OP_STD ? sqrt(variance) : variance;
 }
 #endif
@@ -376,10 +378,13 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
         put_result(Y + high_offset(w, y, i), lanes[i - first]);
 }
 
-kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict X,
+kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict X,
                                global Y_TYPE *restrict Y, global char *restrict scratch,
                                long correction)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
     local state shared[ITEMS * TEAM];
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
@@ -405,8 +410,10 @@ kernel GROUP void reduce_lines(walk w, view x, view y, global const T *restrict 
 }
 
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
-    walk w, view y, global Y_TYPE *restrict Y, global const char *restrict scratch, long correction)
+    WALK, VIEW(y), global Y_TYPE *restrict Y, global const char *restrict scratch, long correction)
 {
+    GET_WALK;
+    GET_VIEW(y);
     const long outputs = w.high * w.low;
     const long first = get_group_id(0) * (long)FOLD;
     state s = nothing();
@@ -418,6 +425,8 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
 #else
     JOIN(vstore, FOLD)(result_of(s, w.outer * w.mid, correction), 0, lanes);
 #endif
-    for (long i = first; i < min(outputs, first + FOLD); i++)
-        put_result(Y + high_offset(&w, &y, i / w.low) + i % w.low * y.low, lanes[i - first]);
+    for (long i = first; i < min(outputs, first + FOLD); i++) {
+        const long high = i / w.low; // not %: Oclgrind 21.10 lacks what both together become
+        put_result(Y + high_offset(&w, &y, high) + (i - high * w.low) * y.low, lanes[i - first]);
+    }
 }

@@ -61,25 +61,34 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
-kernel GROUP void softmax_lines(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
                                 int masked)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &y, Y, scale);
     sweep_and_rewrite(&w, &o, masked, shared);
 }
 
-kernel GROUP void softmax_parts(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
                                 int masked, global char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &y, Y, scale);
     sweep_part(&w, &o, scratch, shared);
 }
 
-kernel GROUP void softmax_apply(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+kernel GROUP void softmax_apply(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
                                 int masked, global const char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
     const operands o = operands_of(&x, X, &y, Y, scale);
     rewrite_part(&w, &o, scratch, masked);
 }
@@ -218,9 +227,12 @@ INLINE void write_kept(const finals f[VECTORS], const walk *w, columns c, const 
     }
 }
 
-kernel GROUP void softmax_kept(walk w, view x, view y, global const T *X, global T *Y, ACC scale,
+kernel GROUP void softmax_kept(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
                                int masked, local ACC *exponentials, local ACC *bases)
 {
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
     const operands o = operands_of(&x, X, &y, Y, scale);
     const store s = {exponentials, bases, (VECTORS == 1 ? 1 : w.vectors) * FOLD};
     EACH_BLOCK(w, high, strip)

@@ -58,27 +58,39 @@ INLINE operands operands_of(const view *y, global const T *Y, const view *dy, gl
     return o;
 }
 
-kernel GROUP void softmax_backward_lines(walk w, view y, view dy, view dx, global const T *Y,
+kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
                                          global const T *dY, global T *dX, ACC scale)
 {
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     sweep_and_rewrite(&w, &o, scale, shared);
 }
 
-kernel GROUP void softmax_backward_parts(walk w, view y, view dy, view dx, global const T *Y,
+kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
                                          global const T *dY, global T *dX, ACC scale,
                                          global char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     sweep_part(&w, &o, scratch, shared);
 }
 
-kernel GROUP void softmax_backward_apply(walk w, view y, view dy, view dx, global const T *Y,
+kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
                                          global const T *dY, global T *dX, ACC scale,
                                          global const char *scratch)
 {
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     rewrite_part(&w, &o, scratch, scale);
 }

@@ -116,15 +116,15 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 
 // ---- arguments and enqueue
 
-enum { MOST_ARGUMENTS = 16 };
+enum { MOST_ARGUMENTS = 20 };
 
 static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
                            size_t n, const weft_argument *arguments, size_t n_last,
                            const weft_argument *last)
 {
-    weft_argument list[MOST_ARGUMENTS] = {ARGUMENT(s->walk)};
-    size_t n_all = 1;
-    assert(1 + n + n_last <= MOST_ARGUMENTS);
+    weft_argument list[MOST_ARGUMENTS] = {WALK_ARGUMENTS(s->walk)};
+    size_t n_all = 2;
+    assert(2 + n + n_last <= MOST_ARGUMENTS);
     for (size_t i = 0; i < n; ++i)
         list[n_all++] = arguments[i];
     for (size_t i = 0; i < n_last; ++i)

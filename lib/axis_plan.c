@@ -12,7 +12,7 @@
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
 // Of arithmetic, for each lane of a team: the most that an operation keeps in local memory.
-enum { STATE_NUMBERS = 4 };
+enum { STATE_NUMBERS = 5 };
 
 // Where an item carries whole vectors: CPUs.
 enum {

@@ -7,17 +7,30 @@
 #include "axes.h"
 #include "program.h"
 
-// The structs `walk` and `view` of cl/axis.clh, member by member.
+// `walk` and `view` of cl/axis.clh, as the vectors that they come in: 8 extents or strides of high
+// axes, 8 of outer ones, then numbers in the order of the kernels.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
-    cl_int n_high, n_outer, vectors, stream;
+    cl_long n_high, n_outer, vectors, stream, unused;
 } weft_walk;
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
     cl_long start, mid, low, ahead;
 } weft_view;
+
+// Two arguments each, for a list of them.
+#define WALK_ARGUMENTS(walk)                                                                       \
+    {16 * sizeof(cl_long), (walk).high_extents},                                                   \
+    {                                                                                              \
+        16 * sizeof(cl_long), &(walk).high                                                         \
+    }
+#define VIEW_ARGUMENTS(view)                                                                       \
+    {16 * sizeof(cl_long), (view).high},                                                           \
+    {                                                                                              \
+        4 * sizeof(cl_long), &(view).start                                                         \
+    }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling);

@@ -17,7 +17,7 @@ static weft_status schedule_for(weft_axis_schedule *s, weft_norm_call *call)
     job->lines = "norm_lines";
     job->parts = "norm_parts";
     job->apply = "norm_apply";
-    job->n_numbers = call->is_rms ? 2 : 4;
+    job->n_numbers = call->is_rms ? 2 : 5;
     weft_defines_add_word(&job->defines, "DTYPE", weft_dtype_word(job->problem.dtype));
     weft_defines_add(&job->defines, "RMS", call->is_rms);
     weft_defines_add(&job->defines, "WEIGHTED", call->weight != NULL);
@@ -42,10 +42,10 @@ static weft_status enqueue(weft_launch *launch, const weft_norm_call *call,
     const cl_mem bias_buffer = call->bias ? call->bias->buffer : X->buffer;
     weft_scalar epsilon;
     const weft_argument arguments[] = {
-        ARGUMENT(x),
-        ARGUMENT(y),
-        ARGUMENT(weight),
-        ARGUMENT(bias),
+        VIEW_ARGUMENTS(x),
+        VIEW_ARGUMENTS(y),
+        VIEW_ARGUMENTS(weight),
+        VIEW_ARGUMENTS(bias),
         ARGUMENT(X->buffer),
         ARGUMENT(job->out->buffer),
         ARGUMENT(weight_buffer),

@@ -91,8 +91,8 @@ static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c,
     const cl_mem X = c->n > 0 ? c->X->buffer : c->Y->buffer;
     const cl_long correction = c->correction;
     const weft_argument list[] = {
-        ARGUMENT(s->walk),      ARGUMENT(s->x),    ARGUMENT(s->y),       ARGUMENT(X),
-        ARGUMENT(c->Y->buffer), ARGUMENT(scratch), ARGUMENT(correction),
+        WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->x), VIEW_ARGUMENTS(s->y), ARGUMENT(X),
+        ARGUMENT(c->Y->buffer),  ARGUMENT(scratch),    ARGUMENT(correction),
     };
     const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
@@ -106,8 +106,8 @@ static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *
 {
     const cl_long correction = c->correction;
     const weft_argument list[] = {
-        ARGUMENT(s->walk), ARGUMENT(s->y),       ARGUMENT(c->Y->buffer),
-        ARGUMENT(scratch), ARGUMENT(correction),
+        WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->y), ARGUMENT(c->Y->buffer),
+        ARGUMENT(scratch),       ARGUMENT(correction),
     };
     const size_t local[3] = {1, 1, 1};
     const size_t global[3] = {(size_t)ceil_div(c->n_results, s->tiling.fold), 1, 1};

@@ -65,8 +65,8 @@ static weft_status enqueue_forward(weft_launch *launch, const weft_softmax_call 
     const cl_int masked = call->masked;
     weft_scalar scale;
     const weft_argument arguments[] = {
-        ARGUMENT(x),
-        ARGUMENT(y),
+        VIEW_ARGUMENTS(x),
+        VIEW_ARGUMENTS(y),
         ARGUMENT(job->in[0]->buffer),
         ARGUMENT(job->out->buffer),
         weft_scalar_argument(&scale, job->problem.dtype, call->scale),
@@ -85,9 +85,9 @@ static weft_status enqueue_backward(weft_launch *launch, const weft_softmax_call
                     dx = weft_view_of(&job->axes, 2, &s->tiling);
     weft_scalar scale;
     const weft_argument arguments[] = {
-        ARGUMENT(y),
-        ARGUMENT(dy),
-        ARGUMENT(dx),
+        VIEW_ARGUMENTS(y),
+        VIEW_ARGUMENTS(dy),
+        VIEW_ARGUMENTS(dx),
         ARGUMENT(job->in[0]->buffer),
         ARGUMENT(job->in[1]->buffer),
         ARGUMENT(job->out->buffer),
