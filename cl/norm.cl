@@ -93,6 +93,7 @@ INLINE operands operands_of(const view *x, global const T *X, const view *weight
     WALK, VIEW(x), VIEW(y), VIEW(weight_view), VIEW(bias_view), global const T *X, global T *Y,    \
         global const T *weight, global const T *bias, ACC epsilon
 
+#if !PARTED
 kernel GROUP void norm_lines(OPERANDS)
 {
     GET_WALK;
@@ -104,7 +105,7 @@ kernel GROUP void norm_lines(OPERANDS)
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     sweep_and_rewrite(&w, &o, epsilon, shared);
 }
-
+#else
 kernel GROUP void norm_parts(OPERANDS, global char *scratch)
 {
     GET_WALK;
@@ -127,3 +128,4 @@ kernel GROUP void norm_apply(OPERANDS, global const char *scratch)
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     rewrite_part(&w, &o, scratch, epsilon);
 }
+#endif

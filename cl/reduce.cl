@@ -326,7 +326,7 @@ typedef struct {
 INLINE void write_found(output out, const walk *w, const view *y, long high, long column, state s,
                         int first, int last)
 {
-    if (w->parts > 1)
+    if (PARTED)
         put_found(out.scratch, w, out.part, high * w->low + column, s, first, last);
     else
         put_results(out.Y + high_offset(w, y, high) + column * y->low, y->low, s, first, last,
@@ -341,7 +341,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
             write_found(out, w, y, high, column(w, c, v), found[v], moved(w, c, v), FOLD);
         return;
     }
-    if (w->low == 1) {
+    if (ROWS) {
         write_found(out, w, y, high, 0, joined_lanes(found, w), 0, 1);
         return;
     }
@@ -353,7 +353,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 
 // Where lanes lie along mid, FOLD highs are swept before their lanes are joined, all at once: that
 // costs little more than for one of them.
-#define BY_ROWS (FOLD > 1 && WIDENED && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
+#define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
@@ -389,7 +389,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
     const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
-    if (BY_ROWS && w.low == 1 && w.parts == 1) {
+    if (BY_ROWS) {
         for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
             const long stop = min(w.high, (turn + 1) * w.run);
             for (long high = turn * w.run; high < stop; high += FOLD)
@@ -409,6 +409,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     }
 }
 
+#if PARTED
 kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
     WALK, VIEW(y), global Y_TYPE *restrict Y, global const char *restrict scratch, long correction)
 {
@@ -430,3 +431,4 @@ kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
         put_result(Y + high_offset(&w, &y, high) + (i - high * w.low) * y.low, lanes[i - first]);
     }
 }
+#endif

@@ -58,6 +58,7 @@ INLINE operands operands_of(const view *y, global const T *Y, const view *dy, gl
     return o;
 }
 
+#if !PARTED
 kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
                                          global const T *dY, global T *dX, ACC scale)
 {
@@ -69,7 +70,7 @@ kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     sweep_and_rewrite(&w, &o, scale, shared);
 }
-
+#else
 kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
                                          global const T *dY, global T *dX, ACC scale,
                                          global char *scratch)
@@ -94,3 +95,4 @@ kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     rewrite_part(&w, &o, scratch, scale);
 }
+#endif

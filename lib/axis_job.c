@@ -14,30 +14,6 @@
 
 // ---- plan
 
-static int64_t accumulator_bytes(const weft_axis_job *job)
-{
-    return job->problem.dtype == WEFT_F64 ? 8 : 4;
-}
-
-// Lines that are kept, and runs of them that have a base each, as cl/softmax.cl takes them.
-static bool count_kept(weft_axis_schedule *s, const weft_axis_job *job)
-{
-    const weft_axis_tiling *t = &s->tiling;
-    const int64_t full = job->axes.mid.extent / t->widen;
-    const int64_t rest = job->axes.mid.extent % t->widen != 0;
-    const int64_t runs = full / t->unroll + full % t->unroll + rest;
-    const int64_t each = (int64_t)t->vectors * t->fold * accumulator_bytes(job);
-    const int64_t most = (int64_t)job->ctx->limits.local_bytes;
-    int64_t elements, bases;
-    if (!weft_mul(full + rest, job->axes.outer_extent, &elements) ||
-        !weft_mul(elements, each, &elements) || !weft_mul(runs, job->axes.outer_extent, &bases) ||
-        !weft_mul(bases, each, &bases) || elements > most || bases > most - elements)
-        return false;
-    s->local_bytes[0] = (size_t)elements;
-    s->local_bytes[1] = (size_t)bases;
-    return true;
-}
-
 // What is written goes past the caches where they cannot hold it beside what was read.
 static bool streams(const weft_axis_job *job)
 {
@@ -53,13 +29,6 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
     *s = (weft_axis_schedule){
         .tiling = job->forced ? *job->forced : weft_axis_tiling_for(limits, &job->problem),
     };
-    if (s->tiling.kept && (!job->kept || !count_kept(s, job))) {
-        if (job->forced && job->kept)
-            return fail(WEFT_BAD_ARGUMENT,
-                        "%s: tiling.kept wants more than the %zu bytes of local memory", job->what,
-                        job->ctx->limits.local_bytes);
-        s->tiling.kept = false;
-    }
     s->walk = weft_walk_of(&job->axes, &s->tiling);
     s->walk.stream = streams(job);
     if (!weft_walk_scratch(&s->walk, job->n_numbers, &s->scratch_bytes))
@@ -76,12 +45,10 @@ static weft_status kernels_for(weft_axis_schedule *s, const weft_axis_job *job)
 {
     weft_defines defines = job->defines;
     weft_axis_defines(&defines, &job->axes, &s->tiling);
-    const char *const names[2] = {
-        s->tiling.parts > 1 ? job->parts
-        : s->tiling.kept    ? job->kept
-                            : job->lines,
-        s->tiling.parts > 1 ? job->apply : NULL,
-    };
+    const bool is_parted = s->tiling.parts > 1;
+    weft_defines_add(&defines, "PARTED", is_parted);
+    const char *const names[2] = {is_parted ? job->parts : job->lines,
+                                  is_parted ? job->apply : NULL};
     for (int i = 0; i < 2; ++i)
         if (names[i])
             TRY(weft_kernel_get(job->ctx, job->source, &defines, names[i], &s->kernels[i]));
@@ -119,35 +86,26 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 enum { MOST_ARGUMENTS = 20 };
 
 static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
-                           size_t n, const weft_argument *arguments, size_t n_last,
-                           const weft_argument *last)
+                           size_t n, const weft_argument *arguments, const cl_mem *scratch)
 {
     weft_argument list[MOST_ARGUMENTS] = {WALK_ARGUMENTS(s->walk)};
     size_t n_all = 2;
-    assert(2 + n + n_last <= MOST_ARGUMENTS);
+    assert(2 + n + 1 <= MOST_ARGUMENTS);
     for (size_t i = 0; i < n; ++i)
         list[n_all++] = arguments[i];
-    for (size_t i = 0; i < n_last; ++i)
-        list[n_all++] = last[i];
+    if (scratch)
+        list[n_all++] = ARGUMENT(*scratch);
     const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
                               (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
     return weft_launch_kernel(launch, kernel, n_all, list, global, local);
 }
 
-static weft_status enqueue_whole(weft_launch *launch, const weft_axis_schedule *s, size_t n,
-                                 const weft_argument *arguments)
-{
-    const weft_argument kept[2] = {{s->local_bytes[0], NULL}, {s->local_bytes[1], NULL}};
-    return enqueue(launch, s, s->kernels[0], n, arguments, s->tiling.kept ? 2 : 0, kept);
-}
-
 static weft_status enqueue_parts(weft_launch *launch, const weft_axis_schedule *s, cl_mem scratch,
                                  size_t n, const weft_argument *arguments)
 {
-    const weft_argument last = ARGUMENT(scratch);
-    TRY(enqueue(launch, s, s->kernels[0], n, arguments, 1, &last));
-    return enqueue(launch, s, s->kernels[1], n, arguments, 1, &last);
+    TRY(enqueue(launch, s, s->kernels[0], n, arguments, &scratch));
+    return enqueue(launch, s, s->kernels[1], n, arguments, &scratch);
 }
 
 static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
@@ -168,7 +126,7 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_argument *arguments)
 {
     if (schedule->tiling.parts == 1)
-        return enqueue_whole(launch, schedule, n, arguments);
+        return enqueue(launch, schedule, schedule->kernels[0], n, arguments, NULL);
     if (workspace) {
         TRY(workspace_check(job, workspace, schedule->scratch_bytes));
         return enqueue_parts(launch, schedule, workspace, n, arguments);

@@ -17,18 +17,16 @@ typedef struct weft_axis_job {
     const weft_source *source;
     weft_defines defines;              // the operation's own
     const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
-    const char *kept;                  // with local memory; NULL where there is none
     int n_numbers;                     // that the kernels keep for each column
     const weft_tensor *in[3], *out;    // all that is read or written
     const char *in_names[3];
 } weft_axis_job;
 
-// How it runs. The kernels are lines or kept alone, or parts and apply.
+// How it runs. The kernels are lines alone, or parts and apply.
 typedef struct weft_axis_schedule {
     weft_axis_tiling tiling;
     weft_walk walk;
-    size_t scratch_bytes;  // what parts find
-    size_t local_bytes[2]; // what is kept: elements, bases
+    size_t scratch_bytes; // what parts find
     weft_kernel *kernels[2];
 } weft_axis_schedule;
 
@@ -43,8 +41,8 @@ weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
 weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job);
 
-// Every kernel takes the walk, the n arguments, and then scratch memory (parts and apply) or local
-// memory for elements and bases (kept). `workspace` is the caller's, or NULL.
+// Every kernel takes the walk, the n arguments, and then, with mid in parts, scratch memory: the
+// caller's `workspace`, or where that is NULL a piece of the pool.
 weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
                               const weft_argument *arguments);

@@ -18,14 +18,16 @@ enum { STATE_NUMBERS = 5 };
 enum {
     FOLDED_UNROLL = 8,    // vectors in flight hide the latency of an addition
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
-    KEPT_VECTORS = 8,     // of a strip that is kept: 512 bytes of each line, or pages are wasted
+    REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
     ERRANDS = 4,          // groups for each core, so that the last ones end together
+    MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
     FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
     FAIR_GROUPS = 16,     // for each of max_blocks: they even out what a shared machine takes away
     TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
-    PART_BYTES = 1 << 18, // read by each part: tens of microseconds
-    USUAL_L2_BYTES = 1 << 20, // where the limits do not say
+    LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
+    PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
+    USUAL_L2_BYTES = 1 << 20,  // where the limits do not say
 };
 
 // Where lanes are items: GPUs.
@@ -150,34 +152,18 @@ static int64_t strips_of(const line *l, int64_t vectors)
     return ceil_div(l->vectors, vectors);
 }
 
-// What a strip of all lines takes in local memory: every element in arithmetic, and one more number
-// for each time that lines are read.
-static int64_t kept_bytes(const facts *f, int64_t lines, int64_t vectors, int64_t fold,
-                          int64_t unroll)
-{
-    const int64_t numbers = lines + ceil_div(lines, unroll);
-    return product(numbers, vectors * fold * f->accumulator_bytes);
-}
-
-// Local memory is ordinary memory on a CPU, and pays where it stays in L2, beside what is read and
-// written meanwhile.
-static int64_t kept_most_bytes(const weft_limits *limits)
+// What is written is read twice: strips whose lines a core's share of the caches can hold, as long as
+// they are wide enough for memory.
+static int64_t reread_vectors(const weft_limits *limits, const facts *f, const line *l,
+                              int64_t most)
 {
     const uint64_t l2_bytes = limits->l2_bytes > 0 ? limits->l2_bytes : USUAL_L2_BYTES;
-    return (int64_t)(limits->local_bytes < l2_bytes ? limits->local_bytes : l2_bytes) / 8 * 5;
-}
-
-// Vectors of a strip that can be kept, at most `most`; 0 where that would be too narrow a strip.
-static int64_t kept_vectors(const weft_limits *limits, const facts *f, const line *l, int64_t most,
-                            int64_t unroll)
-{
-    const int64_t lines = lines_of(f, l->widen);
-    const int64_t each = kept_bytes(f, lines, 1, l->fold, unroll);
-    const int64_t fitting = min_i64(kept_most_bytes(limits) / each, most);
-    if (fitting < min_i64(KEPT_VECTORS, l->vectors) || (l->widen > 1 && fitting < l->vectors))
-        return 0;
-    const int64_t vectors = strip_vectors(l, fitting);
-    return vectors <= fitting ? vectors : 0;
+    const uint64_t share = limits->cache_bytes / 2 / (uint64_t)limits->compute_units;
+    const int64_t bytes = (int64_t)(share > l2_bytes ? share : l2_bytes);
+    const int64_t each = product(product(lines_of(f, l->widen), l->fold), f->bytes);
+    if (l->widen > 1)
+        return most;
+    return max_i64(min_i64(bytes / each, most), min_i64(REREAD_VECTORS, most));
 }
 
 // Cores without work get narrower strips, but not of widened lines: their steps are joined by one
@@ -196,7 +182,9 @@ static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, 
 static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes, int64_t strips,
                               int64_t wanted)
 {
-    const int64_t pays = ceil_div(TURN_BYTES, turn_bytes);
+    const int64_t many = product(f->high, strips) / (wanted * MANY_TURNS);
+    const int64_t pays = max_i64(ceil_div(TURN_BYTES, turn_bytes),
+                                 min_i64(ceil_div(LONG_TURN_BYTES, turn_bytes), many));
     const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
     const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
     const int64_t joined = ceil_div(run, l->fold) * l->fold;
@@ -214,11 +202,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     const int64_t most = f->low_adjacent || l.widen > 1 ? WEFT_AXIS_MOST_VECTORS : GATHERED_VECTORS;
 
     // Rows of memory are read as they lie, whole if that can be.
-    int64_t vectors = strip_vectors(&l, most);
-    const int64_t kept = f->writes_all ? kept_vectors(limits, f, &l, most, unroll) : 0;
-    bool is_kept = kept > 0;
-    if (is_kept)
-        vectors = kept;
+    int64_t vectors = strip_vectors(&l, f->writes_all ? reread_vectors(limits, f, &l, most) : most);
 
     // For want of groups mid is cut into parts where they are long. What is written needs another
     // sweep then: its strips are narrowed first.
@@ -234,7 +218,6 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     int64_t parts = 1;
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
         parts = even_parts(lines, min_i64(ceil_div(wanted, turns), strip_bytes / PART_BYTES));
-    is_kept = is_kept && parts == 1;
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
     const int64_t grid_x = min_i64(strips, groups);
@@ -249,7 +232,6 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
         .grid_x = grid_x,
         .grid_y = min_i64(ceil_div(f->high, run), ceil_div(groups, grid_x)),
         .parts = parts,
-        .kept = is_kept,
     };
 }
 
@@ -387,20 +369,11 @@ static weft_status line_check(const weft_axis_tiling *tiling, const facts *f)
 static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits *limits,
                                const facts *f)
 {
-    if (tiling->kept && (!f->writes_all || tiling->parts > 1))
-        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.kept, but %s",
-                    f->writes_all ? "mid is cut into parts" : "what is read is not written");
-    const int64_t lines = lines_of(f, tiling->widen);
-    const int64_t items = tiling->items;
-    const int64_t kept =
-        tiling->kept
-            ? product(items, kept_bytes(f, lines, tiling->vectors, tiling->fold, tiling->unroll))
-            : 0;
-    const int64_t shared = team_bytes(f, items, tiling->team, tiling->fold);
-    if ((uint64_t)kept + (uint64_t)shared > limits->local_bytes)
+    const int64_t shared = team_bytes(f, tiling->items, tiling->team, tiling->fold);
+    if ((uint64_t)shared > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.%s takes %" PRId64 " bytes; local memory has %zu",
-                    kept > 0 ? "kept" : "team", kept + shared, limits->local_bytes);
+                    "axis: tiling.team takes %" PRId64 " bytes; local memory has %zu", shared,
+                    limits->local_bytes);
     return WEFT_OK;
 }
 
@@ -418,10 +391,10 @@ int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t si
     char parts[48] = "whole";
     if (tiling->parts > 1)
         snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
-    return snprintf(
-        text, size,
-        "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
-        " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64 " x %" PRId64,
-        tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen, tiling->unroll,
-        tiling->run, parts, tiling->kept ? " and kept" : "", tiling->grid_x, tiling->grid_y);
+    return snprintf(text, size,
+                    "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
+                    " x low, unrolled by %d, runs of %" PRId64 ", mid %s, grid %" PRId64
+                    " x %" PRId64,
+                    tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen,
+                    tiling->unroll, tiling->run, parts, tiling->grid_x, tiling->grid_y);
 }

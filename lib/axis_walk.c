@@ -106,8 +106,9 @@ void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
-    weft_defines_add(defines, "ADJACENT", axes->low_adjacent);
+    weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->widen > 1);
+    weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
 }
 
 const char *weft_dtype_word(weft_dtype dtype)

@@ -56,6 +56,7 @@ static weft_status kernels_for(schedule *s, const weft_reduce_call *c)
 {
     weft_defines defines = {0};
     defines_of(&defines, c, &s->tiling);
+    weft_defines_add(&defines, "PARTED", s->tiling.parts > 1);
     TRY(weft_kernel_get(c->ctx, &weft_source_reduce, &defines, "reduce_lines", &s->lines));
     if (s->tiling.parts == 1)
         return WEFT_OK;

@@ -28,7 +28,6 @@ static void forward_kernels(weft_axis_job *job, const weft_softmax_call *call)
     job->lines = "softmax_lines";
     job->parts = "softmax_parts";
     job->apply = "softmax_apply";
-    job->kept = call->kind->is_log ? NULL : "softmax_kept";
     job->n_numbers = 3;
     weft_defines_add(&job->defines, "SCALED", call->scale != 1);
 }

@@ -43,7 +43,6 @@ typedef struct weft_axis_tiling {
     int64_t grid_x, grid_y; // groups along low and along high
     int64_t parts; // mid is cut into so many, each a group's; 2 and more: they are combined
                    // in order by a second kernel
-    bool kept;     // what was read is kept in local memory until it is written
 } weft_axis_tiling;
 
 // Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().
