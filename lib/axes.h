@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The axes of a tensor sorted for work along some of them: which lanes lie along, which are reduced,
-// and what else there is, merged wherever neighbours are in memory.
+// The axes of a tensor sorted for work along some of them: which lanes lie along, which are
+// reduced, and what else there is, merged wherever neighbours are in memory.
 #ifndef WEFT_LIB_AXES_H
 #define WEFT_LIB_AXES_H
 

@@ -152,8 +152,8 @@ static int64_t strips_of(const line *l, int64_t vectors)
     return ceil_div(l->vectors, vectors);
 }
 
-// What is written is read twice: strips whose lines a core's share of the caches can hold, as long as
-// they are wide enough for memory.
+// What is written is read twice: strips whose lines a core's share of the caches can hold, as long
+// as they are wide enough for memory.
 static int64_t reread_vectors(const weft_limits *limits, const facts *f, const line *l,
                               int64_t most)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted axes: whatever the strides, walking (high, outer, mid, low) comes to every element once, at
-// the right place in every operand; and the layouts that people have come out as expected.
+// Sorted axes: whatever the strides, walking (high, outer, mid, low) comes to every element once,
+// at the right place in every operand; and the layouts that people have come out as expected.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,8 @@
 
 enum { N_RANDOM = 30000, MOST_ELEMENTS = 3000 };
 
-// A tensor's axes as a test has them, with one operand that has a place of its own for each element.
+// A tensor's axes as a test has them, with one operand that has a place of its own for each
+// element.
 typedef struct problem {
     weft_axes_request request;
     int64_t shape[WEFT_MAX_NDIM];

@@ -29,7 +29,8 @@ typedef enum weft_reduction {
     WEFT_LOGSUMEXP, // log(sum exp(x))                    -inf       f32 or f64
 } weft_reduction;
 
-// "sum", "prod", "argmax", "norm1", "norm_inf", "logsumexp", ...; NULL where there is no such value.
+// "sum", "prod", "argmax", "norm1", "norm_inf", "logsumexp", ...; NULL where there is no such
+// value.
 WEFT_API const char *weft_reduction_name(weft_reduction op);
 
 // The reduction of that name; false where there is none.
