@@ -95,14 +95,14 @@ static void test_known_reductions(void **state)
     static const known on_cpu[] = {
         // rows as they lie
         {DENSE(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                              "unrolled by 8, runs of 1, mid whole, grid 1 x 128"},
+                              "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
         {DENSE(64, 1000, 1024), "items of 64 x 16 columns in groups of 1 x 1, lines of 1 x low, "
                                 "unrolled by 8, runs of 1, mid whole, grid 1 x 64"},
-        // a row is lines of a vector
+        // a row is lines of a vector; sixteen rows are joined at once
         {DENSE(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                               "unrolled by 8, runs of 10, mid whole, grid 1 x 128"},
+                               "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
         // all: parts
-        {DENSE(1, 22020096, 1), "items of 8 x 16 columns in groups of 1 x 1, lines of 128 x low, "
+        {DENSE(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
                                 "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
         // columns: parts of whole rows, not strips of them
         {DENSE(1, 24576, 896), "items of 56 x 16 columns in groups of 1 x 1, lines of 1 x low, "
@@ -120,11 +120,11 @@ static void test_known_reductions(void **state)
                            "by 8, runs of 1, mid whole, grid 1 x 4"},
         // fetched element by element
         {APART(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                              "unrolled by 8, runs of 1, mid whole, grid 1 x 128"},
+                              "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
         {APART(512, 896, 5), "items of 5 x 1 columns in groups of 1 x 1, lines of 1 x low, "
-                             "unrolled by 8, runs of 2, mid whole, grid 1 x 128"},
+                             "unrolled by 8, runs of 8, mid whole, grid 1 x 64"},
         {APART(512, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                             "unrolled by 8, runs of 10, mid whole, grid 1 x 52"},
+                             "unrolled by 8, runs of 16, mid whole, grid 1 x 32"},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
@@ -149,17 +149,18 @@ static void test_known_softmax(void **state)
     (void)state;
     static const known on_cpu[] = {
         {WRITTEN(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 8, runs of 1, mid whole and kept, grid 1 x 128"},
-        {WRITTEN(64, 1000, 1024), "items of 8 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                  "unrolled by 8, runs of 1, mid whole and kept, grid 8 x 16"},
+                                "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
+        // 1 MB of each: what the second level holds
+        {WRITTEN(64, 1000, 1024), "items of 16 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                  "unrolled by 8, runs of 2, mid whole, grid 4 x 32"},
         {WRITTEN(4096, 1024, 16), "items of 1 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                  "unrolled by 8, runs of 1, mid whole and kept, grid 1 x 128"},
+                                  "unrolled by 8, runs of 16, mid whole, grid 1 x 128"},
         {WRITTEN(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                 "unrolled by 8, runs of 10, mid whole and kept, grid 1 x 128"},
+                                 "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
         // strips for idle cores rather than a second sweep
         {WRITTEN(1, 24576, 896), "items of 7 x 16 columns in groups of 1 x 1, lines of 1 x low, "
                                  "unrolled by 8, runs of 1, mid whole, grid 8 x 1"},
-        {WRITTEN(1, 22020096, 1), "items of 2 x 16 columns in groups of 1 x 1, lines of 32 x low, "
+        {WRITTEN(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
                                   "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
     };
     CHECK_KNOWN(&cpu, on_cpu);
@@ -210,6 +211,141 @@ static void test_data_types(void **state)
         assert_int_equal(t.fold, cases[i].fold);
         assert_int_equal(t.vectors, 48 / cases[i].fold);
         assert_int_equal(t.unroll, cases[i].unroll);
+    }
+}
+
+// ---- strips and runs on CPUs
+
+static const weft_limits *cpu_of(int cores, uint64_t l2_bytes, uint64_t cache_bytes)
+{
+    static weft_limits limits;
+    limits = cpu;
+    limits.compute_units = cores;
+    limits.max_blocks = 4 * cores;
+    limits.l2_bytes = l2_bytes;
+    limits.cache_bytes = cache_bytes;
+    return &limits;
+}
+
+static weft_axis_problem dense(int64_t high, int64_t mid, int64_t low, bool writes_all)
+{
+    return (weft_axis_problem){.high = high,
+                               .mid = mid,
+                               .low = low,
+                               .low_adjacent = true,
+                               .mid_adjacent = true,
+                               .writes_all = writes_all};
+}
+
+// Vectors of a strip of (100, mid, 1024), which has 64 of them.
+static int vectors_for(const weft_limits *limits, int64_t mid, bool writes_all)
+{
+    const weft_axis_problem problem = dense(100, mid, 1024, writes_all);
+    return weft_axis_tiling_for(limits, &problem).vectors;
+}
+
+// What is read twice stays in a core's share of the caches, or gets narrower, down to 8 vectors.
+static void test_strips_that_are_read_again(void **state)
+{
+    (void)state;
+    enum { KIB = 1 << 10, MIB = 1 << 20 };
+    const weft_limits *limits = cpu_of(2, MIB, 0);
+    assert_int_equal(vectors_for(limits, 256, true), 64); // 1 MiB
+    assert_int_equal(vectors_for(limits, 257, true), 32);
+    assert_int_equal(vectors_for(limits, 1024, true), 16);
+    assert_int_equal(vectors_for(limits, 2048, true), 8);
+    assert_int_equal(vectors_for(limits, 2000000, true), 8);
+    assert_int_equal(vectors_for(limits, 2000000, false), 64); // read once
+
+    // The second level, or half of the last one: whichever gives a core more.
+    assert_int_equal(vectors_for(cpu_of(2, 256 * KIB, 0), 256, true), 16);
+    assert_int_equal(vectors_for(cpu_of(2, 0, 0), 256, true), 64); // unknown: 1 MiB
+    assert_int_equal(vectors_for(cpu_of(2, 256 * KIB, 16 * MIB), 1024, true), 64);
+    assert_int_equal(vectors_for(cpu_of(8, 256 * KIB, 16 * MIB), 1024, true), 16);
+    assert_int_equal(vectors_for(cpu_of(8, 2 * MIB, 16 * MIB), 1024, true), 32);
+
+    // Rows are read as they lie, whatever their length.
+    const weft_axis_problem row = dense(100, 50000000, 1, true);
+    assert_int_equal(weft_axis_tiling_for(limits, &row).widen, 16);
+    assert_int_equal(weft_axis_tiling_for(limits, &row).vectors, 1);
+}
+
+typedef struct turns {
+    int64_t n;     // turns of all groups
+    int64_t bytes; // of a full one
+    int64_t run;
+} turns;
+
+// As groups of a CPU take (high, mid, low) of f32.
+static turns turns_for(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const weft_axis_tiling t = weft_axis_tiling_for(limits, problem);
+    const int64_t strips = ceil_div(problem->low * t.widen, (int64_t)t.vectors * t.fold);
+    const int64_t lines = ceil_div(problem->mid, t.widen);
+    return (turns){strips * ceil_div(problem->high, t.run), t.run * lines * t.vectors * t.fold * 4,
+                   t.run};
+}
+
+static void test_known_runs(void **state)
+{
+    (void)state;
+    const weft_limits *limits = cpu_of(2, 1 << 20, 0);
+    const struct {
+        weft_axis_problem problem;
+        int64_t run;
+    } cases[] = {
+        {dense(1000000, 16, 16, false), 1024}, // of 1 KiB: 1 MiB a turn
+        {dense(1000000, 256, 64, false), 16},  // of 64 KiB
+        {dense(1000000, 1024, 1024, false), 1},
+        {dense(32000, 16, 16, false), 500}, // 64 long turns: eight for each of eight groups
+        {dense(256, 16, 16, false), 32},    // 32 KiB, less than which does not pay
+        {dense(64, 16, 16, false), 8},      // but all of eight groups have work
+        {dense(8, 16, 16, false), 1},
+        {dense(1000000, 16, 1, false), 15632}, // rows of 64 bytes: multiples of 16
+        {dense(1024, 16, 1, false), 128},
+        {dense(100, 16, 1, false), 12}, // but not where groups would have none
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(weft_axis_tiling_for(limits, &cases[i].problem).run, cases[i].run);
+}
+
+// Four errands for each core wherever there are as many; more than 32 KiB at a time where that
+// leaves so many, and about 1 MiB where there is plenty of it.
+static void check_turns(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const int64_t wanted = 4 * (int64_t)limits->compute_units;
+    const turns t = turns_for(limits, problem);
+    const int64_t one = t.bytes / t.run,
+                  n_ones = problem->high * (t.n / ceil_div(problem->high, t.run));
+    const char *fault = NULL;
+    if (t.n < wanted && t.n < n_ones)
+        fault = "too few turns";
+    if (t.bytes < 1 << 14 && t.n > 4 * wanted && t.run < problem->high)
+        fault = "turns too short";
+    if (n_ones * one / (1 << 21) > wanted * 8 && t.bytes < 1 << 19 && t.run < problem->high)
+        fault = "turns short of much";
+    if (t.bytes > 1 << 20 && (t.run - 16) * one > 1 << 20)
+        fault = "turns too long";
+    if (fault)
+        fail_msg("%d cores, (%" PRId64 ", %" PRId64 ", %" PRId64 "), runs of %" PRId64 ", %" PRId64
+                 " turns of %" PRId64 " bytes: %s",
+                 limits->compute_units, problem->high, problem->mid, problem->low, t.run, t.n,
+                 t.bytes, fault);
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    static const int64_t widest[] = {20, 300, 5000, 1000000};
+    random_state random = {53};
+    for (int i = 0; i < 200000; i++) {
+        const weft_limits *limits =
+            cpu_of(1 << random_below(&random, 8), 1 << 20, random_below(&random, 2) << 25);
+        const weft_axis_problem problem = dense(
+            random_between(&random, 1, widest[random_below(&random, 4)]),
+            random_between(&random, 1, widest[random_below(&random, 3)]),
+            random_between(&random, 1, widest[random_below(&random, 3)]), random_below(&random, 2));
+        check_turns(limits, &problem);
     }
 }
 
@@ -269,8 +405,6 @@ static const char *fault_of(const weft_limits *limits, const weft_axis_problem *
         return "a part without lines";
     if (limits->fold > 1 && ceil_div(width, t->fold) < t->vectors)
         return "more vectors than a line has";
-    if (t->kept && t->parts > 1)
-        return "kept in parts";
     if (limits->fold > 1 && (t->items > 1 || t->team > 1))
         return "a group of several items on a CPU";
     return NULL;
@@ -368,6 +502,7 @@ static void test_random_limits(void **state)
         limits.compute_units = (int)random_between(&random, 1, 500);
         limits.local_bytes = (size_t)random_between(&random, 0, 100000);
         limits.l2_bytes = (uint64_t)random_between(&random, 0, 1 << 21);
+        limits.cache_bytes = (uint64_t)random_between(&random, 0, 1 << 28);
         if (weft_limits_check(&limits) != WEFT_OK)
             continue;
         limits.max_items = (size_t)random_between(&random, 1, 1024);
@@ -481,30 +616,17 @@ static void test_refused_lines(void **state)
     check_refused(&gpu, &problem, &t, "lines have 15 columns");
 }
 
-// 896 lines and 112 maxima of a vector of 16: 64512 bytes.
+// Five numbers of four bytes for each of a group's lanes: 20480 bytes.
 static void test_refused_memory(void **state)
 {
     (void)state;
     weft_axis_tiling t = plain;
-    t.fold = 16, t.vectors = 2, t.unroll = 8, t.kept = true;
-    weft_limits limits = gpu;
-    limits.local_bytes = 2 * 64512;
-    assert_int_equal(weft_axis_tiling_check(&t, &limits, &usual), WEFT_OK);
-    limits.local_bytes--;
-    check_refused(&limits, &usual, &t, "kept takes 129024 bytes; local memory has 129023");
-    t.parts = 2;
-    check_refused(&limits, &usual, &t, "mid is cut into parts");
-    t.parts = 1;
-    weft_axis_problem problem = usual;
-    problem.writes_all = false;
-    check_refused(&limits, &problem, &t, "what is read is not written");
-
-    t = plain;
     t.items = t.team = 32;
-    limits.local_bytes = 16384;
+    weft_limits limits = gpu;
+    limits.local_bytes = 20480;
     assert_int_equal(weft_axis_tiling_check(&t, &limits, &usual), WEFT_OK);
     limits.local_bytes--;
-    check_refused(&limits, &usual, &t, "team takes 16384 bytes; local memory has 16383");
+    check_refused(&limits, &usual, &t, "team takes 20480 bytes; local memory has 20479");
 }
 
 int main(void)
@@ -514,6 +636,9 @@ int main(void)
         cmocka_unit_test(test_known_softmax),
         cmocka_unit_test(test_known_geometry),
         cmocka_unit_test(test_data_types),
+        cmocka_unit_test(test_strips_that_are_read_again),
+        cmocka_unit_test(test_known_runs),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_random_problems),
         cmocka_unit_test(test_random_problems_on_every_profile),
         cmocka_unit_test(test_random_limits),
