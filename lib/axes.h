@@ -37,13 +37,14 @@ typedef struct weft_axes_request {
     const int64_t *shape; // no extent is 0
     bool is_reduced[WEFT_MAX_NDIM];
     bool in_order;  // reduced axes are neither sorted nor turned around
+    bool is_folded; // items carry vectors: a line of neighbours is one load, however short
     int n_operands; // the first decides about the order
     int n_lines;    // operands that are read or written line by line
     int64_t start[WEFT_AXES_MOST_OPERANDS];
     const int64_t *stride[WEFT_AXES_MOST_OPERANDS];
 } weft_axes_request;
 
-// What lanes lie along is chosen by strides and extents alone, the same for every device.
+// What lanes lie along is chosen by strides and extents alone, but for short lines.
 weft_axes weft_axes_sort(const weft_axes_request *request);
 
 #endif

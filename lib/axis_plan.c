@@ -124,8 +124,9 @@ static line narrow_line(const facts *f, int64_t widest)
 static line folded_line(const facts *f, int64_t widest)
 {
     const int64_t widen = steps_for(f->low, widest);
-    const bool fills =
-        f->mid_adjacent && widen <= f->mid && f->low <= WEFT_AXIS_MOST_VECTORS * widest / widen;
+    // A line of neighbours may be wider than mid: what is past it is masked.
+    const bool fits = widen <= f->mid || (f->low == 1 && f->low_adjacent);
+    const bool fills = f->mid_adjacent && fits && f->low <= WEFT_AXIS_MOST_VECTORS * widest / widen;
     if (f->low >= widest)
         return line_of(f, widest, fills && f->low_adjacent ? widen : 1);
     if (!fills)
@@ -334,7 +335,9 @@ static weft_status strip_check(const weft_axis_tiling *tiling, int64_t width)
 // The steps of a widened line are joined by one item.
 static weft_status widen_check(const weft_axis_tiling *tiling, const facts *f)
 {
-    TRY(range_check("widen", tiling->widen, f->mid));
+    // One vector of neighbours may be wider than mid.
+    TRY(range_check("widen", tiling->widen,
+                    f->low == 1 && f->low_adjacent ? max_i64(f->mid, tiling->fold) : f->mid));
     if (tiling->widen == 1)
         return WEFT_OK;
     if (!f->mid_adjacent)

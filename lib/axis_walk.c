@@ -43,6 +43,17 @@ void weft_walk_clear(weft_walk *walk)
     walk->mid = walk->full = walk->lines = walk->rest = walk->part_lines = 0;
 }
 
+void weft_view_close(weft_view *view)
+{
+    view->end = 0;
+}
+
+// How far past its first element an axis goes.
+static int64_t reach(const weft_axis *axis, int operand)
+{
+    return max_i64(axis->stride[operand], 0) * (axis->extent - 1);
+}
+
 // Where lanes lie along mid, a step from column to column is one along mid.
 weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling)
 {
@@ -59,6 +70,11 @@ weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tilin
     const int64_t line =
         step < AHEAD_BYTES ? max_i64(step * min_i64(tiling->widen, AHEAD_BYTES), 1) : AHEAD_BYTES;
     v.ahead = max_i64(tiling->unroll, AHEAD_BYTES / 4 / line);
+    v.end = v.start + 1 + reach(&axes->low, operand) + reach(&axes->mid, operand);
+    for (int i = 0; i < axes->n_high; ++i)
+        v.end += reach(&axes->high[i], operand);
+    for (int i = 0; i < axes->n_outer; ++i)
+        v.end += reach(&axes->outer[i], operand);
     for (int i = 0; i < axes->n_high; ++i)
         v.high[i] = axes->high[i].stride[operand];
     for (int i = 0; i < axes->n_outer; ++i)
@@ -93,10 +109,10 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
     return true;
 }
 
-// The classes of VECTORS keep programs few; one vector lives in registers.
+// Two classes keep programs few: one vector lives in registers.
 static int vectors_at_most(int vectors)
 {
-    return vectors == 1 ? 1 : vectors <= 8 ? 8 : WEFT_AXIS_MOST_VECTORS;
+    return vectors == 1 ? 1 : WEFT_AXIS_MOST_VECTORS;
 }
 
 void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_axis_tiling *tiling)
@@ -107,7 +123,7 @@ void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_
     weft_defines_add(defines, "TEAM", tiling->team);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
-    weft_defines_add(defines, "WIDENED", tiling->widen > 1);
+    weft_defines_add(defines, "WIDENED", tiling->fold > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
 }
 

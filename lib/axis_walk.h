@@ -17,7 +17,7 @@ typedef struct weft_walk {
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
-    cl_long start, mid, low, ahead;
+    cl_long start, mid, low, ahead, end, unused[3];
 } weft_view;
 
 // Two arguments each, for a list of them.
@@ -29,11 +29,14 @@ typedef struct weft_view {
 #define VIEW_ARGUMENTS(view)                                                                       \
     {16 * sizeof(cl_long), (view).high},                                                           \
     {                                                                                              \
-        4 * sizeof(cl_long), &(view).start                                                         \
+        8 * sizeof(cl_long), &(view).start                                                         \
     }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling);
+
+// Of an input that is written too, by another group perhaps: nothing beyond what is wanted is read.
+void weft_view_close(weft_view *view);
 
 // No elements are reduced: nothing is read.
 void weft_walk_clear(weft_walk *walk);

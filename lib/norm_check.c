@@ -61,6 +61,7 @@ static weft_axes sorted_axes(const weft_norm_call *call, int n_axes)
     int64_t weight_stride[WEFT_MAX_NDIM], bias_stride[WEFT_MAX_NDIM];
     weft_axes_request request = {
         .ndim = X->ndim,
+        .is_folded = call->job.ctx->limits.fold > 1,
         .shape = X->shape,
         .n_operands = 2,
         .start = {X->offset, Y->offset},

@@ -30,6 +30,8 @@ static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const we
     };
     s->x = weft_view_of(&c->axes, 0, &s->tiling);
     s->y = weft_view_of(&c->axes, 1, &s->tiling);
+    if (c->X->buffer == c->Y->buffer)
+        weft_view_close(&s->x);
     s->walk = weft_walk_of(&c->axes, &s->tiling);
     if (c->n == 0)
         weft_walk_clear(&s->walk);

@@ -157,6 +157,7 @@ static weft_axes sorted_axes(const weft_reduce_call *call, const bool is_reduced
     int64_t shape[WEFT_MAX_NDIM], y_stride[WEFT_MAX_NDIM];
     weft_axes_request request = {
         .ndim = X->ndim,
+        .is_folded = call->ctx->limits.fold > 1,
         .shape = shape,
         .in_order = call->facts->result == WEFT_RESULT_PLACE,
         .n_operands = 2,

@@ -38,6 +38,7 @@ static weft_axes sorted_axes(const weft_axis_job *job, int axis)
 {
     weft_axes_request request = {
         .ndim = job->out->ndim,
+        .is_folded = job->ctx->limits.fold > 1,
         .shape = job->out->shape,
     };
     request.is_reduced[axis] = true;
