@@ -113,6 +113,9 @@ static void test_known_reductions(void **state)
         // and eight of fifty
         {DENSE(64, 64, 50), "items of 25 x 16 columns in groups of 1 x 1, lines of 8 x low, "
                             "unrolled by 8, runs of 3, mid whole, grid 1 x 22"},
+        // a row shorter than a vector
+        {DENSE(100000, 5, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
+                              "unrolled by 8, runs of 1552, mid whole, grid 1 x 65"},
         // too small for a vector
         {DENSE(1000, 5, 3), "items of 3 x 1 columns in groups of 1 x 1, lines of 1 x low, unrolled "
                             "by 8, runs of 125, mid whole, grid 1 x 8"},
@@ -397,8 +400,8 @@ static const char *fault_of(const weft_limits *limits, const weft_axis_problem *
     const int64_t width = product(low, t->widen);
     const int64_t lines = product(outer, ceil_div(mid, t->widen));
     const int64_t strip = (int64_t)t->items * t->vectors * t->fold;
-    if (t->widen > mid)
-        return "a line of more steps than mid has";
+    if (t->widen > mid && (low > 1 || !problem->low_adjacent || t->vectors > 1))
+        return "a line of more steps than mid has, and more than a vector of neighbours";
     if ((t->grid_x - 1) * strip >= width || t->run > high || (t->grid_y - 1) * t->run >= high)
         return "a group without work";
     if ((t->parts - 1) * ceil_div(lines, t->parts) >= lines)
@@ -616,6 +619,25 @@ static void test_refused_lines(void **state)
     check_refused(&gpu, &problem, &t, "lines have 15 columns");
 }
 
+// Rows of 5 in one vector of 16, or of fewer, but in no more than one.
+static void test_short_rows(void **state)
+{
+    (void)state;
+    weft_axis_problem row = {.high = 9, .mid = 5, .low = 1, .low_adjacent = true};
+    weft_axis_tiling t = plain;
+    t.fold = 16, t.widen = 16;
+    assert_int_equal(weft_axis_tiling_check(&t, &cpu, &row), WEFT_OK);
+    t.fold = 4, t.widen = 4;
+    assert_int_equal(weft_axis_tiling_check(&t, &cpu, &row), WEFT_OK);
+    t.widen = 8, t.vectors = 2;
+    check_refused(&cpu, &row, &t, "widen is 8: 1 to 5");
+    t.fold = 16, t.widen = 32;
+    check_refused(&cpu, &row, &t, "widen is 32: 1 to 16");
+    t.widen = 16, t.vectors = 1;
+    row.low_adjacent = false;
+    check_refused(&cpu, &row, &t, "widen is 16: 1 to 5");
+}
+
 // Five numbers of four bytes for each of a group's lanes: 20480 bytes.
 static void test_refused_memory(void **state)
 {
@@ -645,6 +667,7 @@ int main(void)
         cmocka_unit_test(test_few_folds),
         cmocka_unit_test(test_refused_ranges),
         cmocka_unit_test(test_refused_lines),
+        cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests_name("axis plan", tests, NULL, NULL);
