@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands for tests of softmax and normalisation, the call and the comparison.
+#include "rewrite_case.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+
+#include "scalar.h"
+
+enum { GUARD = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
+
+static const char *const names[N_REWRITES] = {
+    "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm", "rms_norm",
+};
+
+const char *rewrite_name(rewrite_op op)
+{
+    return names[op];
+}
+
+bool rewrite_is_norm(rewrite_op op)
+{
+    return op == LAYER_NORM || op == RMS_NORM;
+}
+
+bool rewrite_is_backward(rewrite_op op)
+{
+    return op == SOFTMAX_BACKWARD || op == LOG_SOFTMAX_BACKWARD;
+}
+
+weft_context *rewrite_context(const weft_limits *limits, bool keeps_programs)
+{
+    weft_context *ctx;
+    assert_ok(weft_context_open(
+        &ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = keeps_programs ? NULL : "")));
+    return ctx;
+}
+
+bool rewrite_is_possible(weft_context *ctx, const rewrite_case *of)
+{
+    return of->dtype != WEFT_F64 || weft_context_limits(ctx)->has_f64;
+}
+
+// ---- operands
+
+static weft_dtype or_f32(weft_dtype dtype)
+{
+    return dtype == WEFT_DEFAULT ? WEFT_F32 : dtype;
+}
+
+static double largest_of(weft_dtype dtype)
+{
+    return dtype == WEFT_F64    ? DBL_MAX
+           : dtype == WEFT_F16  ? 65504
+           : dtype == WEFT_BF16 ? 0x1.fep127
+                                : FLT_MAX;
+}
+
+// A number of one kind for each line of axes that are worked along.
+static uint64_t kind_of_line(const rewrite_case *of, const int64_t *index)
+{
+    random_state random = {of->seed};
+    for (int d = 0; d < of->ndim; d++) {
+        const bool is_along = rewrite_is_norm(of->op)
+                                  ? d >= of->ndim - of->axis
+                                  : d == (of->axis < 0 ? of->axis + of->ndim : of->axis);
+        random.state += is_along ? 0 : random_u64(&random) * (uint64_t)(index[d] + 1);
+    }
+    return random_u64(&random) % 4;
+}
+
+static double enormous(weft_dtype dtype, random_state *random)
+{
+    const double most = largest_of(dtype), large = dtype == WEFT_F16 ? 6e4 : 1e30;
+    const double choice[] = {most, -most, large, -large, large / 2, 1, 0, -1};
+    return choice[random_below(random, 8)];
+}
+
+static double number_of(const rewrite_case *of, uint64_t kind, random_state *random)
+{
+    static const double wild[] = {INFINITY, -INFINITY, NAN, INFINITY, -INFINITY};
+    const double x = random_float(random);
+    switch (of->numbers) {
+    case FAR_AWAY:
+        return 1000 + x;
+    case MASKED:
+        return kind == 0 || (kind == 1 && random_below(random, 2)) ? -INFINITY : 30 * x;
+    case WILD:
+        return kind == 0 && random_below(random, 8) == 0 ? wild[random_below(random, 5)] : 30 * x;
+    case ENORMOUS:
+        return enormous(or_f32(of->dtype), random);
+    default:
+        return of->numbers == STEEP ? 30 * x : x;
+    }
+}
+
+// Y of a backward is what softmax, or its logarithm, may give; but for wild numbers.
+static double result_of(const rewrite_case *of, uint64_t kind, random_state *random)
+{
+    const double x = number_of(of, kind, random);
+    if (of->numbers != FRACTIONS && of->numbers != STEEP)
+        return of->numbers == WILD && !isfinite(x) ? x : of->op == SOFTMAX_BACKWARD ? 0.125 : -4;
+    return of->op == SOFTMAX_BACKWARD ? fabs(x) / 30 : -fabs(x);
+}
+
+static void fill(rewrite_operands *o, int k, random_state *random)
+{
+    const weft_tensor *t = &o->in[k].t;
+    const weft_dtype dtype = or_f32(t->dtype);
+    const bool is_scaling = rewrite_is_norm(o->of.op) && k > 0;
+    const bool is_result = rewrite_is_backward(o->of.op) && k == 0;
+    int64_t index[WEFT_MAX_NDIM] = {0};
+    if (strided_is_empty(t))
+        return;
+    do {
+        const uint64_t kind = is_scaling ? 0 : kind_of_line(&o->of, index);
+        const double x = is_scaling  ? 1 + random_float(random)
+                         : is_result ? result_of(&o->of, kind, random)
+                                     : number_of(&o->of, kind, random);
+        scalar_put(dtype, o->in[k].memory, strided_place(t, index), x);
+    } while (strided_next(t, index));
+}
+
+static void add_input(rewrite_operands *o, int ndim, const int64_t *shape, strided_layout layout,
+                      random_state *random)
+{
+    const bool is_out = o->of.over == o->n_in + 1;
+    strided *s = &o->in[o->n_in];
+    if (is_out && layout == LAYOUT_REPEATING)
+        layout = LAYOUT_ANY;
+    strided_create(s, o->of.dtype, ndim, shape, layout, random, POISON, is_out ? GUARD : 0);
+    fill(o, o->n_in++, random);
+    // Where there is nothing to read there need not be a buffer.
+    if (is_out || !strided_is_empty(&s->t))
+        strided_upload(s, o->ctx);
+}
+
+void rewrite_create(rewrite_operands *o, weft_context *ctx, const rewrite_case *of)
+{
+    random_state random = {of->seed};
+    *o = (rewrite_operands){.of = *of, .ctx = ctx, .queue = weft_context_queue(ctx)};
+    const bool is_norm = rewrite_is_norm(of->op);
+    add_input(o, of->ndim, of->shape, of->in_layout, &random);
+    if (rewrite_is_backward(of->op))
+        add_input(o, of->ndim, of->shape, of->in_layout, &random);
+    for (int k = 0; k < 2; k++)
+        if (is_norm && (k == 0 ? of->has_weight : of->has_bias))
+            add_input(o, of->axis, of->shape + of->ndim - of->axis,
+                      (strided_layout)random_below(&random, N_LAYOUTS), &random);
+    if (of->over > 0)
+        return;
+    strided_create(&o->out, of->dtype, of->ndim, of->shape, of->out_layout, &random, UNTOUCHED,
+                   GUARD);
+    strided_upload(&o->out, ctx);
+}
+
+void rewrite_destroy(rewrite_operands *o)
+{
+    for (int k = 0; k < o->n_in; k++)
+        strided_destroy(&o->in[k]);
+    strided_destroy(&o->out);
+    if (o->workspace)
+        clReleaseMemObject(o->workspace);
+}
+
+const strided *rewrite_target(const rewrite_operands *o)
+{
+    return o->of.over > 0 ? &o->in[o->of.over - 1] : &o->out;
+}
+
+void rewrite_restore(const rewrite_operands *o)
+{
+    for (int k = 0; k < o->n_in; k++)
+        if (o->in[k].t.buffer)
+            strided_restore(&o->in[k], o->queue);
+    if (o->of.over == 0)
+        strided_restore(&o->out, o->queue);
+}
+
+// ---- the call
+
+static const weft_tensor *weight_of(const rewrite_operands *o)
+{
+    return o->of.has_weight ? &o->in[1].t : NULL;
+}
+
+static const weft_tensor *bias_of(const rewrite_operands *o)
+{
+    return o->of.has_bias ? &o->in[o->n_in - 1].t : NULL;
+}
+
+static weft_softmax_params softmax_params(const rewrite_operands *o, const rewrite_how *how)
+{
+    return (weft_softmax_params){sizeof(weft_softmax_params),
+                                 o->of.masked,
+                                 how->tiling,
+                                 how->workspace,
+                                 how->n_wait,
+                                 how->wait,
+                                 how->event};
+}
+
+static weft_norm_params norm_params(const rewrite_operands *o, const rewrite_how *how)
+{
+    return (weft_norm_params){sizeof(weft_norm_params), weight_of(o), bias_of(o), how->tiling,
+                              how->workspace,           how->n_wait,  how->wait,  how->event};
+}
+
+weft_status rewrite_call_how(const rewrite_operands *o, const rewrite_how *how)
+{
+    const rewrite_case *of = &o->of;
+    const weft_tensor *X = &o->in[0].t, *dY = &o->in[1].t, *Y = &rewrite_target(o)->t;
+    const weft_softmax_params s = softmax_params(o, how);
+    const weft_norm_params n = norm_params(o, how);
+    switch (of->op) {
+    case SOFTMAX:
+        return weft_softmax(o->ctx, o->queue, of->number, X, of->axis, Y, &s);
+    case LOG_SOFTMAX:
+        return weft_log_softmax(o->ctx, o->queue, of->number, X, of->axis, Y, &s);
+    case SOFTMAX_BACKWARD:
+        return weft_softmax_backward(o->ctx, o->queue, of->number, X, dY, of->axis, Y, &s);
+    case LOG_SOFTMAX_BACKWARD:
+        return weft_log_softmax_backward(o->ctx, o->queue, of->number, X, dY, of->axis, Y, &s);
+    case LAYER_NORM:
+        return weft_layer_norm(o->ctx, o->queue, of->number, X, of->axis, Y, &n);
+    default:
+        return weft_rms_norm(o->ctx, o->queue, of->number, X, of->axis, Y, &n);
+    }
+}
+
+static rewrite_how how_of(const rewrite_operands *o)
+{
+    return (rewrite_how){.tiling = o->of.tiling, .workspace = o->workspace};
+}
+
+weft_status rewrite_workspace(const rewrite_operands *o, size_t *bytes)
+{
+    const rewrite_how how = how_of(o);
+    const weft_softmax_params s = softmax_params(o, &how);
+    const weft_norm_params n = norm_params(o, &how);
+    const weft_tensor *X = &o->in[0].t, *Y = &rewrite_target(o)->t;
+    return rewrite_is_norm(o->of.op) ? weft_norm_workspace(o->ctx, X, o->of.axis, Y, &n, bytes)
+                                     : weft_softmax_workspace(o->ctx, X, o->of.axis, Y, &s, bytes);
+}
+
+const char *rewrite_words(const rewrite_operands *o)
+{
+    static char text[512];
+    const rewrite_how how = how_of(o);
+    const weft_softmax_params s = softmax_params(o, &how);
+    const weft_norm_params n = norm_params(o, &how);
+    const weft_tensor *X = &o->in[0].t, *Y = &rewrite_target(o)->t;
+    text[0] = '\0';
+    if (rewrite_is_backward(o->of.op))
+        return text;
+    const int length =
+        rewrite_is_norm(o->of.op)
+            ? weft_norm_describe(o->ctx, X, o->of.axis, Y, &n, text, sizeof(text))
+            : weft_softmax_describe(o->ctx, X, o->of.axis, Y, &s, text, sizeof(text));
+    if (length < 0)
+        snprintf(text, sizeof(text), "%s", weft_last_error());
+    return text;
+}
+
+static const char *case_words(const rewrite_operands *o)
+{
+    static char text[1024];
+    const rewrite_case *of = &o->of;
+    const weft_tensor *Y = &rewrite_target(o)->t;
+    int n = snprintf(text, sizeof(text),
+                     "seed %" PRIu64 ": %s of %s, axis %d, number %g, numbers %d, over %d,%s%s%s",
+                     of->seed, names[of->op], weft_dtype_name(or_f32(of->dtype)), of->axis,
+                     of->number, of->numbers, of->over, of->masked ? " masked," : "",
+                     of->has_weight ? " w," : "", of->has_bias ? " b," : "");
+    for (int d = 0; d < of->ndim; d++)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, " %" PRId64 " at %" PRId64 " to %" PRId64,
+                      of->shape[d], o->in[0].t.stride[d], Y->stride[d]);
+    snprintf(text + n, sizeof(text) - (size_t)n, "; %s", rewrite_words(o));
+    return text;
+}
+
+void rewrite_call(const rewrite_operands *o)
+{
+    const rewrite_how how = how_of(o);
+    if (rewrite_call_how(o, &how) != WEFT_OK) {
+        char error[512];
+        snprintf(error, sizeof(error), "%s", weft_last_error());
+        fail_msg("%s: %s", case_words(o), error);
+    }
+}
+
+// ---- the comparison
+
+static bool refer(reference_values *values, const rewrite_operands *o, complaint *why)
+{
+    const rewrite_case *of = &o->of;
+    host_tensor in[3];
+    for (int k = 0; k < o->n_in; k++)
+        in[k] = strided_host(&o->in[k].t, o->in[k].memory);
+    if (rewrite_is_norm(of->op))
+        return reference_norm_run(values,
+                                  &(reference_norm){
+                                      .X = in[0],
+                                      .n_axes = of->axis,
+                                      .epsilon = of->number,
+                                      .is_rms = of->op == RMS_NORM,
+                                      .weight = of->has_weight ? &in[1] : NULL,
+                                      .bias = of->has_bias ? &in[o->n_in - 1] : NULL,
+                                  },
+                                  why);
+    reference_softmax problem = {
+        .X = in[0],
+        .axis = of->axis,
+        .scale = of->number,
+        .is_log = of->op == LOG_SOFTMAX || of->op == LOG_SOFTMAX_BACKWARD,
+        .is_backward = rewrite_is_backward(of->op),
+        .masked = of->masked,
+    };
+    if (problem.is_backward)
+        problem.dY = in[1];
+    return reference_softmax_run(values, &problem, why);
+}
+
+static void check_results(const rewrite_operands *o, const void *after)
+{
+    const host_tensor Y = strided_host(&rewrite_target(o)->t, after);
+    reference_values values = {0};
+    reference_worst worst;
+    complaint why;
+    // The bound of what may be anything is infinite, and 0 times that where nothing is stored.
+    const bool ok = refer(&values, o, &why);
+    for (int64_t i = 0; ok && i < values.count; i++)
+        values.bound[i] = isnan(values.bound[i]) ? INFINITY : values.bound[i];
+    if (!ok || !reference_values_compare(&values, &Y, &worst, &why))
+        fail_msg("%s: %s", case_words(o), why.text);
+    if (!(worst.error <= 1))
+        fail_msg("%s: result %" PRId64 " is %.17g, not %.17g: %g of the bound", case_words(o),
+                 worst.at, worst.got, worst.want, worst.error);
+    reference_values_free(&values);
+}
+
+static void check_inputs(const rewrite_operands *o)
+{
+    for (int k = 0; k < o->n_in; k++) {
+        const strided *s = &o->in[k];
+        if (s == rewrite_target(o) || !s->t.buffer)
+            continue;
+        void *now = strided_read(s, o->queue);
+        if (memcmp(now, s->memory, s->bytes) != 0)
+            fail_msg("%s: input %d was written", case_words(o), k);
+        free(now);
+    }
+}
+
+void rewrite_check(const rewrite_operands *o)
+{
+    const strided *target = rewrite_target(o);
+    void *after = strided_read(target, o->queue);
+    check_results(o, after);
+    const int64_t stray = strided_stray_byte(target, after);
+    if (stray >= 0)
+        fail_msg("%s: byte %" PRId64
+                 " of the output's buffer, where it has no element, was written",
+                 case_words(o), stray);
+    check_inputs(o);
+    free(after);
+}
+
+void rewrite_run(weft_context *ctx, const rewrite_case *of)
+{
+    if (!rewrite_is_possible(ctx, of))
+        return;
+    rewrite_operands o;
+    rewrite_create(&o, ctx, of);
+    rewrite_call(&o);
+    rewrite_check(&o);
+    rewrite_destroy(&o);
+}
+
+rewrite_case rewrite_random(rewrite_op op, uint64_t seed, int ndim, int64_t most)
+{
+    static const double scales[] = {1, 0.25, -0.5, 1.75};
+    static const double epsilons[] = {1e-5, 0, 0.25, 1};
+    random_state random = {seed};
+    const bool is_norm = rewrite_is_norm(op);
+    rewrite_case of = {
+        .seed = seed,
+        .op = op,
+        .ndim = ndim,
+        .axis = is_norm ? 1 : 0,
+        .masked = random_below(&random, 2),
+        .in_layout = (strided_layout)random_below(&random, N_LAYOUTS),
+        .out_layout = (strided_layout)random_below(&random, LAYOUT_REPEATING),
+        .numbers = (rewrite_numbers)random_below(&random, N_NUMBERS),
+    };
+    const int64_t pick = random_below(&random, 4);
+    of.number = is_norm ? epsilons[pick] : rewrite_is_backward(op) ? scales[pick] : 1;
+    of.has_weight = is_norm && random_below(&random, 2);
+    of.has_bias = of.has_weight && op == LAYER_NORM;
+    if (random_below(&random, 4) == 0)
+        of.over = rewrite_is_backward(op) ? 1 + (int)random_below(&random, 2) : 1;
+    strided_random_shape(of.shape, ndim, most, &random);
+    return of;
+}
