@@ -355,13 +355,13 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 // costs little more than for one of them.
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
-INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
-                        global Y_TYPE *Y, long first, long last, output out)
+// What each row holds, in the slots that joined_rows() wants.
+INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
+                       long first, long last)
 {
     const view *const views[READS] = {x};
     global const T *const bases[READS] = {X};
     const columns c = columns_of(w, 0);
-    state rows[FOLD];
     for (int i = 0; i < FOLD; i++) {
         state found[VECTORS] = {nothing()};
         if (first + i < last) {
@@ -370,6 +370,30 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
         }
         rows[row_slot(i)] = found[0];
     }
+}
+
+// The same for rows of one vector, n lanes of it, that follow each other at equal steps.
+INLINE void sweep_short_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
+                             long first, int n)
+{
+    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
+    row[0].line = w->n_high == 0 ? 0 : x->high[0];
+    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
+#pragma unroll
+    for (int i = 0; i < FOLD; i++) {
+        const state one = taken_one(nothing(), swept(row, i, 0, n), places);
+        rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
+    }
+}
+
+INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
+                        global Y_TYPE *Y, long first, long last, output out)
+{
+    state rows[FOLD];
+    if (w->outer * w->lines == 1 && w->n_high <= 1 && last - first == FOLD)
+        sweep_short_rows(rows, w, x, X, first, w->full ? FOLD : (int)w->rest);
+    else
+        sweep_rows(rows, w, x, X, first, last);
     FOUND lanes[FOLD];
 #if FOLD > 1
     JOIN(vstore, FOLD)(result_of(joined_rows(rows), out.n, out.correction), 0, lanes);
