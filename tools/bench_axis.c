@@ -326,8 +326,8 @@ static void print_row(const bench_axis_case *it, int width, FILE *out)
     else
         snprintf(share, sizeof(share), "%.2f %s", report->share,
                  it->spec.kind == BENCH_REDUCE ? "of read" : "of copy");
-    fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s | %s |\n", width, it->spec.name,
-            report->setup_ms, report->time.median_ms, range, report->gbps, share, it->plan);
+    fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, it->spec.name,
+            report->setup_ms, report->time.median_ms, range, report->gbps, share);
 }
 
 static void print_rows(const bench_axis_results *results, FILE *out)
@@ -339,10 +339,10 @@ static void print_rows(const bench_axis_results *results, FILE *out)
     for (size_t i = 0; i < results->count; i++)
         if ((int)strlen(results->items[i].spec.name) > width)
             width = (int)strlen(results->items[i].spec.name);
-    fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-13s | plan |\n", width, "case",
-            "set-up ms", "median ms", "range", "GB/s", "share");
-    fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.15s|------|\n", width + 2, dashes, dashes,
-            dashes, dashes, dashes, dashes);
+    fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-13s |\n", width, "case", "set-up ms",
+            "median ms", "range", "GB/s", "share");
+    fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.15s|\n", width + 2, dashes, dashes, dashes,
+            dashes, dashes, dashes);
     for (size_t i = 0; i < results->count; i++)
         print_row(&results->items[i], width, out);
 }

@@ -100,7 +100,7 @@ void values_put(reference_values *out, const precision *stored, int64_t at, wide
 {
     const double value = (double)want;
     out->want[at] = value;
-    if (isnan(error))
+    if (!isfinite(error))
         out->bound[at] = INFINITY;
     else
         out->bound[at] = error == 0 || !isfinite(value)

@@ -10,7 +10,7 @@ WEFT_BEGIN
 
 typedef struct weft_softmax_params {
     size_t size; // sizeof(weft_softmax_params): WEFT_SOFTMAX() fills it in
-    bool masked; // where every x is -inf: softmax 0 and log-softmax -inf, in place of NaN
+    bool masked; // where every scale x is -inf: softmax 0 and log-softmax -inf, in place of NaN
     const weft_axis_tiling *tiling; // NULL: what weft_axis_tiling_for() chooses
     cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
     cl_uint n_wait;                 // events to wait for
@@ -30,10 +30,11 @@ typedef struct weft_softmax_params {
 //   Y     X's shape and data type, any strides, no two elements at one place. It may be X itself
 //         (the same buffer, offset and strides); else no byte is shared with X.
 //
-// Arithmetic is f32 (f64 for f64). Large inputs do not overflow: one sweep finds maximum and sum
-// together, the sum taken again where the maximum has grown. A NaN or +inf makes the results along
-// the axis NaN; -inf gives 0. Where all are -inf: NaN, or 0 with params->masked. An axis of extent
-// 0: nothing to do. The same input on the same context gives the same bits.
+// Arithmetic is f32 (f64 for f64): scale x is rounded to it, then m is subtracted. Large inputs do
+// not overflow: one sweep finds maximum and sum together, the sum taken again where the maximum has
+// grown. A scale x that is NaN or +inf makes the results along the axis NaN; -inf gives 0. Where all
+// are -inf: NaN, or 0 with params->masked. Results below the least normal number may be 0. An axis
+// of extent 0: nothing to do. The same input on the same context gives the same bits.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
@@ -69,6 +70,8 @@ WEFT_API weft_status weft_softmax_backward(weft_context *ctx, cl_command_queue q
 // The same from Y = log(softmax(scale X)):
 //
 //     dx = scale (dy - exp(y) sum(dy))
+//
+// Rows that were masked (y all -inf) give scale dy.
 WEFT_API weft_status weft_log_softmax_backward(weft_context *ctx, cl_command_queue queue,
                                                double scale, const weft_tensor *Y,
                                                const weft_tensor *dY, int axis,
