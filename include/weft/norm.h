@@ -33,10 +33,10 @@ typedef struct weft_norm_params {
 //         (the same buffer, offset and strides); else no byte is shared with X, w or b.
 //
 // Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
-// and squared distances of short runs, joined with what rounding loses carried along (after Chan,
-// Golub and LeVeque 1979): large means do no harm. NaN and infinity make the results normalised together NaN. n_axes from 1 to X's
-// dimensions; epsilon from 0. Where an extent is 0: nothing to do. The same input on the same
-// context gives the same bits.
+// and squared distances of short runs, joined with what rounding loses carried along (after
+// Chan, Golub and LeVeque 1979): large means do no harm. NaN and infinity make the results
+// normalised together NaN. n_axes from 1 to X's dimensions; epsilon from 0. Where an extent is
+// 0: nothing to do. The same input on the same context gives the same bits.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids

@@ -30,11 +30,12 @@ typedef struct weft_softmax_params {
 //   Y     X's shape and data type, any strides, no two elements at one place. It may be X itself
 //         (the same buffer, offset and strides); else no byte is shared with X.
 //
-// Arithmetic is f32 (f64 for f64): scale x is rounded to it, then m is subtracted. Large inputs do
-// not overflow: one sweep finds maximum and sum together, the sum taken again where the maximum has
-// grown. A scale x that is NaN or +inf makes the results along the axis NaN; -inf gives 0. Where all
-// are -inf: NaN, or 0 with params->masked. Results below the least normal number may be 0. An axis
-// of extent 0: nothing to do. The same input on the same context gives the same bits.
+// Arithmetic is f32 (f64 for f64): scale x is rounded to it, then m is subtracted. Large inputs
+// do not overflow: one sweep finds maximum and sum together, the sum taken again where the
+// maximum has grown. A scale x that is NaN or +inf makes the results along the axis NaN; -inf
+// gives 0. Where all are -inf: NaN, or 0 with params->masked. Results below the least normal
+// number may be 0. An axis of extent 0: nothing to do. The same input on the same context gives
+// the same bits.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
