@@ -9,8 +9,8 @@
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
 
-// Lines are asked for so far ahead, and at least those that are read next: CPUs do not foresee lines
-// of less than a page or of several.
+// Lines are asked for so far ahead, and at least those that are read next: CPUs do not foresee
+// lines of less than a page or of several.
 static const int64_t AHEAD_BYTES = 4096;
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
@@ -64,7 +64,7 @@ weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tilin
         .mid = axes->mid.stride[operand],
         .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
     };
-    // Elements are counted as if they had 4 bytes. An overlong stride is no reason to look ahead far.
+    // As if elements had 4 bytes. An overlong stride is no reason to look ahead far.
     const int64_t step =
         axes->mid.stride[operand] < 0 ? -axes->mid.stride[operand] : axes->mid.stride[operand];
     const int64_t line =
