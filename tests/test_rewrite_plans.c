@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax and normalisation by every kind of tiling, whether or not it would be chosen for the
+// device at hand, and as planned for every known device.
+#include "rewrite_case.h"
+
+#include <inttypes.h>
+
+static weft_context *ctx;
+static bool is_reduced; // the small set
+
+// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts
+#define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
+    {                                                                                              \
+        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
+        .grid_x = x, .grid_y = y, .parts = p                                                       \
+    }
+
+// A tiling, and an array (high, mid, low) that it goes with; of low 1 lines are whole rows.
+typedef struct variant {
+    const char *what;
+    int64_t high, mid, low;
+    strided_layout layout; // of what is along the last axis: TURNED has low inside
+    weft_axis_tiling tiling;
+} variant;
+
+static const variant variants[] = {
+    {"whole vectors", 3, 20, 32, LAYOUT_TURNED, TILING(16, 2, 1, 1, 8, 1, 2, 1, 2, 1)},
+    {"a vector moved", 3, 20, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
+    {"single columns", 2, 20, 19, LAYOUT_TURNED, TILING(1, 1, 1, 1, 1, 1, 1, 3, 1, 1)},
+    {"many vectors", 2, 9, 70, LAYOUT_TURNED, TILING(2, 64, 1, 1, 2, 1, 1, 1, 2, 1)},
+    {"in parts", 2, 50, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 2, 1, 1, 2, 1, 7)},
+    {"too many parts", 2, 9, 32, LAYOUT_TURNED, TILING(4, 8, 1, 1, 2, 1, 4, 2, 9, 40)},
+    {"rows", 5, 300, 1, LAYOUT_DENSE, TILING(16, 2, 1, 1, 8, 32, 2, 1, 2, 1)},
+    {"short rows", 5, 30, 1, LAYOUT_DENSE, TILING(4, 64, 1, 1, 2, 16, 1, 1, 2, 1)},
+    {"rows in parts", 2, 301, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 2, 5)},
+    {"widened", 3, 100, 5, LAYOUT_TURNED, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
+    {"widened threefold", 3, 50, 8, LAYOUT_TURNED, TILING(2, 12, 1, 1, 2, 3, 1, 1, 1, 1)},
+    {"widened in parts", 2, 99, 6, LAYOUT_TURNED, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
+    {"gathered", 3, 200, 1, LAYOUT_SPACED, TILING(8, 2, 1, 1, 4, 16, 1, 1, 1, 1)},
+    {"gathered in parts", 3, 200, 1, LAYOUT_SPACED, TILING(4, 1, 1, 1, 2, 4, 1, 1, 1, 3)},
+    {"items", 3, 30, 37, LAYOUT_TURNED, TILING(1, 1, 16, 1, 4, 1, 1, 2, 2, 1)},
+    {"items and team", 3, 70, 37, LAYOUT_TURNED, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
+    {"team of a row", 3, 700, 1, LAYOUT_DENSE, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
+    {"team in parts", 2, 200, 19, LAYOUT_TURNED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
+    {"team of a row in parts", 2, 900, 1, LAYOUT_DENSE, TILING(1, 1, 1, 32, 4, 1, 1, 1, 1, 5)},
+    {"team with vectors", 2, 40, 24, LAYOUT_TURNED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
+    {"strips of a team", 2, 40, 24, LAYOUT_TURNED, TILING(1, 3, 4, 2, 2, 1, 1, 2, 2, 1)},
+    {"widened team", 2, 90, 6, LAYOUT_TURNED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
+};
+enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+static rewrite_case case_of(const variant *v, rewrite_op op, uint64_t seed)
+{
+    return (rewrite_case){.seed = seed,
+                          .op = op,
+                          .ndim = 3,
+                          .shape = {v->high, v->low, v->mid},
+                          .axis = rewrite_is_norm(op) ? 1 : 2,
+                          .number = 1,
+                          .masked = seed % 2,
+                          .in_layout = v->layout,
+                          .out_layout = v->layout,
+                          .numbers = seed % 3 ? STEEP : MASKED,
+                          .over = seed % 5 ? 0 : 1,
+                          .tiling = &v->tiling};
+}
+
+// The library says that it does as it was told: (high, outer, mid, low) and the tiling.
+static void expect_words(const variant *v, const rewrite_operands *o)
+{
+    char sizes[96], tiling[256];
+    const char *words = rewrite_words(o);
+    snprintf(sizes, sizeof(sizes), "%" PRId64 " x 1 x %" PRId64 " x %" PRId64 " (", v->high, v->mid,
+             v->low);
+    weft_axis_tiling_print(&v->tiling, tiling, sizeof(tiling));
+    if (*words && (strncmp(words, sizes, strlen(sizes)) != 0 || !strstr(words, tiling)))
+        fail_msg("%s: %s", v->what, words);
+}
+
+static bool device_holds(const variant *v)
+{
+    return (size_t)v->tiling.items * (size_t)v->tiling.team <= weft_context_limits(ctx)->max_items;
+}
+
+static void run_variant(const variant *v, const rewrite_case *of)
+{
+    rewrite_operands o;
+    rewrite_create(&o, ctx, of);
+    expect_words(v, &o);
+    rewrite_call(&o);
+    rewrite_check(&o);
+    rewrite_destroy(&o);
+}
+
+// Softmax by all of them; the others, which share its walk, by some: each tiling is a program.
+static void test_every_tiling(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_VARIANTS; i++)
+        for (int op = SOFTMAX; op < N_REWRITES; op++) {
+            const uint64_t seed = 100 * (uint64_t)i + (uint64_t)op;
+            const rewrite_case of = case_of(&variants[i], (rewrite_op)op, seed);
+            const bool is_picked = op == SOFTMAX || (i + 2 * op) % 9 == 0;
+            if (is_picked && device_holds(&variants[i]))
+                run_variant(&variants[i], &of);
+        }
+}
+
+// w and b, which do not move along low.
+static void test_tilings_with_weights(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_VARIANTS; i++) {
+        const variant *v = &variants[i];
+        rewrite_case of = case_of(v, i % 2 ? LAYER_NORM : RMS_NORM, 3000 + (uint64_t)i);
+        of.has_weight = of.has_bias = true;
+        const bool is_widened_block = v->tiling.widen > 1 && v->low > 1;
+        if (!is_widened_block && device_holds(v) && i % (is_reduced ? 9 : 5) == 0)
+            run_variant(v, &of);
+    }
+}
+
+// Elements that are not as wide as numbers in arithmetic.
+static void test_tilings_of_other_types(void **state)
+{
+    (void)state;
+    static const weft_dtype some[] = {WEFT_F16, WEFT_BF16, WEFT_F64};
+    for (int i = 0; i < N_VARIANTS; i += 4) {
+        rewrite_case of = case_of(&variants[i], SOFTMAX, 4000 + (uint64_t)i);
+        of.dtype = some[i / 4 % 3];
+        if (device_holds(&variants[i]) && rewrite_is_possible(ctx, &of) && !is_reduced)
+            run_variant(&variants[i], &of);
+    }
+}
+
+// (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160
+// groups: 32 x 32 items in a grid of 2 x 80.
+static void test_known_geometry(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-v100");
+    limits.max_blocks = 160;
+    weft_context *there = rewrite_context(&limits, true);
+    const bool has_room = weft_context_limits(there)->max_block == 1024;
+    const rewrite_case of = {.seed = 1,
+                             .op = SOFTMAX,
+                             .ndim = 3,
+                             .shape = {is_reduced ? 81 : 512, is_reduced ? 33 : 896, 48},
+                             .axis = 1,
+                             .number = 1,
+                             .numbers = STEEP};
+    rewrite_operands o;
+    rewrite_create(&o, there, &of);
+    const char *words = rewrite_words(&o);
+    if (has_room && (!strstr(words, "groups of 32 x 32, ") || !strstr(words, "grid 2 x 80")))
+        fail_msg("%s", words);
+    rewrite_call(&o);
+    rewrite_check(&o);
+    rewrite_destroy(&o);
+    weft_context_destroy(&there);
+}
+
+static void run_profile(const weft_limits *limits, uint64_t seed)
+{
+    static const int64_t shapes[][3] = {{5, 48, 70}, {9, 1, 300}, {1, 3, 4000}, {1, 130, 40}};
+    weft_context *there = rewrite_context(limits, true);
+    for (uint64_t i = 0; i < (is_reduced ? 1 : 4); i++) {
+        const int64_t *shape = shapes[(seed + i) % 4];
+        const rewrite_op op = i % 2 ? (rewrite_op)(1 + (seed + i) % (N_REWRITES - 1)) : SOFTMAX;
+        const rewrite_case of = {.seed = seed + i,
+                                 .op = op,
+                                 .ndim = 3,
+                                 .shape = {shape[0], shape[1], is_reduced ? 33 : shape[2]},
+                                 .axis = rewrite_is_norm(op) ? 1 : 2,
+                                 .number = 1,
+                                 .in_layout = LAYOUT_TURNED,
+                                 .out_layout = LAYOUT_TURNED,
+                                 .numbers = STEEP};
+        rewrite_run(there, &of);
+    }
+    weft_context_destroy(&there);
+}
+
+static void test_as_planned_for_every_known_device(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i += is_reduced ? 4 : 1)
+        run_profile(weft_profile_at(i), 100 * i + i);
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = rewrite_context(NULL, true);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_tiling),
+        cmocka_unit_test(test_tilings_with_weights),
+        cmocka_unit_test(test_tilings_of_other_types),
+        cmocka_unit_test(test_known_geometry),
+        cmocka_unit_test(test_as_planned_for_every_known_device),
+    };
+    const int failed = cmocka_run_group_tests_name("rewrite plans", tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}
