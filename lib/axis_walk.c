@@ -123,7 +123,7 @@ void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_
     weft_defines_add(defines, "TEAM", tiling->team);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
-    weft_defines_add(defines, "WIDENED", tiling->fold > 1);
+    weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
 }
 
