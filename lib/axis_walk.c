@@ -109,16 +109,18 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
     return true;
 }
 
-// Two classes keep programs few: one vector lives in registers.
-static int vectors_at_most(int vectors)
+// Two classes keep programs few: one vector lives in registers, where that is worth a program.
+static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
-    return vectors == 1 ? 1 : WEFT_AXIS_MOST_VECTORS;
+    const bool is_alone = tiling->items * tiling->team == 1;
+    const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
+    return tiling->vectors == 1 && !is_slow ? 1 : WEFT_AXIS_MOST_VECTORS;
 }
 
 void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_axis_tiling *tiling)
 {
     weft_defines_add(defines, "FOLD", tiling->fold);
-    weft_defines_add(defines, "VECTORS", vectors_at_most(tiling->vectors));
+    weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
     weft_defines_add(defines, "UNROLL", tiling->unroll);

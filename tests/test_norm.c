@@ -63,7 +63,8 @@ static void test_extents_around_every_tile(void **state)
     for (int op = LAYER_NORM; op <= RMS_NORM; op++)
         for (int64_t high = 0; high < 4; high++)
             for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
-                const rewrite_case of = {.seed = ++seed,
+                seed++;
+                const rewrite_case of = {.seed = seed,
                                          .op = (rewrite_op)op,
                                          .ndim = 2,
                                          .shape = {high, extents[i]},

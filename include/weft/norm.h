@@ -50,7 +50,8 @@ WEFT_API weft_status weft_layer_norm(weft_context *ctx, cl_command_queue queue, 
                                      const weft_tensor *X, int n_axes, const weft_tensor *Y,
                                      const weft_norm_params *params);
 
-// RMS normalisation: y = x / sqrt(mean of x^2 + epsilon) w + b; else as weft_layer_norm().
+// RMS normalisation: y = x / sqrt(mean of x^2 + epsilon) w + b; else as weft_layer_norm(). Infinity
+// makes finite elements 0 before w and b, and itself NaN.
 //
 // After Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 WEFT_API weft_status weft_rms_norm(weft_context *ctx, cl_command_queue queue, double epsilon,
