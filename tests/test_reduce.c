@@ -5,16 +5,12 @@
 
 #include <math.h>
 
-#include "random.h"
+#include "scalar.h"
 
 static weft_context *ctx;
 static bool is_reduced; // the small set
 
 enum { N_OPS = WEFT_LOGSUMEXP + 1 };
-
-static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16,
-                                    WEFT_I32, WEFT_I64, WEFT_U8};
-enum { N_DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };
 
 static void test_names(void **state)
 {
@@ -33,75 +29,111 @@ static void test_names(void **state)
     assert_false(weft_reduction_find(NULL, &op));
 }
 
-// Y's data type besides the usual one; every fourth is tried: each is a program.
-static weft_dtype other_result(weft_reduction op, weft_dtype dtype)
+// Of each kind of state one: their rows are tried too, and one data type more.
+static bool is_first_of_kind(weft_reduction op)
 {
-    if (op == WEFT_ARGMIN || op == WEFT_ARGMAX)
-        return WEFT_I32;
-    if (op == WEFT_ANY || op == WEFT_ALL)
-        return WEFT_U8;
-    if (dtype == WEFT_F16 || dtype == WEFT_BF16)
-        return WEFT_F32;
-    const bool is_whole = dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
-    const bool gives_floats = op == WEFT_MEAN || op >= WEFT_NORM1;
-    return is_whole && gives_floats ? WEFT_F32 : WEFT_DEFAULT;
+    return op == WEFT_SUM || op == WEFT_PROD || op == WEFT_MAX || op == WEFT_ARGMIN ||
+           op == WEFT_VAR || op == WEFT_LOGSUMEXP;
 }
 
-// Columns in whole vectors: one program for each. In f32 rows, all of it, and columns that are not
-// whole vectors besides.
-static void run_op(weft_reduction op, weft_dtype dtype, weft_dtype result, uint64_t seed)
+// As the library plans them: columns, columns that are not whole vectors, rows, and all of it.
+static void test_every_op(void **state)
 {
-    static const unsigned masks[] = {2, 4, 7, 2};
-    for (int i = 0; i < (dtype == WEFT_F32 && !is_reduced ? 4 : 1); i++) {
-        const reduce_case one = {.seed = seed * 10 + (uint64_t)i,
+    (void)state;
+    static const unsigned masks[] = {2, 2, 4, 7};
+    for (int op = 0; op < N_OPS; op++)
+        for (int i = 0; i < (is_first_of_kind((weft_reduction)op) ? 4 : 2); i++) {
+            const reduce_case one = {.seed = 100 * (uint64_t)op + (uint64_t)i,
+                                     .op = (weft_reduction)op,
+                                     .ndim = 3,
+                                     .shape = {3, is_reduced ? 11 : 37, i % 2 ? 19 : 48},
+                                     .mask = masks[i],
+                                     .numbers = (reduce_numbers)((op + i) % N_NUMBERS)};
+            reduce_run(ctx, &one);
+        }
+}
+
+// Each is a program, which takes a second: columns in vectors of two, the last one moved.
+static const weft_axis_tiling small = {.fold = 2,
+                                       .vectors = 2,
+                                       .items = 1,
+                                       .team = 1,
+                                       .unroll = 2,
+                                       .widen = 1,
+                                       .run = 2,
+                                       .grid_x = 2,
+                                       .grid_y = 2,
+                                       .parts = 1};
+
+// rusticl gives wrong places in vectors of two, which no plan for it has.
+static bool is_left_out(weft_reduction op)
+{
+    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
+    return (op == WEFT_ARGMIN || op == WEFT_ARGMAX) && implementation &&
+           strcmp(implementation, "rusticl") == 0;
+}
+
+static void run_type(weft_reduction op, weft_dtype dtype, weft_dtype result)
+{
+    if (is_left_out(op))
+        return;
+    const uint64_t seed = 2000 + 10 * (uint64_t)op;
+    for (int i = 0; i < 2 * N_NUMBERS; i++) {
+        const reduce_case one = {.seed = seed + (uint64_t)i,
                                  .op = op,
                                  .dtype = dtype,
                                  .result = result,
                                  .ndim = 3,
-                                 .shape = {3, is_reduced ? 11 : 37, i == 3 ? 19 : 48},
-                                 .mask = masks[i],
-                                 .keepdims = seed % 2,
-                                 .numbers = (reduce_numbers)((seed + (uint64_t)i) % N_NUMBERS),
-                                 .correction = (int64_t)seed % 2};
+                                 .shape = {3, 2 + 3 * i, 7},
+                                 .mask = 2,
+                                 .keepdims = i % 2,
+                                 .numbers = (reduce_numbers)(i % N_NUMBERS),
+                                 .correction = i % 3,
+                                 .tiling = &small};
         reduce_run(ctx, &one);
     }
 }
 
-static void test_every_op_and_type(void **state)
+// Y's data type besides the usual one.
+static weft_dtype other_result(weft_reduction op, weft_dtype dtype)
 {
-    (void)state;
-    uint64_t seed = 0;
-    for (int op = 0; op < N_OPS; op++)
-        for (int i = 0; i < N_DTYPES; i++) {
-            seed++;
-            const weft_dtype other = other_result((weft_reduction)op, dtypes[i]);
-            if (is_reduced && seed % 4)
-                continue;
-            run_op((weft_reduction)op, dtypes[i], WEFT_DEFAULT, seed);
-            if (other != WEFT_DEFAULT && !is_reduced && (op + i) % 4 == 0)
-                run_op((weft_reduction)op, dtypes[i], other, seed);
-        }
+    if (op == WEFT_ARGMIN || op == WEFT_ARGMAX)
+        return WEFT_I32;
+    if (op == WEFT_SUM || op == WEFT_PROD || op == WEFT_MAX)
+        return WEFT_DEFAULT;
+    return dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
 }
 
-// Numbers of every kind through every op of f32, f16 and i64.
+// The data types besides f32 are dealt out to the ops: each has been through every kind of state.
+static void test_every_type(void **state)
+{
+    (void)state;
+    static const weft_dtype others[] = {WEFT_F64, WEFT_F16, WEFT_BF16, WEFT_I32, WEFT_I64, WEFT_U8};
+    for (int i = 0; i < N_OPS; i++) {
+        const weft_reduction op = (weft_reduction)i;
+        const weft_dtype second = others[(i + 3) % 6];
+        run_type(op, others[i % 6], WEFT_DEFAULT);
+        if (is_first_of_kind(op))
+            run_type(op, second, other_result(op, second));
+    }
+}
+
+// Numbers of every kind through every op of f32: the programs are those of the test before.
 static void test_every_kind_of_number(void **state)
 {
     (void)state;
-    static const weft_dtype some[] = {WEFT_F32, WEFT_F16, WEFT_I64};
     for (int op = 0; op < N_OPS; op++)
-        for (int i = 0; i < (is_reduced ? 1 : 3); i++)
-            for (int numbers = 0; numbers < N_NUMBERS; numbers++)
-                for (uint64_t seed = 0; seed < (is_reduced ? 1 : 4); seed++) {
-                    const reduce_case one = {.seed = 3000 + seed,
-                                             .op = (weft_reduction)op,
-                                             .dtype = some[i],
-                                             .ndim = 3,
-                                             .shape = {2, 9 + 8 * (int64_t)seed, 48},
-                                             .mask = 2,
-                                             .numbers = (reduce_numbers)numbers,
-                                             .correction = 1};
-                    reduce_run(ctx, &one);
-                }
+        for (int numbers = 0; numbers < N_NUMBERS; numbers++)
+            for (uint64_t seed = 0; seed < (is_reduced ? 1 : 4); seed++) {
+                const reduce_case one = {.seed = 3000 + seed,
+                                         .op = (weft_reduction)op,
+                                         .ndim = 3,
+                                         .shape = {2, 9 + 8 * (int64_t)seed, 48},
+                                         .mask = 2,
+                                         .numbers = (reduce_numbers)numbers,
+                                         .correction = 1};
+                reduce_run(ctx, &one);
+            }
 }
 
 static void test_extents_around_every_tile(void **state)
@@ -111,86 +143,69 @@ static void test_extents_around_every_tile(void **state)
     static const int64_t mids[] = {0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 127, 128, 129, 257};
     static const int64_t lows[] = {0,  1,  2,  3,  4,  5,  7,  8,   9,
                                    15, 16, 17, 31, 33, 48, 65, 129, 1030};
-    static const weft_reduction ops[] = {WEFT_SUM, WEFT_ARGMAX, WEFT_VAR};
     uint64_t seed = 10000;
     for (size_t h = 0; h < 3; h++)
         for (size_t m = 0; m < sizeof(mids) / sizeof(mids[0]); m++)
             for (size_t l = 0; l < sizeof(lows) / sizeof(lows[0]); l++) {
-                seed++;
-                const reduce_case one = {.seed = seed,
-                                         .op = ops[seed % 3],
+                const reduce_case one = {.seed = ++seed,
                                          .ndim = 3,
                                          .shape = {highs[h], mids[m], lows[l]},
                                          .mask = 2,
                                          .numbers = WHOLE};
-                if (!is_reduced || (seed % 19 == 0 && lows[l] * mids[m] < 3000))
+                if (!is_reduced || (seed % 7 == 0 && lows[l] * mids[m] < 3000))
                     reduce_run(ctx, &one);
             }
 }
 
 // ---- no elements
 
-static double first_of(const reduce_operands *o, const void *after)
+static void check_nothing(weft_reduction op, weft_dtype dtype, double want)
 {
-    const char *at = (const char *)after + (size_t)o->Y.offset * weft_dtype_size(o->of.result);
-    float f32;
-    int64_t i64;
-    if (o->of.result == WEFT_U8)
-        return *(const unsigned char *)at;
-    if (o->of.result == WEFT_I64) {
-        memcpy(&i64, at, sizeof(i64));
-        return (double)i64;
-    }
-    memcpy(&f32, at, sizeof(f32));
-    return f32;
+    const bool is_f32 = dtype == WEFT_F32;
+    const reduce_case one = {.seed = (uint64_t)op,
+                             .op = op,
+                             .dtype = dtype,
+                             .ndim = 3,
+                             .shape = {3, 0, is_f32 ? 48 : 8},
+                             .mask = 2,
+                             .y_layout = LAYOUT_ANY,
+                             .tiling = is_f32 ? NULL : &small};
+    if (!reduce_is_possible(ctx, &one))
+        return;
+    reduce_operands o;
+    reduce_create(&o, ctx, &one);
+    reduce_call(&o);
+    reduce_check(&o);
+    void *after = reduce_read(&o);
+    const double got = scalar_get(o.of.result, after, o.Y.offset);
+    if (got != want && !(isnan(got) && isnan(want)))
+        fail_msg("%s of nothing is %g", weft_reduction_name(op), got);
+    free(after);
+    reduce_destroy(&o);
 }
 
+// By the programs of the tests before.
 static void test_no_elements(void **state)
 {
     (void)state;
-    static const struct {
-        weft_reduction op;
-        weft_dtype dtype, result;
-        double want;
-    } cases[] = {
-        {WEFT_SUM, WEFT_F32, WEFT_F32, 0},
-        {WEFT_SUM, WEFT_I32, WEFT_I64, 0},
-        {WEFT_PROD, WEFT_F32, WEFT_F32, 1},
-        {WEFT_PROD, WEFT_U8, WEFT_I64, 1},
-        {WEFT_MEAN, WEFT_F32, WEFT_F32, NAN},
-        {WEFT_MEAN, WEFT_I32, WEFT_F32, NAN},
-        {WEFT_ANY, WEFT_F32, WEFT_U8, 0},
-        {WEFT_ANY, WEFT_I64, WEFT_U8, 0},
-        {WEFT_ALL, WEFT_F32, WEFT_U8, 1},
-        {WEFT_ALL, WEFT_U8, WEFT_U8, 1},
-        {WEFT_NORM1, WEFT_F32, WEFT_F32, 0},
-        {WEFT_NORM2, WEFT_F32, WEFT_F32, 0},
-        {WEFT_NORM_INF, WEFT_F32, WEFT_F32, 0},
-        {WEFT_NORM_INF, WEFT_I32, WEFT_F32, 0},
-        {WEFT_VAR, WEFT_F32, WEFT_F32, NAN},
-        {WEFT_STD, WEFT_F32, WEFT_F32, NAN},
-        {WEFT_LOGSUMEXP, WEFT_F32, WEFT_F32, -INFINITY},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const reduce_case one = {.seed = i,
-                                 .op = cases[i].op,
-                                 .dtype = cases[i].dtype,
-                                 .result = cases[i].result,
-                                 .ndim = 3,
-                                 .shape = {3, 0, 5},
-                                 .mask = 2,
-                                 .y_layout = LAYOUT_ANY};
-        reduce_operands o;
-        reduce_create(&o, ctx, &one);
-        reduce_call(&o);
-        reduce_check(&o);
-        void *after = reduce_read(&o);
-        const double got = first_of(&o, after);
-        if (got != cases[i].want && !(isnan(got) && isnan(cases[i].want)))
-            fail_msg("%s of nothing is %g", weft_reduction_name(one.op), got);
-        free(after);
-        reduce_destroy(&o);
-    }
+    check_nothing(WEFT_SUM, WEFT_F32, 0);
+    check_nothing(WEFT_SUM, WEFT_I32, 0);
+    check_nothing(WEFT_PROD, WEFT_F32, 1);
+    check_nothing(WEFT_PROD, WEFT_I64, 1);
+    check_nothing(WEFT_MEAN, WEFT_F32, NAN);
+    check_nothing(WEFT_MEAN, WEFT_BF16, NAN);
+    check_nothing(WEFT_ANY, WEFT_F32, 0);
+    check_nothing(WEFT_ANY, WEFT_F16, 0);
+    check_nothing(WEFT_ALL, WEFT_F32, 1);
+    check_nothing(WEFT_ALL, WEFT_BF16, 1);
+    check_nothing(WEFT_NORM1, WEFT_F32, 0);
+    check_nothing(WEFT_NORM2, WEFT_F32, 0);
+    check_nothing(WEFT_NORM_INF, WEFT_F32, 0);
+    check_nothing(WEFT_NORM_INF, WEFT_U8, 0);
+    check_nothing(WEFT_VAR, WEFT_F32, NAN);
+    check_nothing(WEFT_STD, WEFT_F32, NAN);
+    check_nothing(WEFT_LOGSUMEXP, WEFT_F32, -INFINITY);
+    check_nothing(WEFT_LOGSUMEXP, WEFT_BF16, -INFINITY);
 }
 
 // No results, whether or not they would have elements: nothing is enqueued, and nothing is refused.
@@ -212,12 +227,12 @@ static void test_no_results(void **state)
         }
 }
 
-// A scalar; and one axis of one element.
+// A scalar; and axes of one element.
 static void test_single_elements(void **state)
 {
     (void)state;
     for (int op = 0; op < N_OPS; op++)
-        for (int ndim = 0; ndim < 3; ndim++) {
+        for (int ndim = 0; ndim < 3 && is_first_of_kind((weft_reduction)op); ndim++) {
             const reduce_case one = {.seed = 500 + (uint64_t)op,
                                      .op = (weft_reduction)op,
                                      .ndim = ndim,
@@ -234,17 +249,18 @@ static void test_single_elements(void **state)
 static void test_long_sums(void **state)
 {
     (void)state;
-    static const weft_reduction ops[] = {WEFT_SUM, WEFT_MEAN, WEFT_NORM2, WEFT_VAR, WEFT_LOGSUMEXP};
-    for (int i = 0; i < 5 && !is_reduced; i++)
-        for (int rows = 0; rows < 2; rows++) {
-            const reduce_case one = {.seed = 70 + (uint64_t)i,
-                                     .op = ops[i],
-                                     .ndim = 2,
-                                     .shape = {rows ? 2 : 500003, rows ? 500003 : 2},
-                                     .mask = rows ? 2 : 1,
-                                     .numbers = i % 2 ? FAR_AWAY : FRACTIONS};
-            reduce_run(ctx, &one);
-        }
+    static const weft_reduction ops[] = {WEFT_SUM, WEFT_VAR, WEFT_LOGSUMEXP};
+    for (int i = 0; i < 3 && !is_reduced; i++)
+        for (int rows = 0; rows < 2; rows++)
+            for (int far = 0; far < 2; far++) {
+                const reduce_case one = {.seed = 70 + (uint64_t)i,
+                                         .op = ops[i],
+                                         .ndim = 2,
+                                         .shape = {rows ? 2 : 250003, rows ? 500003 : 16},
+                                         .mask = rows ? 2 : 1,
+                                         .numbers = far ? FAR_AWAY : FRACTIONS};
+                reduce_run(ctx, &one);
+            }
 }
 
 static void test_same_bits(void **state)
@@ -282,7 +298,8 @@ int main(void)
     ctx = reduce_context(NULL, true);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
-        cmocka_unit_test(test_every_op_and_type),
+        cmocka_unit_test(test_every_op),
+        cmocka_unit_test(test_every_type),
         cmocka_unit_test(test_every_kind_of_number),
         cmocka_unit_test(test_extents_around_every_tile),
         cmocka_unit_test(test_no_elements),
