@@ -115,7 +115,7 @@ static void test_every_tiling(void **state)
         if (is_left_out(tiling))
             continue;
         int n_taken = 0;
-        for (int j = 0; j < (is_reduced ? 8 : 40); j++)
+        for (int j = 0; j < (is_reduced ? 16 : 40); j++)
             n_taken += run_tiling(tiling, tilings[i].op, (uint64_t)(1000 * i + j));
         print_message("# tiling %d: %d taken\n", i, n_taken);
         if ((size_t)tiling->items * (size_t)tiling->team <= limits->max_items)
