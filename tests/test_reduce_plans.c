@@ -99,11 +99,12 @@ static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_
     return is_taken;
 }
 
-// rusticl takes minutes to compile wide vectors, which no plan for it has.
+// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
+// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
 static bool is_left_out(const weft_axis_tiling *tiling)
 {
     const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return tiling->fold > 1 && implementation && strcmp(implementation, "rusticl") == 0;
+    return tiling->fold > 1 && implementation && strcmp(implementation, "pocl") != 0;
 }
 
 static void test_every_tiling(void **state)

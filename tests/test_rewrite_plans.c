@@ -77,9 +77,18 @@ static void expect_words(const variant *v, const rewrite_operands *o)
         fail_msg("%s: %s", v->what, words);
 }
 
+// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
+// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
+static bool is_left_out(const weft_axis_tiling *tiling)
+{
+    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
+    return tiling->fold > 1 && implementation && strcmp(implementation, "pocl") != 0;
+}
+
 static bool device_holds(const variant *v)
 {
-    return (size_t)v->tiling.items * (size_t)v->tiling.team <= weft_context_limits(ctx)->max_items;
+    return !is_left_out(&v->tiling) &&
+           (size_t)v->tiling.items * (size_t)v->tiling.team <= weft_context_limits(ctx)->max_items;
 }
 
 static void run_variant(const variant *v, const rewrite_case *of)
