@@ -110,11 +110,10 @@ static weft_status enqueue_parts(weft_launch *launch, const weft_axis_schedule *
 
 static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
 {
-    char what[64];
+    char what[WEFT_OPERAND_TEXT];
     const weft_tensor scratch = {
         .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    snprintf(what, sizeof(what), "%s: workspace", job->what);
-    TRY(weft_output_check(job->ctx, &scratch, what));
+    TRY(weft_output_check(job->ctx, &scratch, weft_operand_text(what, job->what, "workspace")));
     for (size_t i = 0; i < sizeof(job->in) / sizeof(job->in[0]) && job->in[i]; ++i)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", job->in[i], job->in_names[i],
                                       job->what));
@@ -199,20 +198,12 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
                                 const char *name, const char *what)
 {
     const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
-    if (dtype != WEFT_F32 && dtype != WEFT_F64 && dtype != WEFT_F16 && dtype != WEFT_BF16)
+    if (!weft_is_floating(dtype))
         return fail(WEFT_BAD_DTYPE, "%s: %s is %s: f32, f64, f16 or bf16 is wanted", what, name,
                     weft_dtype_name(dtype));
     if (dtype == WEFT_F64 && !ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
     return WEFT_OK;
-}
-
-bool weft_tensor_is_empty(const weft_tensor *tensor)
-{
-    for (int d = 0; d < tensor->ndim; ++d)
-        if (tensor->shape[d] == 0)
-            return true;
-    return false;
 }
 
 static bool is_same_view(const weft_tensor *a, const weft_tensor *b)

@@ -128,23 +128,3 @@ void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
 }
-
-const char *weft_dtype_word(weft_dtype dtype)
-{
-    switch (dtype) {
-    case WEFT_F64:
-        return "DTYPE_F64";
-    case WEFT_F16:
-        return "DTYPE_F16";
-    case WEFT_BF16:
-        return "DTYPE_BF16";
-    case WEFT_I32:
-        return "DTYPE_I32";
-    case WEFT_I64:
-        return "DTYPE_I64";
-    case WEFT_U8:
-        return "DTYPE_U8";
-    default:
-        return "DTYPE_F32";
-    }
-}

@@ -52,7 +52,4 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 void weft_axis_defines(weft_defines *defines, const weft_axes *axes,
                        const weft_axis_tiling *tiling);
 
-// "DTYPE_F32", as cl/types.clh has it.
-const char *weft_dtype_word(weft_dtype dtype);
-
 #endif

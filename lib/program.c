@@ -50,6 +50,32 @@ void weft_defines_add_word(weft_defines *defines, const char *name, const char *
     add_text(defines, name, word);
 }
 
+// As cl/types.clh has it.
+static const char *dtype_word(weft_dtype dtype)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        return "DTYPE_F64";
+    case WEFT_F16:
+        return "DTYPE_F16";
+    case WEFT_BF16:
+        return "DTYPE_BF16";
+    case WEFT_I32:
+        return "DTYPE_I32";
+    case WEFT_I64:
+        return "DTYPE_I64";
+    case WEFT_U8:
+        return "DTYPE_U8";
+    default:
+        return "DTYPE_F32";
+    }
+}
+
+void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype)
+{
+    weft_defines_add_word(defines, name, dtype_word(dtype));
+}
+
 weft_status weft_program_table_create(weft_program_table **out)
 {
     *out = calloc(1, sizeof(**out));

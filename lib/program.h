@@ -4,6 +4,8 @@
 #ifndef WEFT_LIB_PROGRAM_H
 #define WEFT_LIB_PROGRAM_H
 
+#include <weft/dtype.h>
+
 #include "ocl.h"
 
 // "-D FOLD=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: the lists are
@@ -15,6 +17,7 @@ typedef struct weft_defines {
 
 void weft_defines_add(weft_defines *defines, const char *name, int64_t value);
 void weft_defines_add_word(weft_defines *defines, const char *name, const char *word);
+void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype);
 
 // Device code, embedded by the build: cl/<name>.cl with its includes spliced in (cl/embed.py).
 typedef struct weft_source {

@@ -48,9 +48,9 @@ static void defines_of(weft_defines *defines, const weft_reduce_call *c,
                        const weft_axis_tiling *tiling)
 {
     weft_defines_add_word(defines, "OP", weft_reduction_facts_of(c->op)->word);
-    weft_defines_add_word(defines, "DTYPE", weft_dtype_word(c->dtype));
-    weft_defines_add_word(defines, "ARITHMETIC", weft_dtype_word(c->arithmetic));
-    weft_defines_add_word(defines, "RESULT", weft_dtype_word(c->result));
+    weft_defines_add_dtype(defines, "DTYPE", c->dtype);
+    weft_defines_add_dtype(defines, "ARITHMETIC", c->arithmetic);
+    weft_defines_add_dtype(defines, "RESULT", c->result);
     weft_axis_defines(defines, &c->axes, tiling);
 }
 

@@ -79,11 +79,6 @@ static weft_status shapes_check(int y_axis[WEFT_MAX_NDIM], const weft_tensor *X,
     return WEFT_OK;
 }
 
-static bool is_floating(weft_dtype dtype)
-{
-    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
-}
-
 static bool is_narrow_float(weft_dtype dtype)
 {
     return dtype == WEFT_F16 || dtype == WEFT_BF16;
@@ -98,7 +93,7 @@ static const char *wanted_result(weft_result_kind kind, weft_dtype dtype, weft_d
         return result == WEFT_U8 ? NULL : "u8";
     if (is_narrow_float(dtype))
         return result == dtype || result == WEFT_F32 ? NULL : "the same or f32";
-    if (is_floating(dtype) || kind == WEFT_RESULT_SAME)
+    if (weft_is_floating(dtype) || kind == WEFT_RESULT_SAME)
         return result == dtype ? NULL : "the same";
     if (kind == WEFT_RESULT_WIDE)
         return result == WEFT_I64 ? NULL : "i64";
@@ -121,7 +116,7 @@ static weft_status dtypes_check(const weft_reduce_call *call)
 // a truth, as themselves.
 static weft_dtype arithmetic_of(weft_result_kind kind, weft_dtype dtype, weft_dtype result)
 {
-    if (is_floating(dtype))
+    if (weft_is_floating(dtype))
         return dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
     if (kind == WEFT_RESULT_FLOAT)
         return result;

@@ -44,7 +44,7 @@ static void backward_kernels(weft_axis_job *job)
 static weft_status schedule_for(weft_axis_schedule *s, weft_softmax_call *call)
 {
     weft_axis_job *job = &call->job;
-    weft_defines_add_word(&job->defines, "DTYPE", weft_dtype_word(job->problem.dtype));
+    weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
     weft_defines_add(&job->defines, "LOG", call->kind->is_log);
     if (call->kind->is_backward)
         backward_kernels(job);

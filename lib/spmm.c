@@ -127,24 +127,10 @@ static bool has_segments(const weft_spmm_product *p, const schedule *s)
 
 // ---- defines
 
-static const char *dtype_word(weft_dtype dtype)
-{
-    switch (dtype) {
-    case WEFT_F64:
-        return "DTYPE_F64";
-    case WEFT_F16:
-        return "DTYPE_F16";
-    case WEFT_BF16:
-        return "DTYPE_BF16";
-    default:
-        return "DTYPE_F32";
-    }
-}
-
 static void defines_of(weft_defines *defines, const weft_spmm_product *p,
                        const weft_spmm_tiling *tiling)
 {
-    weft_defines_add_word(defines, "DTYPE", dtype_word(p->problem.dtype));
+    weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);

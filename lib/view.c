@@ -35,7 +35,7 @@ static const char *shape_text(const weft_tensor *tensor, char text[SHAPE_TEXT])
     return text;
 }
 
-static bool is_empty(const weft_tensor *tensor)
+bool weft_tensor_is_empty(const weft_tensor *tensor)
 {
     for (int d = 0; d < tensor->ndim; d++)
         if (tensor->shape[d] == 0)
@@ -43,21 +43,21 @@ static bool is_empty(const weft_tensor *tensor)
     return false;
 }
 
-static bool is_floating(weft_dtype dtype)
+bool weft_is_floating(weft_dtype dtype)
 {
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
 static bool is_tensor_dtype(weft_dtype dtype)
 {
-    return is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
+    return weft_is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
 }
 
 // False where the range or the number of elements does not fit in 64 bits.
 static bool find_span(const weft_tensor *tensor, weft_span *span)
 {
     *span = (weft_span){0, 0};
-    if (is_empty(tensor))
+    if (weft_tensor_is_empty(tensor))
         return true;
 
     weft_span reach = {tensor->offset, tensor->offset};
@@ -131,7 +131,7 @@ static weft_status tensor_form_check(const weft_tensor *tensor, const char *what
 weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
 {
     TRY(tensor_form_check(tensor, what));
-    if (is_empty(tensor))
+    if (weft_tensor_is_empty(tensor))
         return WEFT_OK;
 
     char shape[SHAPE_TEXT];
@@ -198,7 +198,7 @@ static weft_status distinct_check(const weft_tensor *tensor, const char *what)
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
 {
     TRY(weft_tensor_check(ctx, tensor, what));
-    if (is_empty(tensor))
+    if (weft_tensor_is_empty(tensor))
         return WEFT_OK;
 
     cl_mem_flags flags;
@@ -239,7 +239,7 @@ weft_status weft_csr_form_check(const weft_csr *csr, const char *what)
     if (index_dtype != WEFT_I32 && index_dtype != WEFT_I16)
         return fail(WEFT_BAD_DTYPE, "%s has %s indices, i32 and i16 are possible", what,
                     weft_dtype_name(index_dtype));
-    if (!is_floating(dtype))
+    if (!weft_is_floating(dtype))
         return fail(WEFT_BAD_DTYPE, "%s has %s values, f32, f64, f16 and bf16 are possible", what,
                     weft_dtype_name(dtype));
 
@@ -387,7 +387,7 @@ weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *out
                                       const weft_tensor *input, const char *input_name,
                                       const char *op)
 {
-    if (is_empty(output) || is_empty(input))
+    if (weft_tensor_is_empty(output) || weft_tensor_is_empty(input))
         return WEFT_OK;
 
     const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(input->dtype, WEFT_F32));
