@@ -309,7 +309,8 @@ static void test_events(void **state)
     rewrite_how how = {.tiling = &in_parts, .n_wait = 1, .wait = &gate, .event = &done};
     assert_ok(rewrite_call_how(&o, &how));
     cl_int progress;
-    assert_int_equal(clFlush(o.queue), CL_SUCCESS);
+    if (!is_on("oclgrind")) // where a flush waits for what it begins
+        assert_int_equal(clFlush(o.queue), CL_SUCCESS);
     clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(progress), &progress, NULL);
     assert_int_not_equal(progress, CL_COMPLETE);
     clSetUserEventStatus(gate, CL_COMPLETE);
