@@ -11,14 +11,6 @@
 
 enum { GUARD = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
 
-weft_context *reduce_context(const weft_limits *limits, bool keeps_programs)
-{
-    weft_context *ctx;
-    assert_ok(weft_context_open(
-        &ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = keeps_programs ? NULL : "")));
-    return ctx;
-}
-
 weft_dtype reduce_result(weft_reduction op, weft_dtype dtype, bool has_f64)
 {
     switch (op) {

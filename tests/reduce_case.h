@@ -56,9 +56,6 @@ typedef struct reduce_operands {
     cl_mem workspace; // NULL: the pool's
 } reduce_operands;
 
-// Opens a context; its programs are remembered in the test's own folder, or not at all.
-weft_context *reduce_context(const weft_limits *limits, bool keeps_programs);
-
 // What Y holds where nothing else is asked for.
 weft_dtype reduce_result(weft_reduction op, weft_dtype dtype, bool has_f64);
 

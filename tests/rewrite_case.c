@@ -29,14 +29,6 @@ bool rewrite_is_backward(rewrite_op op)
     return op == SOFTMAX_BACKWARD || op == LOG_SOFTMAX_BACKWARD;
 }
 
-weft_context *rewrite_context(const weft_limits *limits, bool keeps_programs)
-{
-    weft_context *ctx;
-    assert_ok(weft_context_open(
-        &ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = keeps_programs ? NULL : "")));
-    return ctx;
-}
-
 bool rewrite_is_possible(weft_context *ctx, const rewrite_case *of)
 {
     return of->dtype != WEFT_F64 || weft_context_limits(ctx)->has_f64;

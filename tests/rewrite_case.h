@@ -72,9 +72,6 @@ const char *rewrite_name(rewrite_op op);
 bool rewrite_is_norm(rewrite_op op);
 bool rewrite_is_backward(rewrite_op op);
 
-// Opens a context; its programs are remembered in the test's own folder, or not at all.
-weft_context *rewrite_context(const weft_limits *limits, bool keeps_programs);
-
 bool rewrite_is_possible(weft_context *ctx, const rewrite_case *of);
 
 void rewrite_create(rewrite_operands *o, weft_context *ctx, const rewrite_case *of);

@@ -75,6 +75,15 @@ static inline const char *test_dir(void)
     return dir ? dir : ".";
 }
 
+// With these limits, or the device's own for NULL. Nothing is kept on disk: PoCL compiles all over
+// again to give a binary away.
+static inline weft_context *open_context(const weft_limits *limits)
+{
+    weft_context *ctx;
+    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = "")));
+    return ctx;
+}
+
 // Leaves with 77 where there is no device at all.
 static inline void need_device(void)
 {

@@ -16,14 +16,6 @@ static int64_t at_least(int64_t x, int64_t least)
     return x > least ? x : least;
 }
 
-weft_context *spmm_context(const weft_limits *limits, bool keeps_programs)
-{
-    weft_context *ctx;
-    assert_ok(weft_context_open(
-        &ctx, WEFT_CONTEXT(.limits = limits, .cache_dir = keeps_programs ? NULL : "")));
-    return ctx;
-}
-
 static void *memory_filled(size_t bytes, int with)
 {
     void *memory = malloc(at_least((int64_t)bytes, 1));

@@ -82,9 +82,6 @@ typedef struct spmm_operands {
     size_t c_bytes;
 } spmm_operands;
 
-// Opens a context; its programs are remembered in the test's own folder, or not at all.
-weft_context *spmm_context(const weft_limits *limits, bool keeps_programs);
-
 void spmm_create(spmm_operands *o, weft_context *ctx, cl_command_queue queue, const spmm_case *of);
 void spmm_destroy(spmm_operands *o);
 

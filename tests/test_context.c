@@ -49,7 +49,7 @@ cl_int __wrap_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *
 static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static weft_context *ctx; // of most tests here: no cache on disk
 
-static int open_context(void **state)
+static int set_up(void **state)
 {
     (void)state;
     const weft_status status = weft_context_open(
@@ -58,7 +58,7 @@ static int open_context(void **state)
     return status;
 }
 
-static int close_context(void **state)
+static int tear_down(void **state)
 {
     (void)state;
     memset(&pretended, 0, sizeof(pretended));
@@ -539,7 +539,7 @@ static void test_an_empty_call_still_has_an_event(void **state)
     assert_int_equal(weft_context_get_stats(ctx).launches, 0);
 }
 
-#define with_context(test) cmocka_unit_test_setup_teardown(test, open_context, close_context)
+#define with_context(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {

@@ -299,7 +299,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = reduce_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_every_op),

@@ -304,7 +304,7 @@ static void test_side_by_side(void **state)
 int main(void)
 {
     need_device();
-    ctx = reduce_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         WITH_OPERANDS(test_a_good_call_is_good),
         WITH_OPERANDS(test_arguments),

@@ -163,7 +163,7 @@ static void test_known_geometry(void **state)
     (void)state;
     weft_limits limits = *weft_profile_find("nvidia-v100");
     limits.max_blocks = 160;
-    weft_context *there = reduce_context(&limits, true);
+    weft_context *there = open_context(&limits);
     const bool has_room = weft_context_limits(there)->max_block == 1024;
     const reduce_case one = {.seed = 1,
                              .op = WEFT_SUM,
@@ -187,7 +187,7 @@ static void test_known_geometry(void **state)
 static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t shapes[][3] = {{5, 70, 48}, {9, 300, 1}, {1, 4000, 3}, {1, 40, 130}};
-    weft_context *there = reduce_context(limits, true);
+    weft_context *there = open_context(limits);
     for (int i = 0; i < (is_reduced ? 1 : 2); i++) {
         const int64_t *shape = shapes[(seed + (uint64_t)i) % 4];
         const reduce_case one = {.seed = seed + (uint64_t)i,
@@ -213,7 +213,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = reduce_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_too_many_groups),

@@ -113,7 +113,7 @@ static void test_layouts(void **state)
 
 static uint64_t programs_for(const weft_limits *limits, int n_shapes)
 {
-    weft_context *fresh = reduce_context(limits, false);
+    weft_context *fresh = open_context(limits);
     for (uint64_t seed = 5000; seed < 5000 + (uint64_t)n_shapes; seed++) {
         random_state random = {seed};
         reduce_case one = {.seed = seed,
@@ -148,7 +148,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = reduce_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts),     cmocka_unit_test(test_sums),
         cmocka_unit_test(test_places),      cmocka_unit_test(test_halves),

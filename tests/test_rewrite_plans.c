@@ -154,7 +154,7 @@ static void test_known_geometry(void **state)
     (void)state;
     weft_limits limits = *weft_profile_find("nvidia-v100");
     limits.max_blocks = 160;
-    weft_context *there = rewrite_context(&limits, true);
+    weft_context *there = open_context(&limits);
     const bool has_room = weft_context_limits(there)->max_block == 1024;
     const rewrite_case of = {.seed = 1,
                              .op = SOFTMAX,
@@ -177,7 +177,7 @@ static void test_known_geometry(void **state)
 static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t shapes[][3] = {{5, 48, 70}, {9, 1, 300}, {1, 3, 4000}, {1, 130, 40}};
-    weft_context *there = rewrite_context(limits, true);
+    weft_context *there = open_context(limits);
     for (uint64_t i = 0; i < (is_reduced ? 1 : 4); i++) {
         const int64_t *shape = shapes[(seed + i) % 4];
         const rewrite_op op = i % 2 ? (rewrite_op)(1 + (seed + i) % (N_REWRITES - 1)) : SOFTMAX;
@@ -207,7 +207,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = rewrite_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_tilings_with_weights),

@@ -114,7 +114,7 @@ static void test_lines_leave_their_neighbours_alone(void **state)
 
 static uint64_t programs_for(int n_shapes)
 {
-    weft_context *fresh = rewrite_context(NULL, false);
+    weft_context *fresh = open_context(NULL);
     for (uint64_t seed = 5000; seed < 5000 + (uint64_t)n_shapes; seed++) {
         rewrite_case of = rewrite_random(SOFTMAX, seed, 1 + (int)(seed % 6), 300000);
         of.axis = (int)(seed / 6) % of.ndim;
@@ -145,7 +145,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = rewrite_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_log_softmax),

@@ -221,7 +221,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = rewrite_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_every_type_and_number),

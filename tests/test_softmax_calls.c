@@ -129,7 +129,7 @@ static void test_f64_where_there_is_none(void **state)
     (void)state;
     weft_limits limits = *weft_context_limits(ctx);
     limits.has_f64 = false;
-    weft_context *there = rewrite_context(&limits, true);
+    weft_context *there = open_context(&limits);
     cl_mem in = strided_zeros(there, 64, CL_MEM_READ_WRITE);
     cl_mem out = strided_zeros(there, 64, CL_MEM_READ_WRITE);
     const weft_tensor X = {in, WEFT_F64, 0, 1, {8}, {1}}, Y = {out, WEFT_F64, 0, 1, {8}, {1}};
@@ -146,7 +146,7 @@ static void test_buffers_that_do_not_serve(void **state)
 {
     (void)state;
     cl_mem constant = strided_zeros(ctx, o.out.bytes, CL_MEM_READ_ONLY);
-    weft_context *other = rewrite_context(NULL, true);
+    weft_context *other = open_context(NULL);
     cl_mem foreign = strided_zeros(other, o.out.bytes, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "softmax: X: the buffer is NULL", c.X.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "softmax: Y: the buffer is NULL", c.Y.buffer = NULL);
@@ -331,7 +331,7 @@ static void test_events(void **state)
 int main(void)
 {
     need_device();
-    ctx = rewrite_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         WITH_OPERANDS(test_a_good_call_is_good),
         WITH_OPERANDS(test_arguments),

@@ -122,7 +122,7 @@ int main(void)
 {
     need_device();
     step = getenv("WEFT_TEST_REDUCED") ? 5 : 1; // prime to the number of shapes
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_shapes_as_planned),
         cmocka_unit_test(test_small_shapes_in_every_type),

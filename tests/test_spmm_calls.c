@@ -168,7 +168,7 @@ static void test_f64_where_there_is_none(void **state)
     (void)state;
     weft_limits limits = *weft_context_limits(ctx);
     limits.has_f64 = false;
-    weft_context *other = spmm_context(&limits, true);
+    weft_context *other = open_context(&limits);
     spmm_operands p;
     const spmm_case of = {.m = 2, .k = 2, .n = 2, .dtype = WEFT_F32};
     spmm_create(&p, other, weft_context_queue(other), &of);
@@ -185,7 +185,7 @@ static void test_buffers_that_do_not_serve(void **state)
 {
     (void)state;
     cl_mem constant = new_buffer(ctx, o.c_bytes, CL_MEM_READ_ONLY);
-    weft_context *other = spmm_context(NULL, true);
+    weft_context *other = open_context(NULL);
     cl_mem foreign = new_buffer(other, o.c_bytes, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer is NULL", c.B.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: C: the buffer is NULL", c.C.buffer = NULL);
@@ -231,7 +231,7 @@ static void test_queues_and_events_that_do_not_serve(void **state)
     (void)state;
     cl_int code;
     const weft_status status = WEFT_BAD_ARGUMENT;
-    weft_context *other = spmm_context(NULL, true);
+    weft_context *other = open_context(NULL);
     cl_event nothing = NULL, foreign = clCreateUserEvent(weft_context_cl(other), &code);
     REFUSE(status, "the queue is of another OpenCL context", c.queue = weft_context_queue(other));
     REFUSE(status, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
@@ -311,7 +311,7 @@ static void test_workspaces_that_do_not_serve(void **state)
 {
     (void)state;
     const weft_spmm_tiling tiling = cutting_tiling(false);
-    weft_context *other = spmm_context(NULL, true);
+    weft_context *other = open_context(NULL);
     cl_mem foreign = new_buffer(other, 1 << 16, CL_MEM_READ_WRITE);
     cl_mem constant = new_buffer(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "spmm: workspace: the buffer belongs to another OpenCL context",
@@ -463,7 +463,7 @@ static void test_no_columns(void **state)
 int main(void)
 {
     need_device();
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         with_operands(test_a_good_call_is_good),

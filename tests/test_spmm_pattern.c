@@ -286,7 +286,7 @@ static void test_a_plan_is_for_one_shape_and_context(void **state)
                      WEFT_BAD_SHAPE);
     assert_says("made for 6 x 6 with 36 entries, A is 6 x 7 with 42");
 
-    weft_context *other = spmm_context(NULL, true);
+    weft_context *other = open_context(NULL);
     of.k = 6;
     spmm_create(&elsewhere, other, weft_context_queue(other), &of);
     params = spmm_params(&elsewhere);
@@ -305,7 +305,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_cut_into_pieces),

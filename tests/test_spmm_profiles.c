@@ -32,7 +32,7 @@ static void test_as_planned_for_layers(void **state)
 static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t widths[] = {33, 128};
-    weft_context *there = spmm_context(limits, true);
+    weft_context *there = open_context(limits);
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < (is_reduced ? 1 : 4); j++) {
             random_state random = {seed + (uint64_t)j};
@@ -65,7 +65,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_planned_for_layers),
         cmocka_unit_test(test_as_planned_for_every_known_device),

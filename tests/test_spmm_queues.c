@@ -265,7 +265,7 @@ static int64_t some_extent(random_state *random, int64_t most)
 
 static uint64_t programs_for(const weft_limits *limits, int n_shapes, int64_t most)
 {
-    weft_context *fresh = spmm_context(limits, false);
+    weft_context *fresh = open_context(limits);
     random_state random = {17};
     for (int i = 0; i < n_shapes; i++) {
         const spmm_case one = {.seed = (uint64_t)i,
@@ -304,7 +304,7 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits_run_after_run),

@@ -125,7 +125,7 @@ int main(void)
 {
     need_device();
     n_cases = getenv("WEFT_TEST_REDUCED") ? 6 : 40;
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_staging_of_empty_rows),

@@ -206,7 +206,7 @@ int main(void)
 {
     need_device();
     step = getenv("WEFT_TEST_REDUCED") ? 7 : 1;
-    ctx = spmm_context(NULL, true);
+    ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layouts_of_b_and_c),
         cmocka_unit_test(test_layouts_of_narrow_types),

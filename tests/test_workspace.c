@@ -15,7 +15,7 @@ enum { bound = 1 << 20 };
 static weft_context *ctx;
 static cl_command_queue queue;
 
-static int open_context(void **state)
+static int set_up(void **state)
 {
     (void)state;
     const weft_status status =
@@ -24,7 +24,7 @@ static int open_context(void **state)
     return status;
 }
 
-static int close_context(void **state)
+static int tear_down(void **state)
 {
     (void)state;
     weft_context_destroy(&ctx);
@@ -319,7 +319,7 @@ static void test_threads_never_share_a_piece_in_use(void **state)
         pthread_join(threads[i], NULL);
 }
 
-#define with_context(test) cmocka_unit_test_setup_teardown(test, open_context, close_context)
+#define with_context(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
 {
