@@ -103,7 +103,7 @@ kernel GROUP void norm_lines(OPERANDS)
     GET_VIEW(bias_view);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
-    sweep_and_rewrite(&w, &o, epsilon, shared);
+    sweep_and_rewrite(&w, &o, epsilon, shared, 0);
 }
 #else
 kernel GROUP void norm_parts(OPERANDS, global char *scratch)

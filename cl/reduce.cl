@@ -123,13 +123,20 @@ INLINE state nothing(void)
     return s;
 }
 
-INLINE state taken_one(state a, ACCS x, PLACES place)
+INLINE state of_one(ACCS x, PLACES place)
 {
-    a.product *= x;
+    state s;
+    s.product = x;
+    return s;
+}
+
+INLINE state taken_one(state a, ACCS *x, PLACES place)
+{
+    a.product *= *x;
     return a;
 }
 
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
@@ -141,6 +148,16 @@ INLINE state joined(state a, state b)
 {
     a.product *= b.product;
     return a;
+}
+
+INLINE state joined_few(state a, state b)
+{
+    return joined(a, b);
+}
+
+INLINE state across(state s)
+{
+    return joined_across(s);
 }
 
 INLINE ACCS result_of(state s, long n, long correction)
@@ -156,7 +173,8 @@ INLINE ACCS result_of(state s, long n, long correction)
 INLINE ACCS better(ACCS a, ACCS b)
 {
 #if IS_FLOATING
-    return (b > a || isnan(b)) && !isnan(a) ? b : a;
+    const ACCS larger_one = b > a ? b : a; // a where one of them is not a number
+    return isnan(b) ? b : larger_one;
 #else
     return b > a ? b : a;
 #endif
@@ -169,21 +187,39 @@ INLINE state nothing(void)
     return s;
 }
 
-INLINE state taken_one(state a, ACCS x, PLACES place)
+INLINE state of_one(ACCS x, PLACES place)
 {
-    a.best = better(a.best, x);
+    state s;
+    s.best = x;
+    return s;
+}
+
+INLINE state taken_one(state a, ACCS *x, PLACES place)
+{
+    a.best = better(a.best, *x);
     return a;
 }
 
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
-    return taken_one(a, TREE(better, x), place);
+    a.best = better(a.best, TREE(better, x));
+    return a;
 }
 
 INLINE state joined(state a, state b)
 {
     a.best = better(a.best, b.best);
     return a;
+}
+
+INLINE state joined_few(state a, state b)
+{
+    return joined(a, b);
+}
+
+INLINE state across(state s)
+{
+    return joined_across(s);
 }
 
 INLINE ACCS result_of(state s, long n, long correction)
@@ -220,20 +256,35 @@ INLINE state joined(state a, state b)
     return a;
 }
 
-INLINE state taken_one(state a, ACCS x, PLACES place)
+INLINE state of_one(ACCS x, PLACES place)
 {
-    state b;
-    b.best = x;
-    b.place = place;
-    return joined(a, b);
+    state s;
+    s.best = x;
+    s.place = place;
+    return s;
 }
 
-INLINE state taken(state a, const ACCS x[UNROLL], PLACES place, long step)
+INLINE state taken_one(state a, ACCS *x, PLACES place)
+{
+    return joined(a, of_one(*x, place));
+}
+
+INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        a = taken_one(a, x[i], place + i * step);
+        a = taken_one(a, &x[i], place + i * step);
     return a;
+}
+
+INLINE state joined_few(state a, state b)
+{
+    return joined(a, b);
+}
+
+INLINE state across(state s)
+{
+    return joined_across(s);
 }
 
 INLINE PLACES result_of(state s, long n, long correction)
@@ -338,7 +389,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 {
     if (!WIDENED || w->widen == 1) {
         for (int v = 0; v < c.n; v++)
-            write_found(out, w, y, high, column(w, c, v), found[v], moved(w, c, v), FOLD);
+            write_found(out, w, y, high, column(c, v), found[v], moved(c, v), FOLD);
         return;
     }
     if (ROWS) {
@@ -366,23 +417,35 @@ INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global co
         state found[VECTORS] = {nothing()};
         if (first + i < last) {
             const long offsets[READS] = {high_offset(w, x, first + i)};
-            sweep(found, w, c, views, bases, offsets, (ACC)1, 0);
+            sweep(found, w, c, views, bases, offsets, (ACC)1, 0, 0);
         }
         rows[row_slot(i)] = found[0];
     }
 }
 
-// The same for rows of one vector, n lanes of it, that follow each other at equal steps.
+// The same for rows of a few vectors that follow each other at equal steps.
 INLINE void sweep_short_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
-                             long first, int n)
+                             long first)
 {
-    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
-    row[0].line = w->n_high == 0 ? 0 : x->high[0];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
-#pragma unroll
+    const int last = (int)w->lines - 1;
+    const int n = w->rest == 0 ? FOLD : (int)w->rest; // of the last one
+    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
+    const long step = w->n_high == 0 ? 0 : x->high[0];
     for (int i = 0; i < FOLD; i++) {
-        const state one = taken_one(nothing(), swept(row, i, 0, n), places);
-        rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
+        state s = nothing();
+        if (last > 0)
+            s = of_one(swept(row, 0, 0, FOLD), places);
+        for (int l = 1; l < last; l++) {
+            ACCS more = swept(row, l, 0, FOLD);
+            s = taken_one(s, &more, places + (long)l * FOLD);
+        }
+        ACCS more = swept(row, last, 0, n);
+        const state both =
+            last > 0 ? taken_one(s, &more, places + (long)last * FOLD) : of_one(more, places);
+        rows[row_slot(i)] = n == FOLD ? both : first_lanes(n, s, both);
+        row[0].at += step;
+        row[0].left -= step;
     }
 }
 
@@ -390,8 +453,9 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
                         global Y_TYPE *Y, long first, long last, output out)
 {
     state rows[FOLD];
-    if (w->outer * w->lines == 1 && w->n_high <= 1 && last - first == FOLD)
-        sweep_short_rows(rows, w, x, X, first, w->full ? FOLD : (int)w->rest);
+    if (w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1 &&
+        last - first == FOLD)
+        sweep_short_rows(rows, w, x, X, first);
     else
         sweep_rows(rows, w, x, X, first, last);
     FOUND lanes[FOLD];
@@ -426,7 +490,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         const columns c = columns_of(&w, strip);
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
-        sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part);
+        sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
         JOIN_TEAM(found, &w, shared);
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);

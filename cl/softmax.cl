@@ -13,7 +13,6 @@
 
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #define READS     1
-#define LEVELED
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"
@@ -49,6 +48,27 @@ INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1
     return exp_below(x[0] - f.top) * f.factor;
 }
 
+#if KEPT
+// Lanes have tops of their own, and what they kept is mostly relative to that.
+INLINE finals own_final(finals f, state own)
+{
+    return kept_final(f, own.top);
+}
+
+INLINE finals kept_final(finals f, ACCS top)
+{
+    if (any_lane(top != f.top))
+        f.factor *= exp_below(top - f.top);
+    f.top = top;
+    return f;
+}
+
+INLINE ACCS kept_rewritten(finals f, ACCS kept)
+{
+    return kept * f.factor;
+}
+#endif
+
 INLINE operands operands_of(const view *x, global const T *X, const view *y, global T *Y, ACC scale)
 {
     operands o;
@@ -60,16 +80,24 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
+#if LOG // what was summed is of no use then
+#define KEEPER
+#define KEEPING 0
+#else
+#define KEEPER  , local ACCS *kept
+#define KEEPING kept
+#endif
+
 #if !PARTED
 kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
-                                int masked)
+                                int masked KEEPER)
 {
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &y, Y, scale);
-    sweep_and_rewrite(&w, &o, masked, shared);
+    sweep_and_rewrite(&w, &o, masked, shared, KEEPING);
 }
 #else
 kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,

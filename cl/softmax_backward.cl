@@ -68,7 +68,7 @@ kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     GET_VIEW(dx);
     local state shared[ITEMS * TEAM];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
-    sweep_and_rewrite(&w, &o, scale, shared);
+    sweep_and_rewrite(&w, &o, scale, shared, 0);
 }
 #else
 kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,

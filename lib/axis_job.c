@@ -47,6 +47,8 @@ static weft_status kernels_for(weft_axis_schedule *s, const weft_axis_job *job)
     weft_axis_defines(&defines, &job->axes, &s->tiling);
     const bool is_parted = s->tiling.parts > 1;
     weft_defines_add(&defines, "PARTED", is_parted);
+    if (job->problem.keeps)
+        weft_defines_add(&defines, "KEPT", s->tiling.keep);
     const char *const names[2] = {is_parted ? job->parts : job->lines,
                                   is_parted ? job->apply : NULL};
     for (int i = 0; i < 2; ++i)
@@ -83,18 +85,18 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 
 // ---- arguments and enqueue
 
-enum { MOST_ARGUMENTS = 20 };
+enum { MOST_ARGUMENTS = 20, LEAST_KEPT_BYTES = 128 };
 
 static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
-                           size_t n, const weft_argument *arguments, const cl_mem *scratch)
+                           size_t n, const weft_argument *arguments, const weft_argument *last)
 {
     weft_argument list[MOST_ARGUMENTS] = {WALK_ARGUMENTS(s->walk)};
     size_t n_all = 2;
     assert(2 + n + 1 <= MOST_ARGUMENTS);
     for (size_t i = 0; i < n; ++i)
         list[n_all++] = arguments[i];
-    if (scratch)
-        list[n_all++] = ARGUMENT(*scratch);
+    if (last)
+        list[n_all++] = *last;
     const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
                               (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
@@ -104,8 +106,18 @@ static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, wef
 static weft_status enqueue_parts(weft_launch *launch, const weft_axis_schedule *s, cl_mem scratch,
                                  size_t n, const weft_argument *arguments)
 {
-    TRY(enqueue(launch, s, s->kernels[0], n, arguments, &scratch));
-    return enqueue(launch, s, s->kernels[1], n, arguments, &scratch);
+    const weft_argument last = ARGUMENT(scratch);
+    TRY(enqueue(launch, s, s->kernels[0], n, arguments, &last));
+    return enqueue(launch, s, s->kernels[1], n, arguments, &last);
+}
+
+static weft_status enqueue_whole(weft_launch *launch, const weft_axis_job *job,
+                                 const weft_axis_schedule *s, size_t n,
+                                 const weft_argument *arguments)
+{
+    const int64_t bytes = weft_axis_tiling_kept_bytes(&s->tiling, &job->problem);
+    const weft_argument kept = {(size_t)max_i64(bytes, LEAST_KEPT_BYTES), NULL}; // local memory
+    return enqueue(launch, s, s->kernels[0], n, arguments, job->problem.keeps ? &kept : NULL);
 }
 
 static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
@@ -125,7 +137,7 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_argument *arguments)
 {
     if (schedule->tiling.parts == 1)
-        return enqueue(launch, schedule, schedule->kernels[0], n, arguments, NULL);
+        return enqueue_whole(launch, job, schedule, n, arguments);
     if (workspace) {
         TRY(workspace_check(job, workspace, schedule->scratch_bytes));
         return enqueue_parts(launch, schedule, workspace, n, arguments);

@@ -27,7 +27,8 @@ enum {
     TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
     LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
     PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
-    USUAL_L2_BYTES = 1 << 20,  // where the limits do not say
+    USUAL_L1_BYTES = 1 << 15,  // where the limits do not say
+    USUAL_L2_BYTES = 1 << 20,
 };
 
 // Where lanes are items: GPUs.
@@ -41,7 +42,7 @@ enum {
 typedef struct {
     int64_t high, mid, low, outer;
     int64_t bytes, accumulator_bytes; // of an element
-    bool low_adjacent, mid_adjacent, writes_all;
+    bool low_adjacent, mid_adjacent, writes_all, keeps;
 } facts;
 
 static facts facts_of(const weft_axis_problem *problem)
@@ -61,6 +62,7 @@ static facts facts_of(const weft_axis_problem *problem)
         .low_adjacent = problem->low_adjacent,
         .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
         .writes_all = problem->writes_all,
+        .keeps = problem->keeps,
     };
 }
 
@@ -88,6 +90,32 @@ static int64_t even_parts(int64_t lines, int64_t parts)
 static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
 {
     return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
+}
+
+// What a group keeps: in pieces of `unroll` lines and one more line each, what is left line by line.
+static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
+{
+    const int64_t each = ceil_div(ceil_div(f->mid, t->widen), t->team);
+    const int64_t whole = product(each / t->unroll, t->unroll + 1) + 2 * t->unroll;
+    const int64_t numbers = product(product(whole, f->outer), (int64_t)t->vectors * t->fold);
+    return product(numbers, (int64_t)t->items * t->team * f->accumulator_bytes);
+}
+
+int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
+                                    const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    return tiling->keep ? kept_bytes(&f, tiling) : 0;
+}
+
+// Where that is room enough. On CPUs local memory is memory, and a core's first cache is meant: from
+// further away it comes no sooner than it is found again.
+static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
+{
+    const uint64_t l1_bytes = limits->l1_bytes > 0 ? limits->l1_bytes : USUAL_L1_BYTES;
+    const uint64_t room =
+        limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
+    return f->keeps && t->parts == 1 && (uint64_t)kept_bytes(f, t) <= room / 2;
 }
 
 // ---- CPUs: groups are one item
@@ -273,7 +301,9 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const facts f = facts_of(problem);
-    return limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    weft_axis_tiling t = limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    t.keep = keep_pays(limits, &f, &t);
+    return t;
 }
 
 // ---- somebody else's tiling
@@ -373,6 +403,13 @@ static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits
                                const facts *f)
 {
     const int64_t shared = team_bytes(f, tiling->items, tiling->team, tiling->fold);
+    if (tiling->keep && (!f->keeps || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.keep is set: only softmax keeps elements, and with mid whole");
+    if (tiling->keep && (uint64_t)shared + (uint64_t)kept_bytes(f, tiling) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.keep takes %" PRId64 " bytes; local memory has %zu",
+                    shared + kept_bytes(f, tiling), limits->local_bytes);
     if ((uint64_t)shared > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.team takes %" PRId64 " bytes; local memory has %zu", shared,
@@ -394,10 +431,10 @@ int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t si
     char parts[48] = "whole";
     if (tiling->parts > 1)
         snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
-    return snprintf(text, size,
-                    "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
-                    " x low, unrolled by %d, runs of %" PRId64 ", mid %s, grid %" PRId64
-                    " x %" PRId64,
-                    tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen,
-                    tiling->unroll, tiling->run, parts, tiling->grid_x, tiling->grid_y);
+    return snprintf(
+        text, size,
+        "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
+        " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64 " x %" PRId64,
+        tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen, tiling->unroll,
+        tiling->run, parts, tiling->keep ? " and kept" : "", tiling->grid_x, tiling->grid_y);
 }

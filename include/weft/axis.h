@@ -29,6 +29,7 @@ typedef struct weft_axis_problem {
     bool low_adjacent;     // neighbours of a line are neighbours in memory, in every operand
     bool mid_adjacent;     // and mid steps on where low ends: lines may be widened
     bool writes_all;       // writes as many elements as it reads: softmax, normalisation
+    bool keeps;            // and can write them from what it made of them while it read: softmax
 } weft_axis_problem;
 
 enum { WEFT_AXIS_MOST_VECTORS = 64 }; // of an item
@@ -43,6 +44,7 @@ typedef struct weft_axis_tiling {
     int64_t grid_x, grid_y; // groups along low and along high
     int64_t parts; // mid is cut into so many, each a group's; 2 and more: they are combined
                    // in order by a second kernel
+    bool keep; // what was made of the elements stays in local memory until it is written
 } weft_axis_tiling;
 
 // Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().
@@ -54,6 +56,10 @@ WEFT_API weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits,
 WEFT_API weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling,
                                             const weft_limits *limits,
                                             const weft_axis_problem *problem);
+
+// Of local memory for each group that a tiling keeps elements in; 0 where it keeps none.
+WEFT_API int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
+                                             const weft_axis_problem *problem);
 
 // The tiling in one line, as snprintf() does it.
 WEFT_API int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size);
