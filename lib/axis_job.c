@@ -150,10 +150,9 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
     return status;
 }
 
-weft_view weft_axis_input(const weft_axis_job *job, const weft_axis_schedule *schedule, int i,
-                          const weft_tensor *tensor)
+weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor)
 {
-    weft_view view = weft_view_of(&job->axes, i, &schedule->tiling);
+    weft_view view = weft_view_of(&job->axes, i);
     if (tensor->buffer == job->out->buffer)
         weft_view_close(&view);
     return view;

@@ -31,8 +31,7 @@ typedef struct weft_axis_schedule {
 } weft_axis_schedule;
 
 // Where elements of an operand that is read stand, the i-th of the job's axes.
-weft_view weft_axis_input(const weft_axis_job *job, const weft_axis_schedule *schedule, int i,
-                          const weft_tensor *tensor);
+weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor);
 
 // A number as kernels reckon with the data type.
 typedef union weft_scalar {

@@ -9,10 +9,6 @@
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
 
-// Lines are asked for so far ahead, and at least those that are read next: CPUs do not foresee
-// lines of less than a page or of several.
-static const int64_t AHEAD_BYTES = 4096;
-
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
 {
     weft_walk w = {
@@ -55,7 +51,7 @@ static int64_t reach(const weft_axis *axis, int operand)
 }
 
 // Where lanes lie along mid, a step from column to column is one along mid.
-weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling)
+weft_view weft_view_of(const weft_axes *axes, int operand)
 {
     assert(operand < axes->n_operands);
     const bool lies_along_mid = axes->low.extent == 1;
@@ -64,12 +60,6 @@ weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tilin
         .mid = axes->mid.stride[operand],
         .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
     };
-    // As if elements had 4 bytes. An overlong stride is no reason to look ahead far.
-    const int64_t step =
-        axes->mid.stride[operand] < 0 ? -axes->mid.stride[operand] : axes->mid.stride[operand];
-    const int64_t line =
-        step < AHEAD_BYTES ? max_i64(step * min_i64(tiling->widen, AHEAD_BYTES), 1) : AHEAD_BYTES;
-    v.ahead = max_i64(tiling->unroll, AHEAD_BYTES / 4 / line);
     v.end = v.start + 1 + reach(&axes->low, operand) + reach(&axes->mid, operand);
     for (int i = 0; i < axes->n_high; ++i)
         v.end += reach(&axes->high[i], operand);

@@ -17,7 +17,7 @@ typedef struct weft_walk {
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
-    cl_long start, mid, low, ahead, end, unused[3];
+    cl_long start, mid, low, end, unused[4];
 } weft_view;
 
 // Two arguments each, for a list of them.
@@ -33,7 +33,7 @@ typedef struct weft_view {
     }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
-weft_view weft_view_of(const weft_axes *axes, int operand, const weft_axis_tiling *tiling);
+weft_view weft_view_of(const weft_axes *axes, int operand);
 
 // Of an input that is written too, by another group perhaps: nothing beyond what is wanted is read.
 void weft_view_close(weft_view *view);

@@ -31,12 +31,11 @@ static weft_status enqueue(weft_launch *launch, const weft_norm_call *call,
                            const weft_axis_schedule *s, cl_mem workspace)
 {
     const weft_axis_job *job = &call->job;
-    const weft_view x = weft_axis_input(job, s, 0, job->in[0]);
-    const weft_view y = weft_view_of(&job->axes, 1, &s->tiling);
+    const weft_view x = weft_axis_input(job, 0, job->in[0]);
+    const weft_view y = weft_view_of(&job->axes, 1);
     // Where there is no w or b X stands in: it is not read as such.
-    const weft_view weight = call->weight ? weft_axis_input(job, s, 2, call->weight) : x;
-    const weft_view bias =
-        call->bias ? weft_axis_input(job, s, call->weight ? 3 : 2, call->bias) : x;
+    const weft_view weight = call->weight ? weft_axis_input(job, 2, call->weight) : x;
+    const weft_view bias = call->bias ? weft_axis_input(job, call->weight ? 3 : 2, call->bias) : x;
     const weft_tensor *X = job->in[0];
     const cl_mem weight_buffer = call->weight ? call->weight->buffer : X->buffer;
     const cl_mem bias_buffer = call->bias ? call->bias->buffer : X->buffer;

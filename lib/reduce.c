@@ -28,8 +28,8 @@ static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const we
     *s = (schedule){
         .tiling = c->forced ? *c->forced : weft_axis_tiling_for(limits, &c->problem),
     };
-    s->x = weft_view_of(&c->axes, 0, &s->tiling);
-    s->y = weft_view_of(&c->axes, 1, &s->tiling);
+    s->x = weft_view_of(&c->axes, 0);
+    s->y = weft_view_of(&c->axes, 1);
     if (c->X->buffer == c->Y->buffer)
         weft_view_close(&s->x);
     s->walk = weft_walk_of(&c->axes, &s->tiling);

@@ -59,8 +59,8 @@ static weft_status enqueue_forward(weft_launch *launch, const weft_softmax_call 
                                    const weft_axis_schedule *s, cl_mem workspace)
 {
     const weft_axis_job *job = &call->job;
-    const weft_view x = weft_axis_input(job, s, 0, job->in[0]);
-    const weft_view y = weft_view_of(&job->axes, 1, &s->tiling);
+    const weft_view x = weft_axis_input(job, 0, job->in[0]);
+    const weft_view y = weft_view_of(&job->axes, 1);
     const cl_int masked = call->masked;
     weft_scalar scale;
     const weft_argument arguments[] = {
@@ -79,9 +79,9 @@ static weft_status enqueue_backward(weft_launch *launch, const weft_softmax_call
                                     const weft_axis_schedule *s, cl_mem workspace)
 {
     const weft_axis_job *job = &call->job;
-    const weft_view y = weft_axis_input(job, s, 0, job->in[0]);
-    const weft_view dy = weft_axis_input(job, s, 1, job->in[1]);
-    const weft_view dx = weft_view_of(&job->axes, 2, &s->tiling);
+    const weft_view y = weft_axis_input(job, 0, job->in[0]);
+    const weft_view dy = weft_axis_input(job, 1, job->in[1]);
+    const weft_view dx = weft_view_of(&job->axes, 2);
     weft_scalar scale;
     const weft_argument arguments[] = {
         VIEW_ARGUMENTS(y),
