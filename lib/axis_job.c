@@ -31,6 +31,8 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
     };
     s->walk = weft_walk_of(&job->axes, &s->tiling);
     s->walk.stream = streams(job);
+    // Beside what is written, single vectors do better one after the other.
+    s->walk.spread = s->walk.spread && s->tiling.vectors > 1;
     if (!weft_walk_scratch(&s->walk, job->n_numbers, &s->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64

@@ -12,7 +12,7 @@
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
-    cl_long n_high, n_outer, vectors, stream, unused;
+    cl_long n_high, n_outer, vectors, stream, spread;
 } weft_walk;
 
 typedef struct weft_view {
