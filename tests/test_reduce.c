@@ -267,6 +267,26 @@ static void test_long_sums(void **state)
             }
 }
 
+// Several pages of lines narrower than one: lines that CPUs read together lie far from each other.
+static void test_lines_far_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_reduction op;
+        int64_t shape[3];
+    } some[] = {{WEFT_SUM, {2, 1701, 48}},
+                {WEFT_ARGMIN, {2, 1701, 37}},
+                {WEFT_ARGMIN, {3, 40003, 1}},
+                {WEFT_SUM, {1, 20001, 5}},
+                {WEFT_SUM, {1, 1 << 15, 16}}};
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]) && !is_reduced; i++) {
+        reduce_case one = {
+            .seed = 80 + i, .op = some[i].op, .ndim = 3, .mask = 2, .numbers = WHOLE};
+        memcpy(one.shape, some[i].shape, sizeof(some[i].shape));
+        reduce_run(ctx, &one);
+    }
+}
+
 static void test_same_bits(void **state)
 {
     (void)state;
@@ -310,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_no_results),
         cmocka_unit_test(test_single_elements),
         cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_lines_far_apart),
         cmocka_unit_test(test_same_bits),
     };
     const int failed = cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
