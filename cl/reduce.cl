@@ -406,20 +406,26 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 // costs little more than for one of them.
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
-// What each row holds, in the slots that joined_rows() wants.
+// What each row holds, in the slots that joined_rows() wants. Memory is read in its order: all rows
+// before what further reduced axes lead to.
 INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
                        long first, long last)
 {
-    const view *const views[READS] = {x};
-    global const T *const bases[READS] = {X};
     const columns c = columns_of(w, 0);
-    for (int i = 0; i < FOLD; i++) {
-        state found[VECTORS] = {nothing()};
-        if (first + i < last) {
-            const long offsets[READS] = {high_offset(w, x, first + i)};
-            sweep(found, w, c, views, bases, offsets, (ACC)1, 0, 0);
+    keeper k = keeper_at(0, w);
+    PLACES steps[VECTORS];
+    find_steps(steps, w, c);
+    for (int i = 0; i < FOLD; i++)
+        rows[i] = nothing();
+    for (long outer = 0; outer < w->outer; outer++) {
+        const long offset = outer_offset(w, x, outer);
+        for (long high = first; high < last; high++) {
+            const int slot = row_slot((int)(high - first));
+            const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
+            state found[VECTORS] = {rows[slot]};
+            sweep_mid(found, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
+            rows[slot] = found[0];
         }
-        rows[row_slot(i)] = found[0];
     }
 }
 
@@ -462,6 +468,13 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
 #if FOLD > 1
     JOIN(vstore, FOLD)(result_of(joined_rows(rows), out.n, out.correction), 0, lanes);
 #endif
+    if (w->n_high <= 1) {
+        global Y_TYPE *at = Y + high_offset(w, y, first);
+        const long step = w->n_high == 0 ? 0 : y->high[0];
+        for (int i = 0; i < last - first; i++)
+            put_result(at + i * step, lanes[i]);
+        return;
+    }
     for (long i = first; i < last; i++)
         put_result(Y + high_offset(w, y, i), lanes[i - first]);
 }
