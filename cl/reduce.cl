@@ -429,30 +429,49 @@ INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global co
     }
 }
 
-// The same for rows of a few vectors that follow each other at equal steps.
-INLINE void sweep_short_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
-                             long first)
+// The same for rows of one vector, n lanes of it, each `step` behind the one before.
+INLINE void sweep_vectors(state rows[FOLD], lines row[READS], long step, int n)
 {
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
-    const int last = (int)w->lines - 1;
-    const int n = w->rest == 0 ? FOLD : (int)w->rest; // of the last one
-    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
-    const long step = w->n_high == 0 ? 0 : x->high[0];
+#pragma unroll
     for (int i = 0; i < FOLD; i++) {
-        state s = nothing();
-        if (last > 0)
-            s = of_one(swept(row, 0, 0, FOLD), places);
-        for (int l = 1; l < last; l++) {
-            ACCS more = swept(row, l, 0, FOLD);
-            s = taken_one(s, &more, places + (long)l * FOLD);
-        }
-        ACCS more = swept(row, last, 0, n);
-        const state both =
-            last > 0 ? taken_one(s, &more, places + (long)last * FOLD) : of_one(more, places);
-        rows[row_slot(i)] = n == FOLD ? both : first_lanes(n, s, both);
+        const state one = of_one(swept(row, 0, 0, n), places);
+        rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
         row[0].at += step;
         row[0].left -= step;
     }
+}
+
+// The same for rows of a few vectors, n lanes in the last.
+INLINE void sweep_few_vectors(state rows[FOLD], lines row[READS], long step, int last, int n)
+{
+    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
+    for (int i = 0; i < FOLD; i++) {
+        state s = of_one(swept(row, 0, 0, FOLD), places);
+        for (int l = 1; l < last; l++) {
+            ACCS x = swept(row, l, 0, FOLD);
+            s = taken_one(s, &x, places + (long)l * FOLD);
+        }
+        ACCS x = swept(row, last, 0, n);
+        const state all = taken_one(s, &x, places + (long)last * FOLD);
+        rows[row_slot(i)] = n == FOLD ? all : first_lanes(n, s, all);
+        row[0].at += step;
+        row[0].left -= step;
+    }
+}
+
+// The same for FOLD rows that follow each other at equal steps, and have few vectors.
+INLINE void sweep_short_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
+                             long first)
+{
+    const long step = w->n_high == 0 ? 0 : x->high[0];
+    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
+    if (w->lines == 1 && w->full == 1)
+        sweep_vectors(rows, row, step, FOLD);
+    else if (w->lines == 1)
+        sweep_vectors(rows, row, step, (int)w->rest);
+    else
+        sweep_few_vectors(rows, row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
