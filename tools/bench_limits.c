@@ -20,6 +20,8 @@ enum {
     GROUPS_PER_UNIT = 8,
     NARROW_GROUP = 32, // items, on a GPU
     WIDE_GROUP = 256,
+    SHORT_RUN = 4 << 10, // bytes that a group goes through, and eight times as many
+    LONG_RUN = 32 << 10, // the same where it is in eight places at once
 };
 
 static const uint64_t MIB = 1 << 20;
@@ -109,10 +111,10 @@ static bool make_nothing(bench_limits *limits, complaint *why)
 }
 
 static void add_stream_shapes(shape_family *family, bench_rate rate, const char *kernel, int width,
-                              int items)
+                              int items, int shortest_run)
 {
-    const int least = rate == BENCH_READ ? 4 : 1;
-    for (int run_bytes = 4 << 10; run_bytes <= 32 << 10; run_bytes *= 8) {
+    const int least = rate == BENCH_READ ? 8 : 1;
+    for (int run_bytes = shortest_run; run_bytes <= 8 * shortest_run; run_bytes *= 8) {
         const int per_item = run_bytes / (width * 4 * items);
         if (per_item < least)
             continue;
@@ -141,9 +143,14 @@ static void add_shapes(bench_limits *limits)
     const int wide = device->max_team == 1 ? 1 : WIDE_GROUP;
     for (int items = narrow; items <= wide; items *= WIDE_GROUP / NARROW_GROUP)
         for (int width = 1; width <= 16; width = width == 1 ? 4 : width * 2) {
-            add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "copy", width, items);
-            add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream", width, items);
-            add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "read", width, items);
+            add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "copy", width, items,
+                              SHORT_RUN);
+            add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream", width, items,
+                              SHORT_RUN);
+            add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "read", width, items,
+                              SHORT_RUN);
+            add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "runs", width, items,
+                              LONG_RUN);
             add_fma_shapes(&limits->families[BENCH_FMA], width, items);
         }
 }

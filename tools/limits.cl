@@ -5,11 +5,12 @@
 //   copy<W>, stream<W>  out[i] = in[i], vectors of W words; stream<W> stores past the cache
 //   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
 //                       load is needless
+//   runs<W>             the same, each item in 8 places at once
 //   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
 //   nothing             does nothing, as every launch must
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
-// neighbouring vectors. per_item is a power of two, for read<W> at least 4. One round of fma<W>x<C>
+// neighbouring vectors. per_item is a power of two, for read<W> at least 4, for runs<W> 8. One round of fma<W>x<C>
 // is ROUND links of each chain.
 
 #define ROUND 8
@@ -78,6 +79,25 @@ SUMS(float)
             out[0] = sum;                                                                          \
     }
 
+#define RUNS(name, T)                                                                              \
+    kernel void name(global const T *restrict in, global uint *restrict out, int per_item,         \
+                     uint unlikely)                                                                \
+    {                                                                                              \
+        const size_t step = get_local_size(0);                                                     \
+        const size_t apart = step * (per_item / 8);                                                \
+        size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
+        T a = 0, b = 0, c = 0, d = 0;                                                              \
+        for (int n = 0; n < per_item / 8; n++, i += step) {                                        \
+            a += in[i] + in[i + 4 * apart];                                                        \
+            b += in[i + apart] + in[i + 5 * apart];                                                \
+            c += in[i + 2 * apart] + in[i + 6 * apart];                                            \
+            d += in[i + 3 * apart] + in[i + 7 * apart];                                            \
+        }                                                                                          \
+        const uint sum = sum_##T((a + b) + (c + d));                                               \
+        if (sum == unlikely)                                                                       \
+            out[0] = sum;                                                                          \
+    }
+
 #define EACH8(DO, T)  DO(T, 0) DO(T, 1) DO(T, 2) DO(T, 3) DO(T, 4) DO(T, 5) DO(T, 6) DO(T, 7)
 #define EACH12(DO, T) EACH8(DO, T) DO(T, 8) DO(T, 9) DO(T, 10) DO(T, 11)
 #define EACH16(DO, T) EACH12(DO, T) DO(T, 12) DO(T, 13) DO(T, 14) DO(T, 15)
@@ -108,6 +128,7 @@ SUMS(float)
     COPY(copy##W, WORDS, STORE)                                                                    \
     COPY(stream##W, WORDS, STREAM)                                                                 \
     READ(read##W, WORDS)                                                                           \
+    RUNS(runs##W, WORDS)                                                                           \
     FMA(fma##W##x8, FLOATS, EACH8)                                                                 \
     FMA(fma##W##x12, FLOATS, EACH12)                                                               \
     FMA(fma##W##x16, FLOATS, EACH16)                                                               \
