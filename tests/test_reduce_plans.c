@@ -151,7 +151,7 @@ static void test_too_many_groups(void **state)
                                      .shape = {3, mid, 12},
                                      .mask = 2,
                                      .tiling = &many[i].tiling};
-            if (!is_reduced || mid == 7)
+            if (!is_reduced || (mid == 7 && i < 3))
                 reduce_run(ctx, &one);
         }
 }
@@ -177,9 +177,10 @@ static void test_known_geometry(void **state)
         fail_msg("%s", reduce_words(&o));
     if (has_room && !strstr(reduce_words(&o), "grid 2 x 80"))
         fail_msg("%s", reduce_words(&o));
-    reduce_call(&o);
-    if (!is_reduced)
+    if (!is_reduced) { // 163840 items
+        reduce_call(&o);
         reduce_check(&o);
+    }
     reduce_destroy(&o);
     weft_context_destroy(&there);
 }

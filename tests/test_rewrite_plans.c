@@ -184,8 +184,10 @@ static void test_known_geometry(void **state)
     const char *words = rewrite_words(&o);
     if (has_room && (!strstr(words, "groups of 32 x 32, ") || !strstr(words, "grid 2 x 80")))
         fail_msg("%s", words);
-    rewrite_call(&o);
-    rewrite_check(&o);
+    if (!is_reduced) { // 163840 items
+        rewrite_call(&o);
+        rewrite_check(&o);
+    }
     rewrite_destroy(&o);
     weft_context_destroy(&there);
 }
