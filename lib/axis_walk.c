@@ -5,6 +5,7 @@
 #include <assert.h>
 
 #include "arithmetic.h"
+#include "context.h"
 #include "view.h"
 
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
@@ -120,7 +121,16 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
     return tiling->vectors == 1 && !is_slow ? 1 : WEFT_AXIS_MOST_VECTORS;
 }
 
-void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_axis_tiling *tiling)
+// Where the limits want sub-groups and the device has none, what they do goes through local memory.
+static int64_t shuffles_of(const weft_context *ctx, const weft_axis_tiling *tiling)
+{
+    if (!ctx->limits.has_subgroups || tiling->team == 1 || tiling->fold > 1)
+        return 0;
+    return ctx->has_shuffles ? 2 : 1;
+}
+
+void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
+                       const weft_axis_tiling *tiling)
 {
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
@@ -130,4 +140,5 @@ void weft_axis_defines(weft_defines *defines, const weft_axes *axes, const weft_
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
+    weft_defines_add(defines, "SHUFFLES", shuffles_of(ctx, tiling));
 }

@@ -16,6 +16,7 @@ struct weft_context {
     cl_device_id device;
     cl_command_queue queue; // NULL where the caller brought the device
     weft_limits limits;
+    bool has_shuffles; // the device itself, whatever the limits want
     weft_log_fn log;
     void *log_user;
 

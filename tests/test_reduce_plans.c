@@ -156,6 +156,42 @@ static void test_too_many_groups(void **state)
         }
 }
 
+// Teams that hand their states from item to item find the same bits as those that lay them down.
+static void test_sub_groups(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_subgroups = true;
+    weft_context *there = open_context(&limits);
+    assert_true(weft_context_limits(there)->has_subgroups);
+    for (int i = 0; i < N_TILINGS; i++) {
+        const weft_axis_tiling *t = &tilings[i].tiling;
+        const reduce_case one = {.seed = 600 + (uint64_t)i,
+                                 .op = tilings[i].op,
+                                 .ndim = 3,
+                                 .shape = {2, 200, 24},
+                                 .mask = 2,
+                                 .numbers = FRACTIONS,
+                                 .tiling = t};
+        reduce_operands here, o;
+        if (t->team == 1 || t->fold > 1 || t->widen > 1 ||
+            (size_t)t->items * (size_t)t->team > weft_context_limits(ctx)->max_items)
+            continue;
+        reduce_create(&here, ctx, &one);
+        reduce_create(&o, there, &one);
+        reduce_call(&here);
+        reduce_call(&o);
+        reduce_check(&o);
+        void *laid_down = reduce_read(&here), *handed = reduce_read(&o);
+        assert_memory_equal(handed, laid_down, o.y_bytes);
+        free(laid_down);
+        free(handed);
+        reduce_destroy(&here);
+        reduce_destroy(&o);
+    }
+    weft_context_destroy(&there);
+}
+
 // (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160
 // groups: 32 x 32 items in a grid of 2 x 80.
 static void test_known_geometry(void **state)
@@ -218,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_too_many_groups),
+        cmocka_unit_test(test_sub_groups),
         cmocka_unit_test(test_known_geometry),
         cmocka_unit_test(test_as_planned_for_known_devices),
     };
