@@ -406,6 +406,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 // costs little more than for one of them.
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
+#if BY_ROWS
 // What each row holds, in the slots that joined_rows() wants. Memory is read in its order: all rows
 // before what further reduced axes lead to.
 INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
@@ -498,6 +499,8 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
         put_result(Y + high_offset(w, y, i), lanes[i - first]);
 }
 
+#endif
+
 kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict X,
                                global Y_TYPE *restrict Y, global char *restrict scratch,
                                long correction)
@@ -505,18 +508,17 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
+    const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
+#if BY_ROWS
+    for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
+        const long stop = min(w.high, (turn + 1) * w.run);
+        for (long high = turn * w.run; high < stop; high += FOLD)
+            reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
+    }
+#else
     local state shared[ITEMS * TEAM];
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
-    const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
-    if (BY_ROWS) {
-        for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
-            const long stop = min(w.high, (turn + 1) * w.run);
-            for (long high = turn * w.run; high < stop; high += FOLD)
-                reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
-        }
-        return;
-    }
     EACH_BLOCK(w, high, strip)
     {
         const columns c = columns_of(&w, strip);
@@ -527,6 +529,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);
     }
+#endif
 }
 
 #if PARTED
