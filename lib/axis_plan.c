@@ -92,12 +92,21 @@ static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
     return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
 }
 
-// What a group keeps: in pieces of `unroll` lines and one more line each, what is left line by line.
+// What an item keeps of so many lines: pieces of `unroll` and one more each, what is left one by one.
+static int64_t kept_lines(int64_t lines, int64_t unroll)
+{
+    const int64_t n = max_i64(lines, 0);
+    return product(n / unroll, unroll + 1) + 2 * (n % unroll);
+}
+
+// Items differ by one line, and the last, narrower one is taken by itself.
 static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
 {
-    const int64_t each = ceil_div(ceil_div(f->mid, t->widen), t->team);
-    const int64_t whole = product(each / t->unroll, t->unroll + 1) + 2 * t->unroll;
-    const int64_t numbers = product(product(whole, f->outer), (int64_t)t->vectors * t->fold);
+    const int64_t most = ceil_div(ceil_div(f->mid, t->widen), t->team);
+    const int64_t lines =
+        max_i64(kept_lines(most, t->unroll),
+                max_i64(kept_lines(most - 1, t->unroll), kept_lines(most - 2, t->unroll)) + 2);
+    const int64_t numbers = product(product(lines, f->outer), (int64_t)t->vectors * t->fold);
     return product(numbers, (int64_t)t->items * t->team * f->accumulator_bytes);
 }
 

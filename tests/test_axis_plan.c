@@ -651,6 +651,31 @@ static void test_refused_memory(void **state)
     check_refused(&limits, &usual, &t, "team takes 20480 bytes; local memory has 20479");
 }
 
+// Rows of 896: on the CPU 56 vectors in pieces of eight, each with one more; on the GPU one number
+// of each item, and one more.
+static void test_kept(void **state)
+{
+    (void)state;
+    weft_axis_problem row = {.high = 24576,
+                             .mid = 896,
+                             .low = 1,
+                             .low_adjacent = true,
+                             .mid_adjacent = true,
+                             .writes_all = true,
+                             .keeps = true};
+    weft_axis_tiling t = weft_axis_tiling_for(&cpu, &row);
+    assert_true(t.keep);
+    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 7 * 9 * 64 + 7 * 64);
+    t = weft_axis_tiling_for(&gpu, &row);
+    assert_true(t.keep);
+    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 1024 * 2 * 4);
+    row.mid = 100000;
+    assert_false(weft_axis_tiling_for(&cpu, &row).keep || weft_axis_tiling_for(&gpu, &row).keep);
+    check_refused(&gpu, &row, &t, "keep takes 5");
+    row.keeps = false;
+    check_refused(&gpu, &row, &t, "only softmax keeps");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -669,6 +694,7 @@ int main(void)
         cmocka_unit_test(test_refused_lines),
         cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_refused_memory),
+        cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests_name("axis plan", tests, NULL, NULL);
 }
