@@ -92,7 +92,7 @@ static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
     return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
 }
 
-// What an item keeps of so many lines: pieces of `unroll` and one more each, what is left one by one.
+// What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
 static int64_t kept_lines(int64_t lines, int64_t unroll)
 {
     const int64_t n = max_i64(lines, 0);
@@ -117,8 +117,8 @@ int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
     return tiling->keep ? kept_bytes(&f, tiling) : 0;
 }
 
-// Where that is room enough. On CPUs local memory is memory, and a core's first cache is meant: from
-// further away it comes no sooner than it is found again.
+// Where that is room enough. On CPUs local memory is memory, and a core's first cache is meant:
+// from further away it comes no sooner than it is found again.
 static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
 {
     const uint64_t l1_bytes = limits->l1_bytes > 0 ? limits->l1_bytes : USUAL_L1_BYTES;

@@ -12,9 +12,9 @@ enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
 
-// Lines that are read together lie far from each other where several would fit into a page, and each
-// has a few pages to go through: CPUs foresee several runs of memory, one for each page, better than
-// one, and leaps within a page not at all.
+// Lines that are read together lie far from each other where several would fit into a page, and
+// each has a few pages to go through: CPUs foresee several runs of memory, one for each page,
+// better than one, and leaps within a page not at all.
 static bool reads_far_apart(const weft_walk *w, int64_t mid_step)
 {
     const int64_t step = mid_step < 0 ? -mid_step : mid_step;

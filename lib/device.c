@@ -220,10 +220,10 @@ static void ask_abilities(asked *a, weft_limits *out)
     out->has_f64 = ask(a, double_config) != 0 || has_extension(a, "cl_khr_fp64");
     out->has_f16 = has_extension(a, "cl_khr_fp16");
     out->has_fma = ask(a, single_config) & CL_FP_FMA;
-    out->has_subgroups = has_extension(a, "cl_intel_subgroups") ||
-                         (has_extension(a, "cl_khr_subgroups") &&
-                          has_extension(a, "cl_khr_subgroup_shuffle_relative") &&
-                          ask(a, subgroups) > 0);
+    out->has_subgroups =
+        has_extension(a, "cl_intel_subgroups") ||
+        (has_extension(a, "cl_khr_subgroups") &&
+         has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
 }
 
 weft_status weft_limits_query(cl_device_id device, weft_limits *out)

@@ -8,7 +8,7 @@
 static weft_context *ctx;
 static bool is_reduced; // the small set
 
-// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts; and for softmax alone, keep
+// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts; for softmax alone, keep
 #define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
     {                                                                                              \
         .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \

@@ -20,7 +20,7 @@ static void run_every_axis(rewrite_case *of)
     }
 }
 
-// One that serves every shape: where groups have every shape, a plan for each is a program for each.
+// One that serves every shape: where groups have every shape, each plan is a program.
 // The groups are many: llvmpipe ends an item's loops after 65535 turns of all of them.
 static const weft_axis_tiling any_shape = {.fold = 1,
                                            .vectors = 3,

@@ -10,8 +10,8 @@
 //   nothing             does nothing, as every launch must
 //
 // A group copies or reads a run of per_item times its local size vectors; neighbouring items take
-// neighbouring vectors. per_item is a power of two, for read<W> at least 4, for runs<W> 8. One round of fma<W>x<C>
-// is ROUND links of each chain.
+// neighbouring vectors. per_item is a power of two, for read<W> at least 4, for runs<W> 8. One
+// round of fma<W>x<C> is ROUND links of each chain.
 
 #define ROUND 8
 

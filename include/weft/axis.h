@@ -44,7 +44,7 @@ typedef struct weft_axis_tiling {
     int64_t grid_x, grid_y; // groups along low and along high
     int64_t parts; // mid is cut into so many, each a group's; 2 and more: they are combined
                    // in order by a second kernel
-    bool keep; // what was made of the elements stays in local memory until it is written
+    bool keep;     // what was made of the elements stays in local memory until it is written
 } weft_axis_tiling;
 
 // Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().
