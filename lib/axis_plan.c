@@ -92,6 +92,12 @@ static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
     return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
 }
 
+// What a team joins its states in.
+static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
+{
+    return team > 1 ? items * team * fold * STATE_NUMBERS * f->accumulator_bytes : 0;
+}
+
 // What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
 static int64_t kept_lines(int64_t lines, int64_t unroll)
 {
@@ -124,7 +130,9 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
     const uint64_t l1_bytes = limits->l1_bytes > 0 ? limits->l1_bytes : USUAL_L1_BYTES;
     const uint64_t room =
         limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
-    return f->keeps && t->parts == 1 && (uint64_t)kept_bytes(f, t) <= room / 2;
+    const int64_t kept = kept_bytes(f, t), shared = team_bytes(f, t->items, t->team, t->fold);
+    return f->keeps && t->parts == 1 && (uint64_t)kept <= room / 2 &&
+           (uint64_t)shared + (uint64_t)kept <= limits->local_bytes;
 }
 
 // ---- CPUs: groups are one item
@@ -274,11 +282,6 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 }
 
 // ---- GPUs: lanes are items
-
-static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
-{
-    return team > 1 ? items * team * fold * STATE_NUMBERS * f->accumulator_bytes : 0;
-}
 
 static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {

@@ -41,7 +41,7 @@ void weft_view_close(weft_view *view);
 // No elements are reduced: nothing is read.
 void weft_walk_clear(weft_walk *walk);
 
-// accumulator_bytes and writes_all are the operation's to add.
+// accumulator_bytes, writes_all and keeps are the operation's to add.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
 // Of what a kernel keeps for each column, 8 bytes a number, where mid is cut into parts; false

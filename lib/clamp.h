@@ -6,7 +6,8 @@
 #include <weft/limits.h>
 
 // `wanted`, cut down to what the device of `real` can hold: sizes to the smaller of both, abilities
-// to those of both, named "wanted on real". Both pass weft_limits_check(), and so does the result.
+// to those of both but for sub-groups, which kernels do without where there are none; named "wanted
+// on real". Both pass weft_limits_check(), and so does the result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
 #endif

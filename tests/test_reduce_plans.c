@@ -38,6 +38,7 @@ static const struct {
     {WEFT_NORM1, TILING(4, 1, 1, 1, 4, 4, 3, 1, 2, 1)},
     {WEFT_STD, TILING(2, 1, 1, 1, 1, 2, 7, 1, 1, 1)},
     {WEFT_MEAN, TILING(8, 1, 1, 1, 2, 8, 2, 1, 1, 3)},
+    {WEFT_VAR, TILING(8, 1, 1, 1, 4, 8, 1, 1, 1, 5)}, // some parts are empty
     // as on GPUs: items along low, teams along mid
     {WEFT_SUM, TILING(1, 1, 4, 8, 4, 1, 1, 2, 2, 1)},
     {WEFT_ARGMIN, TILING(1, 1, 1, 32, 4, 1, 1, 1, 3, 1)},

@@ -57,6 +57,7 @@ static const variant variants[] = {
     {"gathered and kept", 3, 200, 1, LAYOUT_SPACED, KEEPING(8, 2, 1, 1, 4, 16, 1, 1, 1)},
     {"strips of a team, kept", 2, 43, 24, LAYOUT_TURNED, KEEPING(1, 3, 4, 2, 2, 1, 1, 2, 2)},
     {"items and team, kept", 3, 70, 37, LAYOUT_TURNED, KEEPING(1, 1, 8, 8, 4, 1, 1, 2, 2)},
+    {"rows in too many parts", 3, 64, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 1, 5)},
     {"lines far apart", 2, 901, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
     {"lines far apart, kept", 2, 905, 37, LAYOUT_TURNED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
     {"team of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},

@@ -113,7 +113,7 @@ static bool make_nothing(bench_limits *limits, complaint *why)
 static void add_stream_shapes(shape_family *family, bench_rate rate, const char *kernel, int width,
                               int items, int shortest_run)
 {
-    const int least = rate == BENCH_READ ? 8 : 1;
+    const int least = rate == BENCH_COPY ? 1 : strcmp(kernel, "runs") == 0 ? 8 : 4;
     for (int run_bytes = shortest_run; run_bytes <= 8 * shortest_run; run_bytes *= 8) {
         const int per_item = run_bytes / (width * 4 * items);
         if (per_item < least)

@@ -57,7 +57,8 @@ WEFT_API weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling,
                                             const weft_limits *limits,
                                             const weft_axis_problem *problem);
 
-// Of local memory for each group that a tiling keeps elements in; 0 where it keeps none.
+// Of local memory for each group that a tiling keeps elements in; 0 where it keeps none. Of tilings
+// that weft_axis_tiling_check() takes.
 WEFT_API int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
                                              const weft_axis_problem *problem);
 

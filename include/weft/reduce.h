@@ -60,11 +60,11 @@ typedef struct weft_reduce_params {
 //
 // Sums of floats are taken in f32 (f64 for f64, and as Y for integers) in short runs whose sums
 // are added with their rounding error carried along: the error does not grow with the number of
-// elements, but for that within runs. Integer sums and products are taken in i64 and wrap. Var
-// and std are taken from means and squared distances of short runs, joined with what rounding
-// loses carried along (after Chan, Golub and LeVeque 1979): large means do no harm. n - c below
-// 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element first; norm2 sums
-// plain squares.
+// elements, but for that within runs and of the last few additions. Integer sums and products are
+// taken in i64 and wrap. Var and std are taken from means and squared distances of short runs,
+// joined with what rounding loses carried along (after Chan, Golub and LeVeque 1979): large means
+// do no harm. n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element
+// first; norm2 sums plain squares.
 //
 // NaN: min, max and their places find the first NaN if there is one, any and all take it for true,
 // and it goes through the others as in the formula. Of equal elements argmin and argmax find the
