@@ -2,6 +2,7 @@
 // Reductions by every kind of tiling, whether or not it would be chosen for the device at hand, and
 // as planned for known devices of every make.
 #include "reduce_case.h"
+#include "tilings.h"
 
 #include <inttypes.h>
 
@@ -9,13 +10,6 @@
 
 static weft_context *ctx;
 static bool is_reduced; // the small set
-
-// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts
-#define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
-    {                                                                                              \
-        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
-        .grid_x = x, .grid_y = y, .parts = p                                                       \
-    }
 
 // One op each: every one is a program, or two where neighbours need not be neighbours in memory.
 static const struct {
@@ -98,19 +92,6 @@ static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_
     }
     reduce_destroy(&o);
     return is_taken;
-}
-
-// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
-// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
-static bool takes_vectors(void)
-{
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return !implementation || strcmp(implementation, "pocl") == 0;
-}
-
-static bool is_left_out(const weft_axis_tiling *tiling)
-{
-    return tiling->fold > 1 && !takes_vectors();
 }
 
 static void test_every_tiling(void **state)

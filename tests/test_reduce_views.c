@@ -2,6 +2,7 @@
 // Reductions of every set of axes of tensors of up to six dimensions, whatever their strides; and
 // how few programs a thousand shapes take.
 #include "reduce_case.h"
+#include "tilings.h"
 
 #include <inttypes.h>
 
@@ -22,19 +23,6 @@ static void run_all_sets(reduce_case *of, int most)
         reduce_run(ctx, of);
     }
 }
-
-// One that serves every shape, so that there is one program for all of them. The groups are many:
-// llvmpipe ends an item's loops after 65535 turns of all of them.
-static const weft_axis_tiling any_shape = {.fold = 1,
-                                           .vectors = 3,
-                                           .items = 1,
-                                           .team = 1,
-                                           .unroll = 2,
-                                           .widen = 1,
-                                           .run = 2,
-                                           .grid_x = 30,
-                                           .grid_y = 20,
-                                           .parts = 1};
 
 static void run_shapes(weft_reduction op, weft_dtype dtype, uint64_t first, int n_shapes,
                        const weft_axis_tiling *tiling)
@@ -59,24 +47,18 @@ static void test_sums(void **state)
     run_shapes(WEFT_SUM, WEFT_F32, 100, is_reduced ? 12 : 90, NULL);
 }
 
-// As planned where that takes few programs: on devices with groups of every shape it takes many.
-static const weft_axis_tiling *planned(void)
-{
-    return weft_context_limits(ctx)->fold > 1 ? NULL : &any_shape;
-}
-
 // Places depend on the order of axes.
 static void test_places(void **state)
 {
     (void)state;
-    run_shapes(WEFT_ARGMIN, WEFT_F32, 300, is_reduced ? 12 : 90, planned());
+    run_shapes(WEFT_ARGMIN, WEFT_F32, 300, is_reduced ? 12 : 90, planned(ctx));
 }
 
 // Elements narrower than a number in arithmetic.
 static void test_halves(void **state)
 {
     (void)state;
-    run_shapes(WEFT_MAX, WEFT_F16, 700, is_reduced ? 6 : 24, planned());
+    run_shapes(WEFT_MAX, WEFT_F16, 700, is_reduced ? 6 : 24, planned(ctx));
 }
 
 static void test_other_types(void **state)

@@ -2,18 +2,14 @@
 // Softmax and normalisation by every kind of tiling, whether or not it would be chosen for the
 // device at hand, and as planned for every known device.
 #include "rewrite_case.h"
+#include "tilings.h"
 
 #include <inttypes.h>
 
 static weft_context *ctx;
 static bool is_reduced; // the small set
 
-// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts; for softmax alone, keep
-#define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
-    {                                                                                              \
-        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
-        .grid_x = x, .grid_y = y, .parts = p                                                       \
-    }
+// TILING() with mid whole, and kept: for softmax alone.
 #define KEEPING(f, v, i, t, u, w, r, x, y)                                                         \
     {                                                                                              \
         .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
@@ -90,19 +86,6 @@ static void expect_words(const variant *v, const rewrite_operands *o)
     weft_axis_tiling_print(&v->tiling, tiling, sizeof(tiling));
     if (*words && (strncmp(words, sizes, strlen(sizes)) != 0 || !strstr(words, tiling)))
         fail_msg("%s: %s", v->what, words);
-}
-
-// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
-// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
-static bool takes_vectors(void)
-{
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return !implementation || strcmp(implementation, "pocl") == 0;
-}
-
-static bool is_left_out(const weft_axis_tiling *tiling)
-{
-    return tiling->fold > 1 && !takes_vectors();
 }
 
 static bool device_holds(const variant *v)

@@ -2,6 +2,7 @@
 // Softmax and normalisation along every axis of tensors of up to six dimensions, whatever their
 // strides; lines that leave their neighbours alone; and how few programs a thousand shapes take.
 #include "rewrite_case.h"
+#include "tilings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -18,24 +19,6 @@ static void run_every_axis(rewrite_case *of)
         if (!is_reduced || axis % 2 == (int)of->seed % 2)
             rewrite_run(ctx, of);
     }
-}
-
-// One that serves every shape: where groups have every shape, each plan is a program.
-// The groups are many: llvmpipe ends an item's loops after 65535 turns of all of them.
-static const weft_axis_tiling any_shape = {.fold = 1,
-                                           .vectors = 3,
-                                           .items = 1,
-                                           .team = 1,
-                                           .unroll = 2,
-                                           .widen = 1,
-                                           .run = 2,
-                                           .grid_x = 30,
-                                           .grid_y = 20,
-                                           .parts = 1};
-
-static const weft_axis_tiling *planned(void)
-{
-    return weft_context_limits(ctx)->fold > 1 ? NULL : &any_shape;
 }
 
 static void run_shapes(rewrite_op op, weft_dtype dtype, uint64_t first, int n_shapes,
@@ -60,21 +43,21 @@ static void test_softmax(void **state)
 static void test_log_softmax(void **state)
 {
     (void)state;
-    run_shapes(LOG_SOFTMAX, WEFT_BF16, 300, is_reduced ? 4 : 24, planned());
+    run_shapes(LOG_SOFTMAX, WEFT_BF16, 300, is_reduced ? 4 : 24, planned(ctx));
 }
 
 static void test_backward(void **state)
 {
     (void)state;
-    run_shapes(SOFTMAX_BACKWARD, WEFT_F32, 400, is_reduced ? 4 : 36, planned());
-    run_shapes(LOG_SOFTMAX_BACKWARD, WEFT_F64, 500, is_reduced ? 4 : 24, planned());
+    run_shapes(SOFTMAX_BACKWARD, WEFT_F32, 400, is_reduced ? 4 : 36, planned(ctx));
+    run_shapes(LOG_SOFTMAX_BACKWARD, WEFT_F64, 500, is_reduced ? 4 : 24, planned(ctx));
 }
 
 static void test_norms(void **state)
 {
     (void)state;
-    run_shapes(LAYER_NORM, WEFT_F32, 600, is_reduced ? 6 : 48, planned());
-    run_shapes(RMS_NORM, WEFT_F16, 700, is_reduced ? 4 : 24, planned());
+    run_shapes(LAYER_NORM, WEFT_F32, 600, is_reduced ? 6 : 48, planned(ctx));
+    run_shapes(RMS_NORM, WEFT_F16, 700, is_reduced ? 4 : 24, planned(ctx));
 }
 
 // ---- neighbours

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tilings along axes that several tests force, and which implementations take them. Include after
+// the library's own headers.
+#ifndef WEFT_TESTS_TILINGS_H
+#define WEFT_TESTS_TILINGS_H
+
+#include <weft/axis.h>
+
+#include "runtime.h"
+
+// fold, vectors, items, team, unroll, widen, run, grid_x, grid_y, parts
+#define TILING(f, v, i, t, u, w, r, x, y, p)                                                       \
+    {                                                                                              \
+        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
+        .grid_x = x, .grid_y = y, .parts = p                                                       \
+    }
+
+// One that serves every shape: where groups have every shape, each plan is a program.
+// The groups are many: llvmpipe ends an item's loops after 65535 turns of all of them.
+static const weft_axis_tiling any_shape = {.fold = 1,
+                                           .vectors = 3,
+                                           .items = 1,
+                                           .team = 1,
+                                           .unroll = 2,
+                                           .widen = 1,
+                                           .run = 2,
+                                           .grid_x = 30,
+                                           .grid_y = 20,
+                                           .parts = 1};
+
+// As planned, where that takes few programs.
+static inline const weft_axis_tiling *planned(const weft_context *ctx)
+{
+    return weft_context_limits(ctx)->fold > 1 ? NULL : &any_shape;
+}
+
+// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
+// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
+static inline bool takes_vectors(void)
+{
+    return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");
+}
+
+static inline bool is_left_out(const weft_axis_tiling *tiling)
+{
+    return tiling->fold > 1 && !takes_vectors();
+}
+
+#endif
