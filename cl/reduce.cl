@@ -150,16 +150,6 @@ INLINE state joined(state a, state b)
     return a;
 }
 
-INLINE state joined_few(state a, state b)
-{
-    return joined(a, b);
-}
-
-INLINE state across(state s)
-{
-    return joined_across(s);
-}
-
 INLINE ACCS result_of(state s, long n, long correction)
 {
     return s.product;
@@ -210,16 +200,6 @@ INLINE state joined(state a, state b)
 {
     a.best = better(a.best, b.best);
     return a;
-}
-
-INLINE state joined_few(state a, state b)
-{
-    return joined(a, b);
-}
-
-INLINE state across(state s)
-{
-    return joined_across(s);
 }
 
 INLINE ACCS result_of(state s, long n, long correction)
@@ -277,6 +257,13 @@ INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
     return a;
 }
 
+INLINE PLACES result_of(state s, long n, long correction)
+{
+    return s.place;
+}
+#endif
+
+#if OP == OP_PROD || IS_EXTREME || IS_PLACE
 INLINE state joined_few(state a, state b)
 {
     return joined(a, b);
@@ -285,11 +272,6 @@ INLINE state joined_few(state a, state b)
 INLINE state across(state s)
 {
     return joined_across(s);
-}
-
-INLINE PLACES result_of(state s, long n, long correction)
-{
-    return s.place;
 }
 #endif
 
@@ -423,9 +405,7 @@ INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global co
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
             const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
-            state found[VECTORS] = {rows[slot]};
-            sweep_mid(found, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
-            rows[slot] = found[0];
+            sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
 }
@@ -485,10 +465,8 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
     else
         sweep_rows(rows, w, x, X, first, last);
     FOUND lanes[FOLD];
-#if FOLD > 1
     JOIN(vstore, FOLD)(result_of(joined_rows(rows), out.n, out.correction), 0, lanes);
-#endif
-    if (w->n_high <= 1) {
+    if (w->n_high <= 1) { // short rows mind what it costs to find a place
         global Y_TYPE *at = Y + high_offset(w, y, first);
         const long step = w->n_high == 0 ? 0 : y->high[0];
         for (int i = 0; i < last - first; i++)

@@ -49,12 +49,6 @@ INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1
 }
 
 #if KEPT
-// Lanes have tops of their own, and what they kept is mostly relative to that.
-INLINE finals own_final(finals f, state own)
-{
-    return kept_final(f, own.top);
-}
-
 INLINE finals kept_final(finals f, ACCS top)
 {
     if (any_lane(top != f.top))
@@ -80,12 +74,12 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
     return o;
 }
 
-#if LOG // what was summed is of no use then
-#define KEEPER
-#define KEEPING 0
-#else
+#if KEPT
 #define KEEPER  , local ACCS *kept
 #define KEEPING kept
+#else
+#define KEEPER
+#define KEEPING 0
 #endif
 
 #if !PARTED

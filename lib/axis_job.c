@@ -87,7 +87,7 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 
 // ---- arguments and enqueue
 
-enum { MOST_ARGUMENTS = 20, LEAST_KEPT_BYTES = 128 };
+enum { MOST_ARGUMENTS = 20 };
 
 static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
                            size_t n, const weft_argument *arguments, const weft_argument *last)
@@ -117,9 +117,9 @@ static weft_status enqueue_whole(weft_launch *launch, const weft_axis_job *job,
                                  const weft_axis_schedule *s, size_t n,
                                  const weft_argument *arguments)
 {
-    const int64_t bytes = weft_axis_tiling_kept_bytes(&s->tiling, &job->problem);
-    const weft_argument kept = {(size_t)max_i64(bytes, LEAST_KEPT_BYTES), NULL}; // local memory
-    return enqueue(launch, s, s->kernels[0], n, arguments, job->problem.keeps ? &kept : NULL);
+    const weft_argument local_memory = {
+        (size_t)weft_axis_tiling_kept_bytes(&s->tiling, &job->problem), NULL};
+    return enqueue(launch, s, s->kernels[0], n, arguments, s->tiling.keep ? &local_memory : NULL);
 }
 
 static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)

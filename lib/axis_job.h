@@ -45,8 +45,8 @@ weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double
 weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job);
 
 // Every kernel takes the walk, the n arguments, and then, with mid in parts, scratch memory: the
-// caller's `workspace`, or where that is NULL a piece of the pool. With mid whole, those of an
-// operation that can keep elements take local memory for that.
+// caller's `workspace`, or where that is NULL a piece of the pool; or, where the tiling keeps
+// elements, local memory for them.
 weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
                               const weft_argument *arguments);

@@ -418,10 +418,11 @@ static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits
     if (tiling->keep && (!f->keeps || tiling->parts > 1))
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.keep is set: only softmax keeps elements, and with mid whole");
-    if (tiling->keep && (uint64_t)shared + (uint64_t)kept_bytes(f, tiling) > limits->local_bytes)
+    const int64_t kept = tiling->keep ? kept_bytes(f, tiling) : 0;
+    if (tiling->keep && (uint64_t)shared + (uint64_t)kept > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.keep takes %" PRId64 " bytes; local memory has %zu",
-                    shared + kept_bytes(f, tiling), limits->local_bytes);
+                    shared + kept, limits->local_bytes);
     if ((uint64_t)shared > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.team takes %" PRId64 " bytes; local memory has %zu", shared,
