@@ -190,9 +190,17 @@ INLINE state taken_one(state a, ACCS *x, PLACES place)
     return a;
 }
 
+// NaN is looked for in pairs, apart from what is largest: half the comparisons.
 INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
-    a.best = better(a.best, TREE(better, x));
+    a.best = larger(a.best, TREE(larger, x));
+#if IS_FLOATING
+    MASKS has_nan = isunordered(x[0], x[UNROLL - 1]);
+#pragma unroll
+    for (int i = 1; i + 1 < UNROLL; i += 2)
+        has_nan |= isunordered(x[i], x[i + 1]);
+    a.best = has_nan ? (ACCS)NAN : a.best;
+#endif
     return a;
 }
 
@@ -389,11 +397,11 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 #if BY_ROWS
-// What each row holds, in the slots that joined_rows() wants. Memory is read in its order: all rows
-// before what further reduced axes lead to.
-INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
-                       long first, long last)
+// What each row holds, each in its lane. Memory is read in its order: all rows before what further
+// reduced axes lead to.
+INLINE state swept_rows(const walk *w, const view *x, global const T *X, long first, long last)
 {
+    state rows[FOLD];
     const columns c = columns_of(w, 0);
     keeper k = keeper_at(0, w);
     PLACES steps[VECTORS];
@@ -408,11 +416,14 @@ INLINE void sweep_rows(state rows[FOLD], const walk *w, const view *x, global co
             sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
+    return joined_rows(rows);
 }
 
-// The same for rows of one vector, n lanes of it, each `step` behind the one before.
-INLINE void sweep_vectors(state rows[FOLD], lines row[READS], long step, int n)
+// The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
+// rows have in common, as carries of 0, the compiler sees through.
+INLINE state swept_vectors(lines row[READS], long step, int n)
 {
+    state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
@@ -421,11 +432,13 @@ INLINE void sweep_vectors(state rows[FOLD], lines row[READS], long step, int n)
         row[0].at += step;
         row[0].left -= step;
     }
+    return joined_rows(rows);
 }
 
 // The same for rows of a few vectors, n lanes in the last.
-INLINE void sweep_few_vectors(state rows[FOLD], lines row[READS], long step, int last, int n)
+INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
 {
+    state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < FOLD; i++) {
         state s = of_one(swept(row, 0, 0, FOLD), places);
@@ -439,36 +452,49 @@ INLINE void sweep_few_vectors(state rows[FOLD], lines row[READS], long step, int
         row[0].at += step;
         row[0].left -= step;
     }
+    return joined_rows(rows);
 }
 
 // The same for FOLD rows that follow each other at equal steps, and have few vectors.
-INLINE void sweep_short_rows(state rows[FOLD], const walk *w, const view *x, global const T *X,
-                             long first)
+INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, long first)
 {
     const long step = w->n_high == 0 ? 0 : x->high[0];
     lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
     if (w->lines == 1 && w->full == 1)
-        sweep_vectors(rows, row, step, FOLD);
-    else if (w->lines == 1)
-        sweep_vectors(rows, row, step, (int)w->rest);
-    else
-        sweep_few_vectors(rows, row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
+        return swept_vectors(row, step, FOLD);
+    if (w->lines == 1)
+        return swept_vectors(row, step, (int)w->rest);
+    return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
 }
+
+// FOLD results side by side, as types.clh has it for elements; none of 16 bits.
+#define WIDE_RESULTS (RESULT != DTYPE_F16 && RESULT != DTYPE_BF16)
+#if WIDE_RESULTS && defined(IN_MEMORY)
+typedef VECTOR(Y_TYPE) results_in_memory __attribute__((aligned(sizeof(Y_TYPE))));
+#define PUT_RESULTS(x, p) (*(global results_in_memory *)(p) = (x))
+#else
+#define PUT_RESULTS(x, p) JOIN(vstore, FOLD)(x, 0, p)
+#endif
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
 {
-    state rows[FOLD];
-    if (w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1 &&
-        last - first == FOLD)
-        sweep_short_rows(rows, w, x, X, first);
-    else
-        sweep_rows(rows, w, x, X, first, last);
+    const bool short_rows = w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1 &&
+                            last - first == FOLD;
+    const state found =
+        short_rows ? swept_short_rows(w, x, X, first) : swept_rows(w, x, X, first, last);
+    const VECTOR(FOUND) results = result_of(found, out.n, out.correction);
     FOUND lanes[FOLD];
-    JOIN(vstore, FOLD)(result_of(joined_rows(rows), out.n, out.correction), 0, lanes);
+    JOIN(vstore, FOLD)(results, 0, lanes);
     if (w->n_high <= 1) { // short rows mind what it costs to find a place
         global Y_TYPE *at = Y + high_offset(w, y, first);
         const long step = w->n_high == 0 ? 0 : y->high[0];
+#if WIDE_RESULTS
+        if (step == 1 && last - first == FOLD) {
+            PUT_RESULTS(JOIN(convert_, VECTOR(Y_TYPE))(results), at);
+            return;
+        }
+#endif
         for (int i = 0; i < last - first; i++)
             put_result(at + i * step, lanes[i]);
         return;

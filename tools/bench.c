@@ -67,16 +67,11 @@ static bool measure(bench_job *job, complaint *why)
         return false;
     if (options->sets == 0)
         return true;
-    if (!bench_spmm_run(&job->cases, job->ctx, &job->sets, options->quick, why) ||
+    if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick, why) ||
         !bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS,
-                        options->quick, why) ||
-        !bench_limits_measure(job->limits, why))
+                        options->quick, why))
         return false;
     bench_cases_close(&job->cases);
-    bench_axis_close(&job->axis, job->limits);
-    const double limit = bench_limits_rate(job->limits, BENCH_FMA);
-    for (size_t i = 0; i < job->cases.count; i++)
-        job->cases.items[i].report.share = job->cases.items[i].report.gflops / limit;
     return true;
 }
 
@@ -256,9 +251,10 @@ static void parse(bench_options *out, int argc, char **argv)
         .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
                "it the library's operations reach: SpMM of the f32 multiply-adds, reductions of "
                "reading, softmax and normalisation of copying."
-               "\vWithout words: all. The limits are measured before and after the cases, and the "
-               "best counts. On "
-               "PoCL each thread is kept on a core of its own, unless POCL_AFFINITY says "
+               "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
+               "with the case's own runs, and the share is the median of those of neighbouring "
+               "runs. On PoCL each thread is kept on a core of its own, unless "
+               "POCL_AFFINITY says "
                "otherwise.",
         .children = children,
     };

@@ -13,7 +13,7 @@
 #include "buffer.h"
 #include "random.h"
 
-enum { MAX_RUNS = 201, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201, SEED = 1 };
+enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201, SEED = 1 };
 
 static const double CASE_MS = 800; // that the runs of a case may take, about
 static const double QUICK_CASE_MS = 150;
@@ -30,7 +30,8 @@ typedef struct bench_stage {
     cl_mem in, more, out; // X; dY, or weight and bias; Y
     weft_tensor X, more_view, Y;
     double setup_ms;
-    double runs_ms[MAX_RUNS], empty_ms[MAX_RUNS];
+    double runs_ms[MAX_RUNS];
+    double limit_ms[MAX_RUNS]; // small cases: of an empty launch
 } bench_stage;
 
 // As the limits have it, but no more than a GiB.
@@ -76,6 +77,11 @@ static double traffic(const bench_stage *stage)
 static bool is_norm(const bench_axis_spec *spec)
 {
     return spec->kind == BENCH_LAYER_NORM || spec->kind == BENCH_RMS_NORM;
+}
+
+static bench_rate limit_of(const bench_axis_spec *spec)
+{
+    return spec->kind == BENCH_REDUCE ? BENCH_READ : BENCH_COPY;
 }
 
 static weft_dtype result_dtype(const bench_axis_spec *spec)
@@ -224,6 +230,13 @@ static bool run_once(const bench_stage *stage, double *ms, complaint *why)
     return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
 }
 
+// What a run is held against.
+static bool run_limit(const bench_stage *stage, double *ms, complaint *why)
+{
+    return stage->spec->is_small ? bench_limits_launch(stage->limits, ms, why)
+                                 : bench_limits_run(stage->limits, limit_of(stage->spec), ms, why);
+}
+
 // The first run compiles, the second says how many the time allows.
 static bool run_all(bench_stage *stage, bool quick, size_t *n_runs, complaint *why)
 {
@@ -237,8 +250,7 @@ static bool run_all(bench_stage *stage, bool quick, size_t *n_runs, complaint *w
         *n_runs = SMALL_RUNS;
     for (size_t run = 0; run < *n_runs; run++)
         if (!run_once(stage, &stage->runs_ms[run], why) ||
-            (stage->spec->is_small &&
-             !bench_limits_launch(stage->limits, &stage->empty_ms[run], why)))
+            !run_limit(stage, &stage->limit_ms[run], why))
             return false;
     return true;
 }
@@ -256,13 +268,22 @@ static bool measure(bench_axis_case *out, bench_stage *stage, bool quick, compla
                          : is_norm(spec)            ? "norm"
                                                     : "softmax",
                          weft_context_limits(stage->ctx)->name, spec->dtype);
+    report->name = out->spec.name;
+    report->plan = out->plan;
     report->ndim = spec->ndim;
     memcpy(report->shape, spec->shape, sizeof(spec->shape));
     report->setup_ms = stage->setup_ms;
+    const double ratio = timing_ratio(stage->runs_ms, stage->limit_ms, n_runs);
     report->time = timing_of(stage->runs_ms, n_runs);
     report->gbps = 1e-6 * traffic(stage) / report->time.median_ms;
-    if (spec->is_small)
-        out->launches = report->time.median_ms / timing_of(stage->empty_ms, n_runs).median_ms;
+    if (spec->is_small) {
+        out->launches = 1 / ratio;
+    } else {
+        const double limit_ms = timing_of(stage->limit_ms, n_runs).median_ms;
+        report->limit = bench_limits_rate(stage->limits, limit_of(spec), limit_ms);
+        report->share =
+            1e-6 * traffic(stage) * ratio / bench_limits_rate(stage->limits, limit_of(spec), 1);
+    }
     return describe(stage, out->plan, sizeof(out->plan), why);
 }
 
@@ -291,19 +312,6 @@ bool bench_axis_run(bench_axis_results *out, weft_context *ctx, const bench_limi
     return ok;
 }
 
-void bench_axis_close(bench_axis_results *results, const bench_limits *limits)
-{
-    for (size_t i = 0; i < results->count; i++) {
-        bench_axis_case *it = &results->items[i];
-        it->report.name = it->spec.name;
-        it->report.plan = it->plan;
-        if (!it->spec.is_small)
-            it->report.share =
-                it->report.gbps /
-                bench_limits_rate(limits, it->spec.kind == BENCH_REDUCE ? BENCH_READ : BENCH_COPY);
-    }
-}
-
 // ---- what they came to
 
 void bench_axis_json(const bench_axis_results *results, json_t *cases)
@@ -325,7 +333,7 @@ static void print_row(const bench_axis_case *it, int width, FILE *out)
         snprintf(share, sizeof(share), "%.1f launches", it->launches);
     else
         snprintf(share, sizeof(share), "%.2f %s", report->share,
-                 it->spec.kind == BENCH_REDUCE ? "of read" : "of copy");
+                 limit_of(&it->spec) == BENCH_READ ? "of read" : "of copy");
     fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, it->spec.name,
             report->setup_ms, report->time.median_ms, range, report->gbps, share);
 }

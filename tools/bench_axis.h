@@ -11,7 +11,7 @@ typedef struct bench_axis_case {
     bench_axis_spec spec;
     char plan[256];      // in words
     double launches;     // small cases: the time as a multiple of an empty launch; else NaN
-    timed_report report; // gbps is of what must be moved; no share yet
+    timed_report report; // gbps is of what must be moved
 } bench_axis_case;
 
 typedef struct bench_axis_results {
@@ -19,13 +19,11 @@ typedef struct bench_axis_results {
     size_t count;
 } bench_axis_results;
 
-// Measures the cases of the sets (bits of bench_axis_cases.h). Notes on standard error name what is
+// Measures the cases of the sets (bits of bench_axis_cases.h), reductions against reading, what
+// writes as much as it reads against copying. Notes on standard error name what is
 // left out: a data type that the device has not, an array too large for it.
 bool bench_axis_run(bench_axis_results *out, weft_context *ctx, const bench_limits *limits,
                     unsigned sets, bool quick, complaint *why);
-
-// Puts the shares in: of reading for reductions, of copying for what writes as much as it reads.
-void bench_axis_close(bench_axis_results *results, const bench_limits *limits);
 
 // Appends an object for each case.
 void bench_axis_json(const bench_axis_results *results, json_t *cases);

@@ -36,6 +36,7 @@ typedef struct launch_shape {
     int width;    // words of a vector
     int items;    // of a group
     int per_item; // vectors that one item copies or reads; chains that it multiplies
+    int amount;   // sweeps or rounds that make a run long enough for the clock
     double best;  // median so far
 } launch_shape;
 
@@ -52,7 +53,8 @@ struct bench_limits {
     cl_mem arrays[2];
     size_t array_bytes;
     shape_family families[3];
-    bool tried;
+    launch_shape best[3];
+    cl_kernel kernels[3]; // of the best; NULL until they are measured
 };
 
 static bool build(bench_limits *limits, complaint *why)
@@ -164,14 +166,14 @@ static size_t groups_of(const bench_limits *limits, const launch_shape *shape)
     return wanted < room ? wanted : room;
 }
 
-// 1e9 bytes or floating-point operations in `amount` sweeps or rounds.
-static double giga(const bench_limits *limits, const launch_shape *shape, int amount)
+// 1e9 bytes or floating-point operations in one run.
+static double giga(const bench_limits *limits, const launch_shape *shape)
 {
     if (shape->rate == BENCH_COPY)
-        return 2e-9 * (double)limits->array_bytes * amount;
+        return 2e-9 * (double)limits->array_bytes * shape->amount;
     if (shape->rate == BENCH_READ)
-        return 1e-9 * (double)limits->array_bytes * amount;
-    return 2e-9 * ROUND * amount * (double)groups_of(limits, shape) * shape->items *
+        return 1e-9 * (double)limits->array_bytes * shape->amount;
+    return 2e-9 * ROUND * shape->amount * (double)groups_of(limits, shape) * shape->items *
            shape->per_item * shape->width;
 }
 
@@ -205,16 +207,15 @@ static cl_int set_fma_arguments(const bench_limits *limits, cl_kernel kernel, in
     return set_arguments(kernel, sizes, values);
 }
 
-// `amount` sweeps over an array, or one launch of `amount` rounds.
-static cl_int enqueue(const bench_limits *limits, const launch_shape *shape, cl_kernel kernel,
-                      int amount)
+// A run: sweeps over an array, or one launch of many rounds.
+static cl_int enqueue(const bench_limits *limits, const launch_shape *shape, cl_kernel kernel)
 {
     const bool is_fma = shape->rate == BENCH_FMA;
     const size_t local = (size_t)shape->items;
     const size_t global = groups_of(limits, shape) * local;
     cl_int code = CL_SUCCESS;
-    for (int sweep = 0; sweep < (is_fma ? 1 : amount) && code == CL_SUCCESS; sweep++) {
-        code = is_fma ? set_fma_arguments(limits, kernel, amount)
+    for (int sweep = 0; sweep < (is_fma ? 1 : shape->amount) && code == CL_SUCCESS; sweep++) {
+        code = is_fma ? set_fma_arguments(limits, kernel, shape->amount)
                       : set_stream_arguments(limits, shape, kernel, sweep);
         if (code == CL_SUCCESS)
             code = clEnqueueNDRangeKernel(limits->queue, kernel, 1, NULL, &global, &local, 0, NULL,
@@ -224,10 +225,10 @@ static cl_int enqueue(const bench_limits *limits, const launch_shape *shape, cl_
 }
 
 static bool time_once(const bench_limits *limits, const launch_shape *shape, cl_kernel kernel,
-                      int amount, double *ms, complaint *why)
+                      double *ms, complaint *why)
 {
     const double start = timing_now_ms();
-    cl_int code = enqueue(limits, shape, kernel, amount);
+    cl_int code = enqueue(limits, shape, kernel);
     if (code == CL_SUCCESS)
         code = clFinish(limits->queue);
     *ms = timing_now_ms() - start;
@@ -243,23 +244,23 @@ static bool group_fits(const bench_limits *limits, const launch_shape *shape, cl
     return (size_t)shape->items <= items;
 }
 
-// Raises shape->best to the median of `n_runs` runs, each long enough for the clock.
+// Raises shape->best to the median of `n_runs` runs, and finds shape->amount.
 static bool time_shape(const bench_limits *limits, launch_shape *shape, cl_kernel kernel,
                        int n_runs, complaint *why)
 {
     double runs[FMA_RUNS];
     double ms;
-    int amount = 1;
-    if (!time_once(limits, shape, kernel, amount, &ms, why)) // compiles
+    shape->amount = 1;
+    if (!time_once(limits, shape, kernel, &ms, why)) // compiles
         return false;
-    while (time_once(limits, shape, kernel, amount, &ms, why) && ms < SHORTEST_RUN_MS &&
-           amount < 1 << 24)
-        amount *= 2;
+    while (time_once(limits, shape, kernel, &ms, why) && ms < SHORTEST_RUN_MS &&
+           shape->amount < 1 << 24)
+        shape->amount *= 2;
     for (int i = 0; i < n_runs; i++)
-        if (!time_once(limits, shape, kernel, amount, &runs[i], why))
+        if (!time_once(limits, shape, kernel, &runs[i], why))
             return false;
     const timing time = timing_of(runs, (size_t)n_runs);
-    const double rate = giga(limits, shape, amount) / time.median_ms * 1e3;
+    const double rate = giga(limits, shape) / time.median_ms * 1e3;
     if (rate > shape->best)
         shape->best = rate;
     return true;
@@ -278,6 +279,7 @@ static bool measure_shape(const bench_limits *limits, launch_shape *shape, int n
     return ok;
 }
 
+// The fastest first.
 static int compare_shapes(const void *left, const void *right)
 {
     const double a = ((const launch_shape *)left)->best, b = ((const launch_shape *)right)->best;
@@ -300,20 +302,38 @@ static bool try_shapes(const bench_limits *limits, shape_family *family, complai
     return true;
 }
 
+// The finalists, and the kernel of the best for what is held against it.
+static bool measure_family(bench_limits *limits, bench_rate rate, complaint *why)
+{
+    shape_family *family = &limits->families[rate];
+    cl_int code;
+    for (size_t i = 0; i < family->n_shapes; i++)
+        if (!measure_shape(limits, &family->shapes[i], rate == BENCH_FMA ? FMA_RUNS : STREAM_RUNS,
+                           why))
+            return false;
+    qsort(family->shapes, family->n_shapes, sizeof(family->shapes[0]), compare_shapes);
+    limits->best[rate] = family->shapes[0];
+    if (limits->best[rate].best == 0)
+        return complain(why, "no %s kernel fits the device's groups", rate_names[rate]);
+    limits->kernels[rate] = clCreateKernel(limits->program, limits->best[rate].kernel, &code);
+    return code == CL_SUCCESS || complain_cl(why, "clCreateKernel", code);
+}
+
 // Uses four times as much of the arrays until one copy takes as long as it may.
 static bool fit_arrays(bench_limits *limits, complaint *why)
 {
-    const launch_shape *probe = &limits->families[BENCH_COPY].shapes[0];
+    launch_shape probe = limits->families[BENCH_COPY].shapes[0];
     const size_t whole = limits->array_bytes;
     cl_int code;
-    cl_kernel kernel = clCreateKernel(limits->program, probe->kernel, &code);
+    cl_kernel kernel = clCreateKernel(limits->program, probe.kernel, &code);
     if (code != CL_SUCCESS)
         return complain_cl(why, "clCreateKernel", code);
     limits->array_bytes = MIB;
+    probe.amount = 1;
     double ms;
-    bool ok = time_once(limits, probe, kernel, 1, &ms, why); // compiles
+    bool ok = time_once(limits, &probe, kernel, &ms, why); // compiles
     while (ok) {
-        ok = time_once(limits, probe, kernel, 1, &ms, why);
+        ok = time_once(limits, &probe, kernel, &ms, why);
         if (ms > LONGEST_COPY_MS / 4 || limits->array_bytes == whole)
             break;
         limits->array_bytes = limits->array_bytes < whole / 4 ? 4 * limits->array_bytes : whole;
@@ -346,6 +366,9 @@ void bench_limits_destroy(bench_limits **limits)
         return;
     for (int i = 0; i < 2; i++)
         buffer_release(&(*limits)->arrays[i]);
+    for (int rate = BENCH_COPY; rate <= BENCH_FMA; rate++)
+        if ((*limits)->kernels[rate])
+            clReleaseKernel((*limits)->kernels[rate]);
     if ((*limits)->nothing)
         clReleaseKernel((*limits)->nothing);
     if ((*limits)->program)
@@ -357,18 +380,12 @@ void bench_limits_destroy(bench_limits **limits)
 bool bench_limits_measure(bench_limits *limits, complaint *why)
 {
     for (int rate = BENCH_COPY; rate <= BENCH_FMA; rate++) {
-        shape_family *family = &limits->families[rate];
-        if (!limits->tried && !try_shapes(limits, family, why))
+        if (!try_shapes(limits, &limits->families[rate], why))
             return false;
         bench_progress("limits: the fastest of %s", rate_names[rate]);
-        for (size_t i = 0; i < family->n_shapes; i++)
-            if (!measure_shape(limits, &family->shapes[i],
-                               rate == BENCH_FMA ? FMA_RUNS : STREAM_RUNS, why))
-                return false;
-        if (bench_limits_rate(limits, (bench_rate)rate) == 0)
-            return complain(why, "no %s kernel fits the device's groups", rate_names[rate]);
+        if (!measure_family(limits, (bench_rate)rate, why))
+            return false;
     }
-    limits->tried = true;
     bench_progress("%s", "");
     return true;
 }
@@ -387,19 +404,14 @@ bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
     return code == CL_SUCCESS || complain_cl(why, "an empty launch", code);
 }
 
-static const launch_shape *best_of(const bench_limits *limits, bench_rate rate)
+bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, complaint *why)
 {
-    const shape_family *family = &limits->families[rate];
-    const launch_shape *best = &family->shapes[0];
-    for (size_t i = 1; i < family->n_shapes; i++)
-        if (family->shapes[i].best > best->best)
-            best = &family->shapes[i];
-    return best;
+    return time_once(limits, &limits->best[rate], limits->kernels[rate], ms, why);
 }
 
-double bench_limits_rate(const bench_limits *limits, bench_rate rate)
+double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms)
 {
-    return best_of(limits, rate)->best;
+    return giga(limits, &limits->best[rate]) / ms * 1e3;
 }
 
 static int describe(const launch_shape *shape, char *text, size_t size)
@@ -419,7 +431,7 @@ json_t *bench_limits_json(const bench_limits *limits)
     int failed =
         json_object_set_new(object, "array_bytes", json_integer((json_int_t)limits->array_bytes));
     for (int rate = BENCH_COPY; rate <= BENCH_FMA; rate++) {
-        const launch_shape *best = best_of(limits, rate);
+        const launch_shape *best = &limits->best[rate];
         char text[96];
         describe(best, text, sizeof(text));
         failed |= json_object_set_new(object, keys[rate], report_number(best->best, 4));
@@ -435,7 +447,7 @@ json_t *bench_limits_json(const bench_limits *limits)
 void bench_limits_print(const bench_limits *limits, FILE *out)
 {
     for (int rate = BENCH_COPY; rate <= BENCH_FMA; rate++) {
-        const launch_shape *best = best_of(limits, rate);
+        const launch_shape *best = &limits->best[rate];
         char text[96];
         describe(best, text, sizeof(text));
         fprintf(out, "%-5s %8.1f %s  (%s", rate_names[rate], best->best,

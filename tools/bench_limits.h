@@ -9,8 +9,8 @@
 // eighth of the memory, and smaller on a device that needs longer than 200 ms to copy it.
 //
 // Every family of kernels in limits.cl is tried in all shapes that suit the device; the three
-// fastest are then measured properly. A rate is the best median that any of them reached so far:
-// whatever disturbs a measurement makes it lower, never higher.
+// fastest are then measured properly, and the best median is the rate. The winner then runs in
+// turns with what is held against it: the speed of a shared machine changes within seconds.
 #ifndef WEFT_TOOLS_BENCH_LIMITS_H
 #define WEFT_TOOLS_BENCH_LIMITS_H
 
@@ -34,12 +34,14 @@ typedef enum bench_rate {
 bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why);
 void bench_limits_destroy(bench_limits **limits);
 
-// Measures: the first time all shapes, later the finalists again. Best called before and after what
-// is held against the limits, so that a change in the machine's speed shows in both.
+// Measures all shapes, once. What follows wants it done.
 bool bench_limits_measure(bench_limits *limits, complaint *why);
 
-// The rate so far; 0 before the first measurement.
-double bench_limits_rate(const bench_limits *limits, bench_rate rate);
+// Milliseconds of one run of what is best, 2 and more, until it is done.
+bool bench_limits_run(const bench_limits *limits, bench_rate rate, double *ms, complaint *why);
+
+// The rate at which such a run took `ms`.
+double bench_limits_rate(const bench_limits *limits, bench_rate rate, double ms);
 
 // Milliseconds of one launch that does nothing, of a group for each compute unit, until it is done.
 bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why);

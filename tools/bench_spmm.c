@@ -30,12 +30,14 @@ typedef struct bench_stage {
     const bench_set *set;
     weft_context *ctx;
     cl_command_queue queue;
+    const bench_limits *limits;
     weft_csr A[BENCH_SET_MATRICES];
     weft_spmm_plan *plans[BENCH_SET_MATRICES];
     cl_mem buffer_B, buffer_C;
     weft_tensor B, C;
     size_t n_runners;
     bench_runner runners[2 * BENCH_SET_MATRICES];
+    double limit_ms[MAX_RUNS];
 } bench_stage;
 
 static bool is_too_large(const bench_stage *stage, int64_t n_rows)
@@ -166,7 +168,8 @@ static bool run_rounds(bench_stage *stage, bool quick, size_t *n_runs, complaint
     const size_t least = quick ? QUICK_MIN_RUNS : MIN_RUNS;
     *n_runs = wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
     for (size_t run = 0; run < *n_runs; run++)
-        if (!run_round(stage, run, &ms, why))
+        if (!run_round(stage, run, &ms, why) ||
+            !bench_limits_run(stage->limits, BENCH_FMA, &stage->limit_ms[run], why))
             return false;
     return true;
 }
@@ -195,7 +198,7 @@ static bool describe(const bench_stage *stage, const bench_runner *runner, char 
 }
 
 static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_runner *runner,
-                          size_t even, size_t n_runs, complaint *why)
+                          size_t even, double limit, size_t n_runs, complaint *why)
 {
     bench_case *it = add_case(cases, why);
     if (it == NULL)
@@ -212,8 +215,12 @@ static bool report_runner(bench_cases *cases, const bench_stage *stage, bench_ru
     report->n = stage->set->n;
     report->nnz = runner->A->nnz;
     report->setup_ms = runner->setup_ms;
+    const double ratio = timing_ratio(runner->runs_ms, stage->limit_ms, n_runs);
     report->time = timing_of(runner->runs_ms, n_runs);
-    report->gflops = 2e-6 * (double)report->nnz * (double)report->n / report->time.median_ms;
+    const double gflop = 2e-6 * (double)report->nnz * (double)report->n; // in a millisecond
+    report->gflops = gflop / report->time.median_ms;
+    report->limit = limit;
+    report->share = gflop * ratio / bench_limits_rate(stage->limits, BENCH_FMA, 1);
     return describe(stage, runner, it->plan, sizeof(it->plan), why);
 }
 
@@ -225,8 +232,12 @@ static bool measure(bench_cases *cases, bench_stage *stage, bool quick, complain
     bench_progress("spmm: %s", stage->set->matrices[0].name);
     if (!run_rounds(stage, quick, &n_runs, why))
         return false;
+    double sorted_ms[MAX_RUNS];
+    memcpy(sorted_ms, stage->limit_ms, n_runs * sizeof(*sorted_ms));
+    const double limit =
+        bench_limits_rate(stage->limits, BENCH_FMA, timing_of(sorted_ms, n_runs).median_ms);
     for (size_t i = 0; i < stage->n_runners; i++)
-        if (!report_runner(cases, stage, &stage->runners[i], first + i % ways, n_runs, why))
+        if (!report_runner(cases, stage, &stage->runners[i], first + i % ways, limit, n_runs, why))
             return false;
     return true;
 }
@@ -242,11 +253,12 @@ static void tear_down(bench_stage *stage)
     buffer_release(&stage->buffer_C);
 }
 
-bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_sets *sets, bool quick,
-                    complaint *why)
+bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
+                    const bench_sets *sets, bool quick, complaint *why)
 {
     for (size_t i = 0; i < sets->count; i++) {
-        bench_stage stage = {.set = &sets->items[i], .ctx = ctx, .queue = weft_context_queue(ctx)};
+        bench_stage stage = {
+            .set = &sets->items[i], .ctx = ctx, .queue = weft_context_queue(ctx), .limits = limits};
         bool fits;
         const bool ok = set_up(&stage, &fits, why) && (!fits || measure(out, &stage, quick, why));
         tear_down(&stage);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times SpMM with and without a plan. The cases of a set, and both ways of each, are run in turns,
-// so that a change in the machine's speed meets all of them.
+// Times SpMM with and without a plan. The cases of a set, both ways of each, and the multiply-adds
+// that they are held against are run in turns, so that a change in the machine's speed meets all.
 #ifndef WEFT_TOOLS_BENCH_SPMM_H
 #define WEFT_TOOLS_BENCH_SPMM_H
 
+#include "bench_limits.h"
 #include "bench_sets.h"
 #include "report.h"
 
@@ -14,7 +15,7 @@ typedef struct bench_case {
     bool is_layer; // generated
     size_t even; // index of the set's most even case that is planned or not like this one; its own
                  // for that one
-    timed_report report; // set-up is the making of the plan, 0 without; no share yet
+    timed_report report; // set-up is the making of the plan, 0 without
 } bench_case;
 
 typedef struct bench_cases {
@@ -25,8 +26,8 @@ typedef struct bench_cases {
 // Measures all sets and appends their cases: a planned one and, but for A^T, one without behind it.
 // Notes on standard error name what is left out: a data type that the device has not, a file that
 // cannot be read, a matrix too large for the device.
-bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_sets *sets, bool quick,
-                    complaint *why);
+bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
+                    const bench_sets *sets, bool quick, complaint *why);
 
 // Points every report to the name and the plan of its case: once no more cases are added.
 void bench_cases_close(bench_cases *cases);

@@ -17,6 +17,7 @@ timed_report report_new(const char *op, const char *device, weft_dtype dtype)
         .time = {NAN, NAN, NAN},
         .gflops = NAN,
         .gbps = NAN,
+        .limit = NAN,
         .share = NAN,
         .error = NAN,
     };
@@ -86,6 +87,7 @@ json_t *report_json(const timed_report *report)
     set_number(object, "max_ms", report->time.max_ms);
     set_number(object, "gflops", report->gflops);
     set_number(object, "gbps", report->gbps);
+    set_number(object, "limit", report->limit);
     set_number(object, "share", report->share);
     set_number(object, "error", report->error);
     return object;

@@ -26,7 +26,8 @@ typedef struct timed_report {
     double setup_ms; // this and the rest: NaN where unknown
     timing time;
     double gflops, gbps;
-    double share; // of what the same device did in the same run on a limit
+    double limit; // gflops or gbps that the device did at best, in turns with the runs: the median
+    double share; // of the limit: the median of each run's share of the limit's next to it
     double error; // largest error as a multiple of its bound
 } timed_report;
 

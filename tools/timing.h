@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+enum { TIMING_MOST_RUNS = 201 };
+
 // Milliseconds since some moment in the past.
 double timing_now_ms(void);
 
@@ -14,5 +16,10 @@ typedef struct timing {
 
 // Of n >= 1 run times, which it sorts. The median of an even number is the mean of the middle two.
 timing timing_of(double *runs_ms, size_t n);
+
+// The median of what the i-th of `others` took as a multiple of the i-th of `runs`, which ran next
+// to it: what slows down both does not count. Both in the order of the runs; n from 1 to
+// TIMING_MOST_RUNS.
+double timing_ratio(const double *runs_ms, const double *others_ms, size_t n);
 
 #endif
