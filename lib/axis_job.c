@@ -218,20 +218,3 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
         return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
     return WEFT_OK;
 }
-
-static bool is_same_view(const weft_tensor *a, const weft_tensor *b)
-{
-    if (a->buffer != b->buffer || a->offset != b->offset)
-        return false;
-    for (int d = 0; d < a->ndim; ++d)
-        if (a->shape[d] > 1 && a->stride[d] != b->stride[d])
-            return false;
-    return true;
-}
-
-weft_status weft_axis_alias_check(const weft_tensor *out, const char *out_name,
-                                  const weft_tensor *in, const char *in_name, const char *what)
-{
-    return is_same_view(out, in) ? WEFT_OK
-                                 : weft_tensor_overlap_check(out, out_name, in, in_name, what);
-}

@@ -66,8 +66,4 @@ weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
                                 const char *name, const char *what);
 
-// Refuses an output that shares bytes with an input, but for one that is the same view.
-weft_status weft_axis_alias_check(const weft_tensor *out, const char *out_name,
-                                  const weft_tensor *in, const char *in_name, const char *what);
-
 #endif

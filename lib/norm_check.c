@@ -93,7 +93,7 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     if (call->is_empty)
         return WEFT_OK;
 
-    TRY(weft_axis_alias_check(job->out, "Y", X, "X", call->name));
+    TRY(weft_alias_check(job->out, "Y", X, "X", call->name));
     for (int i = 1; i < 3 && job->in[i]; ++i)
         TRY(weft_tensor_overlap_check(job->out, "Y", job->in[i], job->in_names[i], call->name));
     job->axes = sorted_axes(call, n_axes);

@@ -11,7 +11,7 @@
 // "-D FOLD=16 -D VECTORS=8 ..." in the order added. Too long a list is an assertion: the lists are
 // ours.
 typedef struct weft_defines {
-    char text[1024];
+    char text[8192];
     size_t length;
 } weft_defines;
 
@@ -27,8 +27,8 @@ typedef struct weft_source {
 } weft_source;
 
 // One for each .cl file.
-extern const weft_source weft_source_norm, weft_source_probe, weft_source_reduce,
-    weft_source_softmax, weft_source_softmax_backward, weft_source_spmm;
+extern const weft_source weft_source_elementwise, weft_source_norm, weft_source_probe,
+    weft_source_reduce, weft_source_softmax, weft_source_softmax_backward, weft_source_spmm;
 
 // A kernel of a cached program. Both live as long as the context. Setting arguments and enqueuing
 // happen under the kernel's lock, inside weft_launch_kernel().

@@ -74,8 +74,7 @@ static weft_status operands_check(weft_softmax_call *call, int axis)
         return WEFT_OK;
 
     for (int i = 0; i < 2 && job->in[i]; ++i)
-        TRY(weft_axis_alias_check(job->out, kind->out_name, job->in[i], kind->in_names[i],
-                                  kind->name));
+        TRY(weft_alias_check(job->out, kind->out_name, job->in[i], kind->in_names[i], kind->name));
     job->axes = sorted_axes(job, axis);
     job->problem = weft_axis_problem_of(&job->axes, dtype);
     job->problem.writes_all = true;

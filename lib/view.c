@@ -7,8 +7,6 @@
 
 #include "ocl.h"
 
-enum { SHAPE_TEXT = 2 + WEFT_MAX_NDIM * 24 };
-
 bool weft_mul(int64_t a, int64_t b, int64_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
@@ -24,14 +22,13 @@ weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback)
     return dtype == WEFT_DEFAULT ? fallback : dtype;
 }
 
-// "[4 x 16]"
-static const char *shape_text(const weft_tensor *tensor, char text[SHAPE_TEXT])
+const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT])
 {
-    int length = snprintf(text, SHAPE_TEXT, "[");
+    int length = snprintf(text, WEFT_SHAPE_TEXT, "[");
     for (int d = 0; d < tensor->ndim; d++)
-        length += snprintf(text + length, (size_t)(SHAPE_TEXT - length), "%s%" PRId64,
+        length += snprintf(text + length, (size_t)(WEFT_SHAPE_TEXT - length), "%s%" PRId64,
                            d ? " x " : "", tensor->shape[d]);
-    snprintf(text + length, (size_t)(SHAPE_TEXT - length), "]");
+    snprintf(text + length, (size_t)(WEFT_SHAPE_TEXT - length), "]");
     return text;
 }
 
@@ -128,30 +125,44 @@ static weft_status tensor_form_check(const weft_tensor *tensor, const char *what
     return WEFT_OK;
 }
 
-weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+// And the bytes that the buffer must have.
+static weft_status reach_check(const weft_tensor *tensor, const char *what, int64_t *needed)
 {
     TRY(tensor_form_check(tensor, what));
-    if (weft_tensor_is_empty(tensor))
-        return WEFT_OK;
-
-    char shape[SHAPE_TEXT];
+    *needed = 0;
+    char shape[WEFT_SHAPE_TEXT];
     weft_span span;
-    int64_t needed;
     const size_t size = weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
-    if (!find_span(tensor, &span) || !weft_mul(span.last, (int64_t)size, &needed))
+    if (!find_span(tensor, &span) || !weft_mul(span.last, (int64_t)size, needed))
         return fail(WEFT_BAD_SHAPE, "%s %s: extents, strides and offset pass 2^63", what,
-                    shape_text(tensor, shape));
+                    weft_shape_text(tensor, shape));
     if (span.first < 0)
         return fail(WEFT_BAD_BUFFER,
                     "%s %s reaches element %" PRId64 " of its buffer: offset %" PRId64
                     " is too small for its strides",
-                    what, shape_text(tensor, shape), span.first, tensor->offset);
+                    what, weft_shape_text(tensor, shape), span.first, tensor->offset);
+    return WEFT_OK;
+}
 
+weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what)
+{
+    int64_t needed;
+    return reach_check(tensor, what, &needed);
+}
+
+weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+{
+    int64_t needed;
+    TRY(reach_check(tensor, what, &needed));
+    if (weft_tensor_is_empty(tensor))
+        return WEFT_OK;
+
+    char shape[WEFT_SHAPE_TEXT];
     size_t bytes;
     TRY(buffer_size(ctx, tensor->buffer, what, "", &bytes));
     if ((uint64_t)needed > bytes)
         return fail(WEFT_BAD_BUFFER, "%s %s needs %" PRId64 " bytes, its buffer has %zu", what,
-                    shape_text(tensor, shape), needed, bytes);
+                    weft_shape_text(tensor, shape), needed, bytes);
     return WEFT_OK;
 }
 
@@ -183,12 +194,13 @@ static weft_status distinct_check(const weft_tensor *tensor, const char *what)
     int64_t reach = 0;
     for (int i = 0; i < n; i++) {
         if (axes[i].step <= reach) {
-            char shape[SHAPE_TEXT];
+            char shape[WEFT_SHAPE_TEXT];
             return fail(WEFT_BAD_SHAPE,
                         "%s %s: an output's elements must not share a place; the stride %" PRId64
                         " of extent %" PRId64 " does not pass the %" PRId64
                         " elements that smaller strides span",
-                        what, shape_text(tensor, shape), axes[i].step, axes[i].extent, reach + 1);
+                        what, weft_shape_text(tensor, shape), axes[i].step, axes[i].extent,
+                        reach + 1);
         }
         reach += (axes[i].extent - 1) * axes[i].step;
     }
@@ -206,6 +218,12 @@ weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor
     if (flags & CL_MEM_READ_ONLY)
         return fail(WEFT_BAD_BUFFER, "%s is an output, its buffer is CL_MEM_READ_ONLY", what);
     return distinct_check(tensor, what);
+}
+
+weft_status weft_output_form_check(const weft_tensor *tensor, const char *what)
+{
+    TRY(weft_tensor_form_check(tensor, what));
+    return weft_tensor_is_empty(tensor) ? WEFT_OK : distinct_check(tensor, what);
 }
 
 static int64_t most_columns(weft_dtype index_dtype)
@@ -400,4 +418,22 @@ weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *out
     if (are_interleaved(output, output_origin.first, input, input_origin.first))
         return WEFT_OK;
     return weft_overlap_check(output, output_name, input->buffer, bytes, input_name, op);
+}
+
+static bool is_same_view(const weft_tensor *a, const weft_tensor *b)
+{
+    if (a->buffer != b->buffer || a->offset != b->offset || a->ndim != b->ndim ||
+        weft_dtype_or(a->dtype, WEFT_F32) != weft_dtype_or(b->dtype, WEFT_F32))
+        return false;
+    for (int d = 0; d < a->ndim; ++d)
+        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->stride[d] != b->stride[d]))
+            return false;
+    return true;
+}
+
+weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
+                             const char *in_name, const char *what)
+{
+    return is_same_view(out, in) ? WEFT_OK
+                                 : weft_tensor_overlap_check(out, out_name, in, in_name, what);
 }

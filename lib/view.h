@@ -24,11 +24,15 @@ bool weft_tensor_is_empty(const weft_tensor *tensor);
 // Takes f32, f64, f16, bf16, i32, i64 and u8; what an operation does not take it refuses itself.
 weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 
+// All of that which needs no buffer.
+weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what);
+
 // The same for an output: also that kernels may write the buffer, and that no two elements share a
 // place. Taken by rising |stride|, each axis of extent above 1 must step over all that the axes
 // before it reach. That holds for every permuted, sliced, padded or flipped tensor; a few views
 // that interleave without sharing (extents 2 and 3, strides 3 and 2) are refused too.
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
+weft_status weft_output_form_check(const weft_tensor *tensor, const char *what);
 
 // Sizes and data types of a CSR that agree, whatever its buffers are.
 weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
@@ -50,8 +54,16 @@ weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *out
                                       const weft_tensor *input, const char *input_name,
                                       const char *op);
 
+// The same, but an input may be the output: the same view of the same data type.
+weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
+                             const char *in_name, const char *what);
+
 // Touched elements; the caller has checked the view.
 weft_span weft_tensor_span(const weft_tensor *tensor);
+
+// "[4 x 16]"
+enum { WEFT_SHAPE_TEXT = 2 + WEFT_MAX_NDIM * 24 };
+const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT]);
 
 // a * b, or a + b; false where that does not fit.
 bool weft_mul(int64_t a, int64_t b, int64_t *out);

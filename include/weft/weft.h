@@ -8,6 +8,7 @@
 #include <weft/context.h>
 #include <weft/csr.h>
 #include <weft/dtype.h>
+#include <weft/elementwise.h>
 #include <weft/geometry.h>
 #include <weft/limits.h>
 #include <weft/norm.h>

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elementwise operations with strided broadcasting: any formula over any views.
+#ifndef WEFT_ELEMENTWISE_H
+#define WEFT_ELEMENTWISE_H
+
+#include <weft/limits.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+enum {
+    WEFT_ELEMENTWISE_INPUTS = 8,
+    WEFT_ELEMENTWISE_OUTPUTS = 4,
+    WEFT_ELEMENTWISE_VALUES = 16,
+};
+
+typedef struct weft_elementwise_plan weft_elementwise_plan;
+
+// An operand that is read, under the name that formulas have for it.
+typedef struct weft_elementwise_input {
+    const char *name; // a C identifier; NULL: a, b, c, ... by place
+    const weft_tensor *tensor;
+} weft_elementwise_input;
+
+// A number that formulas name. A call with another number runs the same program.
+typedef struct weft_elementwise_value {
+    const char *name;
+    double value;
+} weft_elementwise_value;
+
+typedef struct weft_elementwise_output {
+    const char *formula;
+    const weft_tensor *tensor;
+} weft_elementwise_output;
+
+// The count and the array that calls take:
+//
+//     weft_elementwise(ctx, queue, WEFT_INPUTS({"x", &X}, {"y", &Y}),
+//                      WEFT_OUTPUTS({"alpha * x + max(y, 0)", &Z}),
+//                      WEFT_ELEMENTWISE(WEFT_VALUES({"alpha", 0.5})));
+#define WEFT_COUNTED(type, ...)                                                                    \
+    (int)(sizeof((const type[]){__VA_ARGS__}) / sizeof(type)), (const type[])                      \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define WEFT_INPUTS(...)  WEFT_COUNTED(weft_elementwise_input, __VA_ARGS__)
+#define WEFT_OUTPUTS(...) WEFT_COUNTED(weft_elementwise_output, __VA_ARGS__)
+#define WEFT_VALUES(...)                                                                           \
+    .n_values = (int)(sizeof((const weft_elementwise_value[]){__VA_ARGS__}) /                      \
+                      sizeof(weft_elementwise_value)),                                             \
+    .values = (const weft_elementwise_value[])                                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+// All that a tiling is chosen from, besides the limits. The elements are a nest of loops: columns
+// are the one along which the output has its neighbours, rows the next, outers the rest.
+typedef struct weft_elementwise_problem {
+    int64_t columns, rows, outers;
+    int element_bytes; // of all operands together
+    int out_bytes;     // of the output whose elements are narrowest
+    int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
+    int n_across; // inputs whose neighbours lie along rows: they are read in tiles, turned round
+    bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
+                  // multiple of 4 elements, and 16 bytes, in all of them
+} weft_elementwise_problem;
+
+// How the work is cut. A block is a group's.
+typedef struct weft_elementwise_tiling {
+    int fold;        // columns in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;     // that an item fetches before it writes one: 1, 2, 4 or 8; 1 in tiles
+    int items, team; // of a group: along columns and along rows; with tiles and fold 1 a tile is
+                     // items x items, and items at least team; with tiles and more both are 1
+    bool tiled;      // tiles of fold x fold are turned round in vectors, or else in local memory
+    bool aligned;    // vectors are read and written at multiples of their size
+    int64_t columns, rows;          // of a block
+    int64_t grid_x, grid_y, grid_z; // groups along columns, rows and outers
+} weft_elementwise_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_elementwise_tiling
+weft_elementwise_tiling_for(const weft_limits *limits, const weft_elementwise_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
+                                                   const weft_limits *limits,
+                                                   const weft_elementwise_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_elementwise_tiling_print(const weft_elementwise_tiling *tiling, char *text,
+                                           size_t size);
+
+typedef struct weft_elementwise_params {
+    size_t size; // sizeof(weft_elementwise_params): WEFT_ELEMENTWISE() fills it in
+    int n_values;
+    const weft_elementwise_value *values;
+    weft_dtype arithmetic; // f32, f64, i32 or i64; WEFT_DEFAULT: what the operands give, see below
+    const weft_elementwise_plan *plan;     // NULL: the call is prepared from scratch
+    const weft_elementwise_tiling *tiling; // NULL: what weft_elementwise_tiling_for() chooses
+    cl_uint n_wait;                        // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the results; the caller releases it
+} weft_elementwise_params;
+
+#define WEFT_ELEMENTWISE(...)                                                                      \
+    (&(const weft_elementwise_params){.size = sizeof(weft_elementwise_params), __VA_ARGS__})
+
+// y_j = f_j(x_1, ..., x_k), element by element
+//
+//   inputs   0 to 8: any shapes that broadcast to the outputs' by NumPy's rule (missing leading
+//            dimensions, and extents of 1, count as often as needed); any strides
+//   outputs  1 to 4, of one shape; any strides, no two elements at one place
+//            each f32, f64 (where the device has it), f16, bf16, i32, i64 or u8
+//
+// An output may be an input itself (the same buffer, offset, shape, strides and data type). Else it
+// shares no byte with an input or another output.
+//
+// A formula is an expression of OpenCL C without side effects:
+//
+//   numbers and names   2, 0x1f, 1e-3f; inputs, values; M_PI, M_E, ..., INFINITY, NAN
+//   operators           + - * / %  << >> & | ^ ~  < <= > >= == != && || !  ?:  ( )
+//   arithmetic          add subtract multiply divide remainder power negate copy fma mad
+//   comparisons         equal not_equal less less_equal greater greater_equal logical_and ...
+//   choices             where(c, a, b), select(a, b, c), min max fmin fmax clamp(x, low, high)
+//   functions           abs sign square sqrt rsqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p
+//                       sin ... atanh atan2 erf erfc pow hypot floor ceil round rint trunc ...
+//   activations         sigmoid softplus silu relu leaky_relu(x, slope) elu(x, alpha) gelu
+//                       gelu_tanh
+//   their backward      <name>_backward(dy, x) = dy <name>'(x), for abs sqrt exp log tanh erf
+//                       square relu gelu gelu_tanh silu sigmoid; clamp_backward(dy, x, low, high)
+//
+// The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
+// min and max give NaN where there is one, fmin and fmax the other number. Nothing else can be
+// said: statements, comments, brackets and unknown names are refused, with the column.
+//
+// All formulas of a call are reckoned in one type, params->arithmetic or else the first of
+//
+//   f64   an input is f64
+//   f32   an input is f32, f16 or bf16, or a formula has a number with a point or exponent or a
+//         function of real numbers
+//   i64   an input or a written number is i64
+//   i32   all else
+//
+// to which inputs are converted first. Comparisons give 1 and 0. Whole numbers wrap; x / 0 and
+// x % 0 are 0; shifts count modulo the width. In real arithmetic 1 / 2 is 0.5. An output's number
+// is converted to its type once: real to whole numbers towards zero, ending at the type's limits,
+// NaN as 0; whole to narrower whole numbers by the lower bits; into real ones to the nearest.
+// params->values are converted to the type of arithmetic, and refused where it is a whole one that
+// cannot hold them.
+//
+// Nothing to do where an extent is 0. The same input on the same context gives the same bits.
+//
+// With params->plan the operands' shapes, strides, offsets and data types, the formulas and the
+// names are the plan's; only buffers and values may differ.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time: for new
+// formulas, data types, ways to stand in memory, and numbers of dimensions, not for new shapes.
+// Buffers stay yours; keep them until `event` completes.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
+// WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without; more operands and
+// dimensions than its kernels take arguments), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// Strides worked out once and divisions by multiplication: PyTorch's TensorIterator and others;
+// Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (PLDI 1994).
+WEFT_API weft_status weft_elementwise(weft_context *ctx, cl_command_queue queue, int n_inputs,
+                                      const weft_elementwise_input *inputs, int n_outputs,
+                                      const weft_elementwise_output *outputs,
+                                      const weft_elementwise_params *params);
+
+// Prepares such a call, for many of them: checks, plans and compiles. Buffers may be NULL here. Of
+// params, names of values (not what they are), arithmetic and tiling count. The plan holds no
+// buffer. It may be used by several threads at once, and must be destroyed before its context.
+// Fails as weft_elementwise() does.
+WEFT_API weft_status weft_elementwise_plan_create(weft_elementwise_plan **out, weft_context *ctx,
+                                                  int n_inputs,
+                                                  const weft_elementwise_input *inputs,
+                                                  int n_outputs,
+                                                  const weft_elementwise_output *outputs,
+                                                  const weft_elementwise_params *params);
+
+// Sets *plan to NULL; NULL and a NULL handle are fine. What is enqueued needs it no more.
+WEFT_API void weft_elementwise_plan_destroy(weft_elementwise_plan **plan);
+
+// What weft_elementwise() would do with these operands, in words, as snprintf() does it. May
+// compile. Returns the length, or -1 after a failure.
+WEFT_API int weft_elementwise_describe(weft_context *ctx, int n_inputs,
+                                       const weft_elementwise_input *inputs, int n_outputs,
+                                       const weft_elementwise_output *outputs,
+                                       const weft_elementwise_params *params, char *text,
+                                       size_t size);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an elementwise operation is cut into blocks and groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <weft/elementwise.h>
+
+#include "arithmetic.h"
+#include "fail.h"
+
+enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_GROUPS = 65535 }; // along rows and outers
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_VECTORS = 4,          // fetched before one is written
+    BLOCK_BYTES = 1 << 16,       // of all operands: a group's overhead does not show
+    FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
+    LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
+    TILED_COLUMNS = 256,         // of a block that is read across: as many pages are open
+    TILED_ROWS = 64,             // that use them
+    NARROW_ROWS = 4,             // where narrower, tiles are not worth it
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 256, // of a group
+    SPREAD_VECTORS = 4, // loads in flight for each item
+    SPREAD_BYTES = 4,   // that an item writes at a time, if it can
+    SPREAD_TILE = 32,   // lines of a tile in local memory
+    SPREAD_TEAM = 8,    // items that share one of its columns
+};
+
+// A forgiving view of the problem: extents and sizes at least 1.
+typedef struct {
+    int64_t columns, rows, outers, element_bytes, out_bytes, number_bytes, n_across;
+    bool aligned;
+} facts;
+
+static facts facts_of(const weft_elementwise_problem *problem)
+{
+    return (facts){
+        .columns = max_i64(problem->columns, 1),
+        .rows = max_i64(problem->rows, 1),
+        .outers = max_i64(problem->outers, 1),
+        .element_bytes = max_i64(problem->element_bytes, 1),
+        .out_bytes = max_i64(problem->out_bytes, 1),
+        .number_bytes = problem->number_bytes > 0 ? problem->number_bytes : 4,
+        .n_across = max_i64(problem->n_across, 0),
+        .aligned = problem->aligned,
+    };
+}
+
+static void set_grid(weft_elementwise_tiling *t, const facts *f)
+{
+    t->grid_x = ceil_div(f->columns, t->columns);
+    t->grid_y = min_i64(ceil_div(f->rows, t->rows), MOST_GROUPS);
+    t->grid_z = min_i64(f->outers, MOST_GROUPS);
+}
+
+// ---- CPUs: groups are one item
+
+// The widest vector, its half or quarter, or single elements: each fold is a program.
+static int folded_fold(const weft_limits *limits, const facts *f, int64_t most)
+{
+    int64_t fold = min_i64(limits->fold, MAX_FOLD);
+    while (fold > 1 && fold * f->number_bytes > max_i64(limits->load_bytes, 16))
+        fold /= 2;
+    const int64_t widest = fold;
+    while (fold > 1 && (fold > most || (fold < 4 && widest >= 4)))
+        fold /= 2;
+    return (int)fold;
+}
+
+// Fewer bytes where cores would have nothing to do.
+static int64_t block_elements(const weft_limits *limits, const facts *f)
+{
+    const double all = (double)f->columns * (double)f->rows * (double)f->outers;
+    const double each = all / ((double)limits->compute_units * FAIR_GROUPS);
+    const int64_t most = ceil_div(BLOCK_BYTES, f->element_bytes);
+    const int64_t least = ceil_div(LEAST_BLOCK_BYTES, f->element_bytes);
+    return each > (double)most ? most : max_i64((int64_t)each, least);
+}
+
+static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int fold = folded_fold(limits, f, f->columns);
+    const int64_t elements = block_elements(limits, f);
+    weft_elementwise_tiling t = {.fold = fold, .vectors = FOLDED_VECTORS, .items = 1, .team = 1};
+    const int64_t step = (int64_t)fold * t.vectors;
+    t.columns = f->columns <= elements + step ? f->columns : elements / step * step;
+    t.columns = max_i64(t.columns, min_i64(step, f->columns));
+    t.rows = min_i64(max_i64(elements / t.columns, 1), f->rows);
+    set_grid(&t, f);
+    return t;
+}
+
+static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
+{
+    weft_elementwise_tiling t = {
+        .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
+        .vectors = 1,
+        .items = 1,
+        .team = 1,
+        .tiled = true,
+    };
+    t.columns = min_i64(f->columns, TILED_COLUMNS);
+    t.rows = min_i64(f->rows, TILED_ROWS);
+    set_grid(&t, f);
+    return t;
+}
+
+// ---- GPUs
+
+static int64_t most_items(const weft_limits *limits, int dimension)
+{
+    const size_t most = limits->max_items < limits->max_items_along[dimension]
+                            ? limits->max_items
+                            : limits->max_items_along[dimension];
+    return pow2_down(min_i64((int64_t)(most < INT32_MAX ? most : INT32_MAX), limits->max_block));
+}
+
+static int64_t tile_bytes(const facts *f, int64_t items)
+{
+    return f->n_across * items * (items + 1) * f->number_bytes;
+}
+
+// Lines of a tile; below NARROW_ROWS there is no room.
+static int64_t spread_tile(const weft_limits *limits, const facts *f)
+{
+    int64_t items = min_i64(SPREAD_TILE, most_items(limits, 0));
+    while (items > 1 && (uint64_t)tile_bytes(f, items) > limits->local_bytes)
+        items /= 2;
+    return items;
+}
+
+static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
+{
+    const int64_t items = spread_tile(limits, f);
+    const int64_t group = min_i64((int64_t)pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
+    weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .items = (int)items, .tiled = true};
+    t.team = (int)max_i64(
+        min_i64(min_i64(min_i64(SPREAD_TEAM, items), group / items), most_items(limits, 1)), 1);
+    t.columns = t.rows = items;
+    set_grid(&t, f);
+    return t;
+}
+
+static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t group = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
+    weft_elementwise_tiling t = {.fold = 1, .vectors = 1};
+    if (f->aligned && f->columns % 4 == 0)
+        t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
+    t.aligned = t.fold > 1;
+    const int64_t needed = ceil_div(f->columns, t.fold);
+    t.items = (int)min_i64(min_i64(pow2_up(needed), group), most_items(limits, 0));
+    t.team = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
+    while (t.vectors < SPREAD_VECTORS && (int64_t)t.items * t.vectors < needed)
+        t.vectors *= 2;
+    t.columns = (int64_t)t.items * t.fold * t.vectors;
+    t.rows = max_i64(t.team, ceil_div(f->rows, MOST_GROUPS));
+    set_grid(&t, f);
+    return t;
+}
+
+// ---- choosing
+
+weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
+                                                    const weft_elementwise_problem *problem)
+{
+    const facts f = facts_of(problem);
+    const bool wants_tiles = f.n_across > 0 && f.columns >= NARROW_ROWS && f.rows >= NARROW_ROWS;
+    if (limits->fold > 1 || limits->max_team == 1) {
+        if (wants_tiles && folded_fold(limits, &f, min_i64(f.columns, f.rows)) > 1)
+            return folded_tiles(limits, &f);
+        return folded_tiling(limits, &f);
+    }
+    if (wants_tiles && spread_tile(limits, &f) >= NARROW_ROWS)
+        return spread_tiles(limits, &f);
+    return spread_tiling(limits, &f);
+}
+
+static weft_status range_check(const char *name, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.%s is %" PRId64 ", not from 1 to %" PRId64, name, value,
+                    most);
+    return WEFT_OK;
+}
+
+static weft_status power_check(const char *name, int64_t value, int64_t most)
+{
+    TRY(range_check(name, value, most));
+    if ((value & (value - 1)) != 0)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.%s is %" PRId64 ", no power of two",
+                    name, value);
+    return WEFT_OK;
+}
+
+// What tiles want of a group.
+static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
+                               const facts *f)
+{
+    if (t->vectors != 1)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.vectors is %d, in tiles it is 1",
+                    t->vectors);
+    if (t->fold > 1 && t->items * t->team != 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling is %d x %d items, tiles of vectors are one item's",
+                    t->items, t->team);
+    if (t->fold == 1 && t->team > t->items)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.team is %d, tiles have %d lines",
+                    t->team, t->items);
+    if (t->fold == 1 && (uint64_t)tile_bytes(f, t->items) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiles of %d x %d take %" PRId64
+                    " bytes of local memory, there are %zu",
+                    t->items, t->items, tile_bytes(f, t->items), limits->local_bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
+                                          const weft_limits *limits,
+                                          const weft_elementwise_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(power_check("fold", tiling->fold, MAX_FOLD));
+    TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));
+    TRY(power_check("items", tiling->items, (int64_t)limits->max_items_along[0]));
+    TRY(power_check("team", tiling->team, (int64_t)limits->max_items_along[1]));
+    TRY(range_check("items x team", (int64_t)tiling->items * tiling->team,
+                    (int64_t)limits->max_items));
+    TRY(range_check("columns", tiling->columns, INT64_MAX));
+    TRY(range_check("rows", tiling->rows, INT64_MAX));
+    TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
+    TRY(range_check("grid_y", tiling->grid_y, MOST_GROUPS));
+    TRY(range_check("grid_z", tiling->grid_z, MOST_GROUPS));
+    if (tiling->grid_x != ceil_div(f.columns, tiling->columns))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.grid_x is %" PRId64 ", %" PRId64
+                    " columns in blocks of %" PRId64 " want %" PRId64,
+                    tiling->grid_x, f.columns, tiling->columns,
+                    ceil_div(f.columns, tiling->columns));
+    if (tiling->aligned && !f.aligned)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.aligned is set, the operands are not");
+    if (tiling->aligned && tiling->fold > 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.aligned is set, and tiling.fold is %d: up to 4",
+                    tiling->fold);
+    if (tiling->aligned && tiling->columns % tiling->fold != 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
+                    tiling->columns, tiling->fold);
+    return tiling->tiled ? tiles_check(tiling, limits, &f) : WEFT_OK;
+}
+
+int weft_elementwise_tiling_print(const weft_elementwise_tiling *t, char *text, size_t size)
+{
+    return snprintf(text, size,
+                    "%svectors of %d%s, %d at a time, groups of %d x %d, blocks of %" PRId64
+                    " x %" PRId64 ", grid %" PRId64 " x %" PRId64 " x %" PRId64,
+                    t->tiled ? "tiles, " : "", t->fold, t->aligned ? " aligned" : "", t->vectors,
+                    t->items, t->team, t->columns, t->rows, t->grid_x, t->grid_y, t->grid_z);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of an expression, one after the other, and how one of them is refused.
+#ifndef WEFT_LIB_EXPRESSION_TOKEN_H
+#define WEFT_LIB_EXPRESSION_TOKEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weft/status.h>
+
+typedef enum weft_token_kind {
+    WEFT_TOKEN_END,
+    WEFT_TOKEN_NAME,
+    WEFT_TOKEN_INTEGER,
+    WEFT_TOKEN_REAL,
+    WEFT_TOKEN_SIGN, // an operator, a parenthesis or a comma
+} weft_token_kind;
+
+typedef struct weft_token {
+    weft_token_kind kind;
+    int at, length;   // in the text
+    uint64_t integer; // what a literal says
+    double real;      // rounded to each once
+    float single;
+} weft_token;
+
+typedef struct weft_scan {
+    const char *what; // begins each refusal
+    const char *text;
+    int length;
+    int at;           // where the next token is looked for
+    weft_token token; // the one at hand
+} weft_scan;
+
+// Begins at the first token. Refuses a NULL and what is too long.
+weft_status weft_scan_begin(weft_scan *scan, const char *text, const char *what);
+
+// Goes on to the next token. After the last it stays at the end.
+weft_status weft_scan_next(weft_scan *scan);
+
+// Whether the token at hand is this sign.
+bool weft_scan_is(const weft_scan *scan, const char *sign);
+
+// WEFT_BAD_ARGUMENT with a sentence about what begins at `at`, and the text with a caret there.
+weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
