@@ -46,9 +46,10 @@
 #define STRIDED  2
 #define ACROSS   3 // STRIDED, and neighbours along rows are adjacent: read in tiles
 
+#include "types.clh"
+
 #include "elements.clh"
 #include "formula.clh"
-#include "types.clh"
 
 // Data type (IN<k>, OUT<k>) and way (IN_WAY<k>, OUT_WAY<k>) of each operand, and the formula of
 // each output (F<k>), of x0, x1, ... and v0, v1, ...
