@@ -7,11 +7,11 @@
 //
 //   elementwise   all of it
 //
-// Where an operand has its neighbours along rows (a transpose), tiles of it are turned round: in
-// the vectors of one item, or in local memory.
+// Where an operand has its neighbours along rows (a transpose), a block of it is first turned round
+// in local memory: read along rows, FOLD x FOLD elements at a time in the vectors of an item.
 //
-// The host promises: strides and offsets within buffers and, unless WIDE, within an int; groups
-// along the third dimension are one item; with TILED a group is as wide as a tile.
+// The host promises: strides and offsets within buffers and, unless WIDE, within an int; with TILED
+// blocks of at most TILE_COLUMNS x TILE_ROWS.
 #ifndef INPUTS // 0 to 8
 #define INPUTS 2
 #endif
@@ -36,20 +36,31 @@
 #ifndef TEAM
 #define TEAM 1
 #endif
-#ifndef TILED
+#ifndef TILED // 1: blocks of what is ACROSS are turned round in local memory
 #define TILED 0
 #endif
+#ifndef TILE_COLUMNS // a multiple of FOLD
+#define TILE_COLUMNS 32
+#endif
+#ifndef TILE_ROWS
+#define TILE_ROWS 32
+#endif
+
+#define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
 
 // How neighbours along columns stand in memory.
 #define SAME     0 // all in one place
 #define ADJACENT 1
 #define STRIDED  2
-#define ACROSS   3 // STRIDED, and neighbours along rows are adjacent: read in tiles
+#define ACROSS   3 // STRIDED, and neighbours along rows are adjacent: only where TILED
 
 #include "types.clh"
 
 #include "elements.clh"
 #include "formula.clh"
+#if TILED && FOLD > 1
+#include "transpose.clh"
+#endif
 
 // Data type (IN<k>, OUT<k>) and way (IN_WAY<k>, OUT_WAY<k>) of each operand, and the formula of
 // each output (F<k>), of x0, x1, ... and v0, v1, ...
@@ -101,13 +112,14 @@
 #define INPUT_SPOT(k)                                                                              \
     global const TYPE_OF(IN##k) * x##k;                                                            \
     INDEX x##k##_column, x##k##_row;                                                               \
-    ACC x##k##_same;
+    ACC x##k##_same;                                                                               \
+    local const ACC *x##k##_turned;
 #define OUTPUT_SPOT(k)                                                                             \
     global TYPE_OF(OUT##k) * y##k;                                                                 \
     INDEX y##k##_column, y##k##_row;
 
-// The first element of a block or of a row in it, steps from there, and what is the same all along
-// a row.
+// The first element of a block or of a row in it, steps from there, and of a row what is the same
+// all along it, or has been turned round.
 typedef struct {
     EACH_INPUT(INPUT_SPOT)
     EACH_OUTPUT(OUTPUT_SPOT)
@@ -156,26 +168,31 @@ INLINE spot moved(spot s, INDEX row, INDEX column)
     return s;
 }
 
-#define READ_SAME_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
-#define READ_SAME_1(k)
-#define READ_SAME_2(k)
-#define READ_SAME_3(k)
-#define READ_SAME(k) JOIN(READ_SAME_, IN_WAY##k)(k)
+// Elements of a row that was turned round; a vector more keeps rows from sharing a few places of a
+// cache, or banks.
+#define PITCH (TILE_COLUMNS + FOLD)
+
+#define TAKE_ROW_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
+#define TAKE_ROW_1(k)
+#define TAKE_ROW_2(k)
+#define TAKE_ROW_3(k) s.x##k##_turned += row * PITCH;
+#define TAKE_ROW(k)   JOIN(TAKE_ROW_, IN_WAY##k)(k)
 
 // A row of a block.
 INLINE spot row_at(spot s, INDEX row)
 {
     s = moved(s, row, 0);
-    EACH_INPUT(READ_SAME)
+    EACH_INPUT(TAKE_ROW)
     return s;
 }
 
 // ---- a vector of each operand
 
+// `unused` is no narrower than the rest: rusticl 22.3 loses what arrays of other structs hold.
 #define INPUT_NUMBERS(k) ACCS x##k;
 typedef struct {
     EACH_INPUT(INPUT_NUMBERS)
-    char unused;
+    ACCS unused;
 } numbers;
 
 #define VALUE_NUMBERS(k) ACC v##k;
@@ -188,8 +205,12 @@ typedef struct {
 #define FETCH_1(k)                                                                                 \
     x.x##k = n == FOLD ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
 #define FETCH_2(k) x.x##k = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, s->x##k##_column, n);
-#define FETCH_3(k) FETCH_2(k)
-#define FETCH(k)   JOIN(FETCH_, IN_WAY##k)(k)
+#if FOLD == 1
+#define FETCH_3(k) x.x##k = s->x##k##_turned[i];
+#else
+#define FETCH_3(k) x.x##k = JOIN(vload, FOLD)(0, s->x##k##_turned + i);
+#endif
+#define FETCH(k) JOIN(FETCH_, IN_WAY##k)(k)
 
 // n lanes from column i of a row on.
 INLINE numbers fetched(const spot *s, INDEX i, int n)
@@ -200,8 +221,12 @@ INLINE numbers fetched(const spot *s, INDEX i, int n)
     return x;
 }
 
-#define TAKE_INPUT(k) const ACCS x##k = x.x##k;
-#define TAKE_VALUE(k) const ACCS v##k = (ACCS)v->v##k;
+#define TAKE_INPUT(k)                                                                              \
+    const ACCS x##k = x.x##k;                                                                      \
+    (void)x##k;
+#define TAKE_VALUE(k)                                                                              \
+    const ACCS v##k = (ACCS)v->v##k;                                                               \
+    (void)v##k;
 #define PUT_1(k)                                                                                   \
     {                                                                                              \
         const ACCS y = F##k;                                                                       \
@@ -248,11 +273,11 @@ INLINE int lanes_before(const spot *s)
     return (int)(-((size_t)s->y0 / sizeof(TYPE_OF_BITS(OUT0))) % FOLD);
 }
 
-#if !TILED
-// Whole vectors of a row, from column i on. Gives the first column that is left.
-INLINE INDEX do_whole(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
+// Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
+INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
     const INDEX step = ITEMS * FOLD;
+#if VECTORS > 1
     for (; i + (VECTORS - 1) * step + FOLD <= columns; i += VECTORS * step) {
         numbers x[VECTORS];
 #pragma unroll
@@ -262,173 +287,146 @@ INLINE INDEX do_whole(const spot *s, const values *v, INDEX i, INDEX columns, bo
         for (int u = 0; u < VECTORS; u++)
             put(s, x[u], v, i + u * step, FOLD, streams);
     }
-    return i;
-}
-
-INLINE void do_row(const spot *s, const values *v, INDEX columns, bool streams)
-{
-    INDEX i = (INDEX)get_local_id(0) * FOLD;
-#if FOLD > 1 && ITEMS == 1
-    if (streams) {
-        const int n = (int)min((INDEX)lanes_before(s), columns);
-        if (n > 0)
-            put(s, fetched(s, 0, n), v, 0, n, false);
-        i = n;
-        if (all_aligned(s, i))
-            i = do_whole(s, v, i, columns, true);
-    }
 #endif
-    i = do_whole(s, v, i, columns, false);
-    for (; i < columns; i += ITEMS * FOLD) {
-        const int n = (int)min(columns - i, (INDEX)FOLD);
-        put(s, fetched(s, i, n), v, i, n, false);
-    }
+    for (; i + FOLD <= columns; i += step)
+        put(s, fetched(s, i, FOLD), v, i, FOLD, streams);
+    if (FOLD > 1 && i < columns)
+        put(s, fetched(s, i, (int)(columns - i)), v, i, (int)(columns - i), false);
 }
 
-INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
+#define AHEAD 4 // lines that are asked for before they are wanted, in blocks
+
+// Of memory into the caches: short lines far apart are more than a CPU sees coming. (PoCL 3.1
+// leaves prefetch() out, and other targets than CPUs know no __builtin_prefetch().)
+INLINE void prefetch_bytes(global const void *p, INDEX bytes)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    for (INDEX at = 0; at < bytes; at += 64)
+        __builtin_prefetch((const char *)(size_t)p + at);
+#endif
+}
+
+#define PREFETCH_0(k)
+#define PREFETCH_1(k) prefetch_bytes(s->x##k + AHEAD * s->x##k##_row, columns * sizeof(*s->x##k));
+#define PREFETCH_2(k)
+#define PREFETCH_3(k)
+#define PREFETCH(k) JOIN(PREFETCH_, IN_WAY##k)(k)
+
+INLINE void prefetch_row(const spot *s, INDEX columns){EACH_INPUT(PREFETCH)}
+
+// Rows of a block, each from an aligned column on.
+INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
     for (INDEX j = get_local_id(1); j < rows; j += TEAM) {
         const spot row = row_at(*s, j);
-        do_row(&row, v, columns, streams);
+        if (TILED && j + AHEAD < rows)
+            prefetch_row(&row, columns);
+        do_columns(&row, v, (INDEX)get_local_id(0) * FOLD, columns, streams);
     }
 }
 
-#define TILES
-#define TILE_NAMES
+#if FOLD > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT
+// Rows that begin anywhere: a part of a vector leads to where vectors are aligned.
+INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
+{
+    for (INDEX j = get_local_id(1); j < rows; j += TEAM) {
+        const spot row = row_at(*s, j);
+        const int n = (int)min((INDEX)lanes_before(&row), columns);
+        if (n > 0)
+            put(&row, fetched(&row, 0, n), v, 0, n, false);
+        do_columns(&row, v, n, columns, true);
+    }
+}
 #endif
 
-// ---- tiles, turned round in vectors
+#define KEEPS_1(k) s->y##k##_row % FOLD == 0 &&
+#define KEEPS_2(k)
+#define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
 
-#if TILED && FOLD > 1
-#include "transpose.clh"
+// Past the caches where all outputs' vectors are aligned, in the first place of each row or, for
+// long rows of one output, from somewhere on.
+INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
+{
+#if FOLD > 1 && ITEMS == 1
+    if (streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0)) {
+        do_rows(s, v, rows, columns, true);
+        return;
+    }
+#if OUTPUTS == 1 && OUT_WAY0 == ADJACENT
+    if (streams && columns >= SHIFTED_VECTORS * FOLD) {
+        do_shifted_rows(s, v, rows, columns);
+        return;
+    }
+#endif
+#endif
+    do_rows(s, v, rows, columns, false);
+}
 
+// ---- blocks
+
+#define MEMORY_0(k)
+#define MEMORY_1(k)
+#define MEMORY_2(k)
+#define MEMORY_3(k) local ACC turned##k[TILE_ROWS * PITCH] __attribute__((aligned(sizeof(ACCS))));
+#define MEMORY(k)   JOIN(MEMORY_, IN_WAY##k)(k)
+
+#define PLACE_0(k) s.x##k##_turned = 0;
+#define PLACE_1(k) s.x##k##_turned = 0;
+#define PLACE_2(k) s.x##k##_turned = 0;
+#define PLACE_3(k) s.x##k##_turned = turned##k;
+#define PLACE(k)   JOIN(PLACE_, IN_WAY##k)(k)
+
+// Lines are copied one after the other, whole, and turned round where they are near: tiles of them
+// at once would meet in a few places of the caches where strides are powers of two.
 #define TURN_0(k)
 #define TURN_1(k)
 #define TURN_2(k)
+#if FOLD == 1
 #define TURN_3(k)                                                                                  \
-    ACCS turned##k[FOLD];                                                                          \
-    for (int c = 0; c < FOLD; c++)                                                                 \
-        turned##k[c] = READ(IN##k, s->x##k + c * s->x##k##_column);                                \
-    transpose(turned##k);
+    for (INDEX i = get_local_id(1); i < columns; i += TEAM)                                        \
+        for (INDEX j = get_local_id(0); j < rows; j += ITEMS)                                      \
+            turned##k[j * PITCH + i] = READ_ONE(IN##k, s->x##k + i * s->x##k##_column + j);
+#else
+#define TURN_3(k)                                                                                  \
+    for (INDEX i = 0; i < columns; i++) {                                                          \
+        global const TYPE_OF(IN##k) *line = s->x##k + i * s->x##k##_column;                        \
+        if (i + AHEAD < columns)                                                                   \
+            prefetch_bytes(line + AHEAD * s->x##k##_column, rows * sizeof(*line));                 \
+        INDEX j = 0;                                                                               \
+        for (; j + FOLD <= rows; j += FOLD)                                                        \
+            *(local ACCS *)(turned##k + i * PITCH + j) = READ(IN##k, line + j);                    \
+        if (j < rows)                                                                              \
+            *(local ACCS *)(turned##k + i * PITCH + j) =                                           \
+                READ_SOME(IN##k, line + j, 1, (int)(rows - j));                                    \
+    }                                                                                              \
+    transpose_block(turned##k, PITCH, (int)((max(rows, columns) + FOLD - 1) / FOLD));
+#endif
 #define TURN(k) JOIN(TURN_, IN_WAY##k)(k)
 
-#define FETCH_TURNED_0(k) x.x##k = (ACCS)row.x##k##_same;
-#define FETCH_TURNED_1(k) x.x##k = READ(IN##k, row.x##k);
-#define FETCH_TURNED_2(k) x.x##k = READ_SOME(IN##k, row.x##k, row.x##k##_column, FOLD);
-#define FETCH_TURNED_3(k) x.x##k = turned##k[r];
-#define FETCH_TURNED(k)   JOIN(FETCH_TURNED_, IN_WAY##k)(k)
+#define MEMORY_ARGUMENT_0(k)
+#define MEMORY_ARGUMENT_1(k)
+#define MEMORY_ARGUMENT_2(k)
+#define MEMORY_ARGUMENT_3(k) , local ACC *turned##k
+#define MEMORY_ARGUMENT(k)   JOIN(MEMORY_ARGUMENT_, IN_WAY##k)(k)
+#define MEMORY_NAME_0(k)
+#define MEMORY_NAME_1(k)
+#define MEMORY_NAME_2(k)
+#define MEMORY_NAME_3(k) , turned##k
+#define MEMORY_NAME(k)   JOIN(MEMORY_NAME_, IN_WAY##k)(k)
 
-INLINE void do_tile(const spot *s, const values *v, bool streams)
+#if TILED
+INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMORY_ARGUMENT))
 {
     EACH_INPUT(TURN)
-    for (int r = 0; r < FOLD; r++) {
-        const spot row = row_at(*s, r);
-        numbers x;
-        x.unused = 0;
-        EACH_INPUT(FETCH_TURNED)
-        put(&row, x, v, 0, FOLD, streams);
-    }
-}
-
-// What no whole tile covers: rows j to rows, from column i on.
-INLINE void do_rest(const spot *s, const values *v, INDEX j, INDEX rows, INDEX i, INDEX columns)
-{
-    for (; j < rows; j++) {
-        const spot row = row_at(*s, j);
-        for (INDEX at = i; at < columns; at += FOLD) {
-            const int n = (int)min(columns - at, (INDEX)FOLD);
-            put(&row, fetched(&row, at, n), v, at, n, false);
-        }
-    }
-}
-
-#define ROW_ALIGNED_1(k) s->y##k##_row % FOLD == 0 &&
-#define ROW_ALIGNED_2(k)
-#define ROW_ALIGNED(k) JOIN(ROW_ALIGNED_, OUT_WAY##k)(k)
-
-INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
-{
-    const bool past = streams && EACH_OUTPUT(ROW_ALIGNED) all_aligned(s, 0);
-    INDEX j = 0;
-    for (; j + FOLD <= rows; j += FOLD) {
-        INDEX i = 0;
-        for (; i + FOLD <= columns; i += FOLD) {
-            const spot tile = moved(*s, j, i);
-            if (past)
-                do_tile(&tile, v, true);
-            else
-                do_tile(&tile, v, false);
-        }
-        do_rest(s, v, j, j + FOLD, i, columns);
-    }
-    do_rest(s, v, j, rows, 0, columns);
-}
-
-#define TILES
-#define TILE_NAMES
-#endif
-
-// ---- tiles, turned round in local memory
-
-#if TILED && FOLD == 1
-#define TILE_SLOT_0(k)
-#define TILE_SLOT_1(k)
-#define TILE_SLOT_2(k)
-#define TILE_SLOT_3(k) , local ACC turned##k[ITEMS][ITEMS + 1]
-#define TILE_SLOT(k)   JOIN(TILE_SLOT_, IN_WAY##k)(k)
-#define TILE_MEMORY_0(k)
-#define TILE_MEMORY_1(k)
-#define TILE_MEMORY_2(k)
-#define TILE_MEMORY_3(k) local ACC turned##k[ITEMS][ITEMS + 1];
-#define TILE_MEMORY(k)   JOIN(TILE_MEMORY_, IN_WAY##k)(k)
-#define TILE_NAME_0(k)
-#define TILE_NAME_1(k)
-#define TILE_NAME_2(k)
-#define TILE_NAME_3(k) , turned##k
-#define TILE_NAME(k)   JOIN(TILE_NAME_, IN_WAY##k)(k)
-#define TILES          EACH_INPUT(TILE_MEMORY)
-#define TILE_NAMES     EACH_INPUT(TILE_NAME)
-
-#define LOAD_TILE_0(k)
-#define LOAD_TILE_1(k)
-#define LOAD_TILE_2(k)
-#define LOAD_TILE_3(k)                                                                             \
-    turned##k[c][x_item] =                                                                         \
-        READ_ONE(IN##k, s->x##k + (i + c) * s->x##k##_column + (j + x_item) * s->x##k##_row);
-#define LOAD_TILE(k) JOIN(LOAD_TILE_, IN_WAY##k)(k)
-
-#define FETCH_TILE_0(k) x.x##k = row.x##k##_same;
-#define FETCH_TILE_1(k) x.x##k = READ_ONE(IN##k, row.x##k + i + x_item);
-#define FETCH_TILE_2(k) x.x##k = READ_ONE(IN##k, row.x##k + (i + x_item) * row.x##k##_column);
-#define FETCH_TILE_3(k) x.x##k = turned##k[x_item][r];
-#define FETCH_TILE(k)   JOIN(FETCH_TILE_, IN_WAY##k)(k)
-
-// A tile is ITEMS x ITEMS. Lanes lie along rows while it is read, then along columns.
-INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns,
-                     bool streams EACH_INPUT(TILE_SLOT))
-{
-    const int x_item = get_local_id(0);
-    for (INDEX j = 0; j < rows; j += ITEMS)
-        for (INDEX i = 0; i < columns; i += ITEMS) {
-            for (int c = get_local_id(1); c < ITEMS; c += TEAM)
-                if (i + c < columns && j + x_item < rows) {
-                    EACH_INPUT(LOAD_TILE)
-                }
-            barrier(CLK_LOCAL_MEM_FENCE);
-            for (int r = get_local_id(1); r < ITEMS; r += TEAM)
-                if (i + x_item < columns && j + r < rows) {
-                    const spot row = row_at(*s, j + r);
-                    numbers x;
-                    x.unused = 0;
-                    EACH_INPUT(FETCH_TILE)
-                    put(&row, x, v, i + x_item, FOLD, false);
-                }
-            barrier(CLK_LOCAL_MEM_FENCE);
-        }
 }
 #endif
 
 // ---- the kernel
+
+// Neighbouring groups have neighbouring blocks in memory: of the output, or of what is read along
+// rows.
+#define ALONG_COLUMNS (TILED ? 1 : 0)
+#define ALONG_ROWS    (TILED ? 0 : 1)
 
 #define INPUT_ARGUMENTS(k)                                                                         \
     global const TYPE_OF(IN##k) * in##k, long in##k##_start, INDICES in##k##_strides,
@@ -440,7 +438,8 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns,
     s.x##k = in##k + in##k##_start;                                                                \
     s.x##k##_column = in##k##_strides.s0;                                                          \
     s.x##k##_row = in##k##_strides.s1;                                                             \
-    s.x##k##_same = 0;
+    s.x##k##_same = 0;                                                                             \
+    PLACE(k)
 #define OUTPUT_STARTS(k)                                                                           \
     s.y##k = out##k + out##k##_start;                                                              \
     s.y##k##_column = out##k##_strides.s0;                                                         \
@@ -454,26 +453,34 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
                               UINDICES multipliers, UINDICES shifts, INDEX outers, INDEX rows,
                               INDEX columns, int streams)
 {
-    TILES
+    EACH_INPUT(MEMORY)
     spot s;
     values v;
     v.unused = 0;
     EACH_INPUT(INPUT_STARTS)
     EACH_OUTPUT(OUTPUT_STARTS)
     EACH_VALUE(VALUE_STARTS)
-    const INDEX column = (INDEX)get_group_id(0) * columns;
-    const INDEX n_columns = min(columns, extents.s0 - column);
     for (INDEX outer = get_group_id(2); outer < outers; outer += (INDEX)get_num_groups(2)) {
         INDEX at[RANK];
         spot here = s;
         find_indices(at, outer, extents, multipliers, shifts);
         EACH_INPUT(INPUT_OUTERS)
         EACH_OUTPUT(OUTPUT_OUTERS)
-        for (INDEX turn = get_group_id(1); turn * rows < extents.s1;
-             turn += (INDEX)get_num_groups(1)) {
-            const spot block = moved(here, turn * rows, column);
-            do_block(&block, &v, min(rows, extents.s1 - turn * rows), n_columns,
-                     streams TILE_NAMES);
-        }
+        for (INDEX x = get_group_id(ALONG_COLUMNS); x * columns < extents.s0;
+             x += (INDEX)get_num_groups(ALONG_COLUMNS))
+            for (INDEX y = get_group_id(ALONG_ROWS); y * rows < extents.s1;
+                 y += (INDEX)get_num_groups(ALONG_ROWS)) {
+                const spot block = moved(here, y * rows, x * columns);
+                const INDEX n_rows = min(rows, extents.s1 - y * rows);
+                const INDEX n_columns = min(columns, extents.s0 - x * columns);
+#if TILED
+                turn_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
+                barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+                do_block(&block, &v, n_rows, n_columns, streams);
+#if TILED
+                barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+            }
     }
 }

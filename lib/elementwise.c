@@ -189,6 +189,10 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
     weft_defines_add(&defines, "TEAM", tiling->team);
     weft_defines_add(&defines, "TILED", tiling->tiled);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
+    if (tiling->tiled) {
+        weft_defines_add(&defines, "TILE_COLUMNS", tiling->columns);
+        weft_defines_add(&defines, "TILE_ROWS", tiling->rows);
+    }
     for (int i = 0; i < n_operands(plan); ++i)
         add_operand(&defines, plan, i);
     for (int i = 0; i < plan->n_outputs; ++i)
@@ -359,8 +363,9 @@ static weft_status enqueue(weft_launch *launch, const weft_elementwise_plan *pla
     arguments a;
     find_arguments(&a, plan, operands);
     const size_t local[3] = {(size_t)tiling->items, (size_t)tiling->team, 1};
-    const size_t global[3] = {(size_t)tiling->grid_x * local[0], (size_t)tiling->grid_y * local[1],
-                              (size_t)tiling->grid_z};
+    const size_t first = (size_t)(tiling->tiled ? tiling->grid_y : tiling->grid_x);
+    const size_t second = (size_t)(tiling->tiled ? tiling->grid_x : tiling->grid_y);
+    const size_t global[3] = {first * local[0], second * local[1], (size_t)tiling->grid_z};
     return weft_launch_kernel(launch, plan->kernel, a.n, a.list, global, local);
 }
 

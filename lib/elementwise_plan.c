@@ -12,12 +12,12 @@ enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_GROUPS = 65535 }; // along rows and 
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_VECTORS = 4,          // fetched before one is written
+    FOLDED_VECTORS = 1,          // fetched before one is written
     BLOCK_BYTES = 1 << 16,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_COLUMNS = 256,         // of a block that is read across: as many pages are open
-    TILED_ROWS = 64,             // that use them
+    TILED_LINES = 128,           // of a block that is turned round, each way
+    TILED_BYTES = 3 << 17,       // of all such blocks, in L2
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
 
@@ -52,8 +52,9 @@ static facts facts_of(const weft_elementwise_problem *problem)
 
 static void set_grid(weft_elementwise_tiling *t, const facts *f)
 {
-    t->grid_x = ceil_div(f->columns, t->columns);
-    t->grid_y = min_i64(ceil_div(f->rows, t->rows), MOST_GROUPS);
+    const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
+    t->grid_x = min_i64(ceil_div(f->columns, t->columns), t->tiled ? MOST_GROUPS : first);
+    t->grid_y = min_i64(ceil_div(f->rows, t->rows), t->tiled ? first : MOST_GROUPS);
     t->grid_z = min_i64(f->outers, MOST_GROUPS);
 }
 
@@ -94,17 +95,25 @@ static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const fa
     return t;
 }
 
+static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
+{
+    return f->n_across * t->rows * (t->columns + t->fold) * f->number_bytes;
+}
+
 static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
 {
+    const int64_t most = min_i64((int64_t)limits->local_bytes, TILED_BYTES);
     weft_elementwise_tiling t = {
         .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
-        .vectors = 1,
+        .vectors = FOLDED_VECTORS,
         .items = 1,
         .team = 1,
         .tiled = true,
+        .columns = TILED_LINES,
+        .rows = TILED_LINES,
     };
-    t.columns = min_i64(f->columns, TILED_COLUMNS);
-    t.rows = min_i64(f->rows, TILED_ROWS);
+    while (tile_bytes(f, &t) > most && t.rows > t.fold)
+        t.columns = t.rows /= 2;
     set_grid(&t, f);
     return t;
 }
@@ -119,28 +128,17 @@ static int64_t most_items(const weft_limits *limits, int dimension)
     return pow2_down(min_i64((int64_t)(most < INT32_MAX ? most : INT32_MAX), limits->max_block));
 }
 
-static int64_t tile_bytes(const facts *f, int64_t items)
-{
-    return f->n_across * items * (items + 1) * f->number_bytes;
-}
-
-// Lines of a tile; below NARROW_ROWS there is no room.
-static int64_t spread_tile(const weft_limits *limits, const facts *f)
-{
-    int64_t items = min_i64(SPREAD_TILE, most_items(limits, 0));
-    while (items > 1 && (uint64_t)tile_bytes(f, items) > limits->local_bytes)
-        items /= 2;
-    return items;
-}
-
 static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
 {
-    const int64_t items = spread_tile(limits, f);
-    const int64_t group = min_i64((int64_t)pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
-    weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .items = (int)items, .tiled = true};
+    const int64_t group = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
+    weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
+    int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
+    t.columns = t.rows = lines;
+    for (; lines > 1 && tile_bytes(f, &t) > (int64_t)limits->local_bytes; lines /= 2)
+        t.columns = t.rows = lines / 2;
+    t.items = (int)lines;
     t.team = (int)max_i64(
-        min_i64(min_i64(min_i64(SPREAD_TEAM, items), group / items), most_items(limits, 1)), 1);
-    t.columns = t.rows = items;
+        min_i64(min_i64(min_i64(SPREAD_TEAM, lines), group / lines), most_items(limits, 1)), 1);
     set_grid(&t, f);
     return t;
 }
@@ -175,8 +173,11 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
             return folded_tiles(limits, &f);
         return folded_tiling(limits, &f);
     }
-    if (wants_tiles && spread_tile(limits, &f) >= NARROW_ROWS)
-        return spread_tiles(limits, &f);
+    if (wants_tiles) {
+        const weft_elementwise_tiling t = spread_tiles(limits, &f);
+        if (t.columns >= NARROW_ROWS)
+            return t;
+    }
     return spread_tiling(limits, &f);
 }
 
@@ -198,25 +199,25 @@ static weft_status power_check(const char *name, int64_t value, int64_t most)
     return WEFT_OK;
 }
 
-// What tiles want of a group.
+// A block that is turned round is a local array.
 static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
                                const facts *f)
 {
-    if (t->vectors != 1)
-        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.vectors is %d, in tiles it is 1",
-                    t->vectors);
-    if (t->fold > 1 && t->items * t->team != 1)
+    TRY(power_check("columns", t->columns, WEFT_ELEMENTWISE_TILE));
+    if (t->rows != t->columns)
         return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling is %d x %d items, tiles of vectors are one item's",
-                    t->items, t->team);
-    if (t->fold == 1 && t->team > t->items)
-        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.team is %d, tiles have %d lines",
-                    t->team, t->items);
-    if (t->fold == 1 && (uint64_t)tile_bytes(f, t->items) > limits->local_bytes)
+                    "elementwise: tiling.rows is %" PRId64 ", tiling.columns %" PRId64
+                    ": tiles want the same",
+                    t->rows, t->columns);
+    if (t->columns % t->fold != 0)
         return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiles of %d x %d take %" PRId64
+                    "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
+                    t->columns, t->fold);
+    if ((uint64_t)tile_bytes(f, t) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: %" PRId64 " blocks of %" PRId64 " x %" PRId64 " take %" PRId64
                     " bytes of local memory, there are %zu",
-                    t->items, t->items, tile_bytes(f, t->items), limits->local_bytes);
+                    f->n_across, t->columns, t->rows, tile_bytes(f, t), limits->local_bytes);
     return WEFT_OK;
 }
 
@@ -234,14 +235,8 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     TRY(range_check("columns", tiling->columns, INT64_MAX));
     TRY(range_check("rows", tiling->rows, INT64_MAX));
     TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
-    TRY(range_check("grid_y", tiling->grid_y, MOST_GROUPS));
+    TRY(range_check("grid_y", tiling->grid_y, INT32_MAX));
     TRY(range_check("grid_z", tiling->grid_z, MOST_GROUPS));
-    if (tiling->grid_x != ceil_div(f.columns, tiling->columns))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling.grid_x is %" PRId64 ", %" PRId64
-                    " columns in blocks of %" PRId64 " want %" PRId64,
-                    tiling->grid_x, f.columns, tiling->columns,
-                    ceil_div(f.columns, tiling->columns));
     if (tiling->aligned && !f.aligned)
         return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.aligned is set, the operands are not");
     if (tiling->aligned && tiling->fold > 4)

@@ -167,12 +167,69 @@ static void cases_along_axes_are_complete(void **state)
     json_decref(object);
 }
 
+// Bytes that a case must move: of the arrays of the result's shape, and the row of add_row.
+static double elementwise_bytes(const json_t *it)
+{
+    static const struct {
+        const char *title;
+        double element, column;
+    } titles[] = {
+        {"add-", 12, 0}, {"add_row-", 8, 4}, {"cast_f32_f16-", 6, 0}, {"transpose-", 8, 0}};
+    const json_t *shape = json_object_get(it, "shape");
+    assert_int_equal(json_array_size(shape), 2);
+    const double rows = json_number_value(json_array_get(shape, 0));
+    const double columns = json_number_value(json_array_get(shape, 1));
+    for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
+        if (strncmp(string(it, "case"), titles[i].title, strlen(titles[i].title)) == 0)
+            return titles[i].element * rows * columns + titles[i].column * columns;
+    fail_msg("there is a case '%s'", string(it, "case"));
+    return 0;
+}
+
+static void check_elementwise_case(const json_t *it, const json_t *limits)
+{
+    const double median = number(it, "median_ms");
+    assert_string_equal(string(it, "op"), "elementwise");
+    assert_true(strlen(string(it, "plan")) > 0);
+    assert_string_equal(string(it, "dtype"), strstr(string(it, "case"), "_f16") ? "f16" : "f32");
+    assert_true(number(it, "setup_ms") > 0);
+    assert_true(0 < number(it, "min_ms") && number(it, "min_ms") <= median);
+    assert_true(median <= number(it, "max_ms"));
+    const double gbps = 1e-6 * elementwise_bytes(it) / median;
+    assert_true(fabs(number(it, "gbps") - gbps) <= 1e-4 * gbps);
+    if (strstr(string(it, "case"), "-64x64") == NULL) {
+        assert_null(json_object_get(it, "launches"));
+        check_share(it, "gbps", number(limits, "copy_gbps"));
+        return;
+    }
+    assert_null(json_object_get(it, "share"));
+    assert_true(number(it, "launches") > 0.1 && number(it, "launches") < 1e4);
+}
+
+static void elementwise_cases_are_complete(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    json_t *object = run_bench("elementwise --quick");
+    check_limits(object);
+    const json_t *cases = json_object_get(object, "cases");
+    const size_t n_cases = json_array_size(cases);
+    assert_true(n_cases >= 6);
+    for (size_t i = 0; i < n_cases; i++)
+        check_elementwise_case(json_array_get(cases, i), json_object_get(object, "limits"));
+    // The small one without a plan, and with one, which is prepared beforehand.
+    assert_string_equal(string(json_array_get(cases, n_cases - 2), "case"), "add-64x64");
+    assert_string_equal(string(json_array_get(cases, n_cases - 1), "case"), "add-64x64-planned");
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_alone),
         cmocka_unit_test(cases_come_in_pairs),
         cmocka_unit_test(cases_along_axes_are_complete),
+        cmocka_unit_test(elementwise_cases_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

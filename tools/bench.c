@@ -8,14 +8,20 @@
 #include <unistd.h>
 
 #include "bench_axis.h"
+#include "bench_elementwise.h"
 #include "bench_limits.h"
 #include "bench_spmm.h"
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
 
-// Sets by name: besides SpMM those of bench_axis_cases.h.
-enum { SET_SPMM = 8, AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM };
+// Sets by name: besides those of bench_axis_cases.h.
+enum {
+    SET_SPMM = 8,
+    SET_ELEMENTWISE = 16,
+    AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
+    ALL_SETS = SET_SPMM | AXIS_SETS | SET_ELEMENTWISE,
+};
 
 typedef struct bench_options {
     command_options common;
@@ -30,7 +36,7 @@ typedef struct bench_job {
     bench_limits *limits;
     bench_sets sets;
     bench_cases cases;
-    bench_axis_results axis;
+    bench_rows axis, elementwise;
 } bench_job;
 
 void bench_progress(const char *format, ...)
@@ -71,6 +77,9 @@ static bool measure(bench_job *job, complaint *why)
         !bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS,
                         options->quick, why))
         return false;
+    if ((options->sets & SET_ELEMENTWISE) &&
+        !bench_elementwise_run(&job->elementwise, job->ctx, job->limits, options->quick, why))
+        return false;
     bench_cases_close(&job->cases);
     return true;
 }
@@ -88,7 +97,8 @@ static bool print_json(const bench_job *job, complaint *why)
     json_t *cases = json_array();
     for (size_t i = 0; i < job->cases.count; i++)
         json_array_append_new(cases, case_json(&job->cases.items[i]));
-    bench_axis_json(&job->axis, cases);
+    bench_rows_json(&job->axis, cases);
+    bench_rows_json(&job->elementwise, cases);
     json_object_set_new(object, "op", json_string("bench"));
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
     json_object_set_new(object, "limits", bench_limits_json(job->limits));
@@ -178,12 +188,14 @@ static void print_table(const bench_job *job)
         print_summary(&job->cases);
     }
     bench_axis_print(&job->axis, stdout);
+    bench_elementwise_print(&job->elementwise, stdout);
 }
 
 static void clean_up(bench_job *job)
 {
     bench_cases_free(&job->cases);
-    bench_axis_free(&job->axis);
+    bench_rows_free(&job->axis);
+    bench_rows_free(&job->elementwise);
     bench_sets_free(&job->sets);
     bench_limits_destroy(&job->limits);
     weft_context_destroy(&job->ctx);
@@ -202,14 +214,16 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
         {"reduce", BENCH_SET_REDUCE},
         {"softmax", BENCH_SET_SOFTMAX},
         {"norm", BENCH_SET_NORM},
-        {"all", SET_SPMM | AXIS_SETS},
+        {"elementwise", SET_ELEMENTWISE},
+        {"all", ALL_SETS},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         if (strcmp(what, words[i].name) == 0) {
             bench->sets |= words[i].sets;
             return 0;
         }
-    argp_error(state, "'%s' is none of limits, spmm, reduce, softmax, norm and all", what);
+    argp_error(state, "'%s' is none of limits, spmm, reduce, softmax, norm, elementwise and all",
+               what);
     return EINVAL;
 }
 
@@ -223,7 +237,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG:
         return take_what(bench, argument, state);
     case ARGP_KEY_NO_ARGS:
-        bench->sets = SET_SPMM | AXIS_SETS;
+        bench->sets = ALL_SETS;
         return 0;
     case 'q':
         bench->quick = true;
@@ -247,10 +261,10 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .args_doc = "[limits|spmm|reduce|softmax|norm|all ...]",
+        .args_doc = "[limits|spmm|reduce|softmax|norm|elementwise|all ...]",
         .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
                "it the library's operations reach: SpMM of the f32 multiply-adds, reductions of "
-               "reading, softmax and normalisation of copying."
+               "reading, softmax, normalisation and elementwise operations of copying."
                "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
                "with the case's own runs, and the share is the median of those of neighbouring "
                "runs. On PoCL each thread is kept on a core of its own, unless "

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_operand.h"
+
 static const char *const kind_names[] = {
     [BENCH_REDUCE] = "reduce",           [BENCH_SOFTMAX] = "softmax",
     [BENCH_LOG_SOFTMAX] = "log_softmax", [BENCH_SOFTMAX_BACKWARD] = "softmax_backward",
@@ -75,14 +77,9 @@ static bench_axis_spec reduction_of(const reduced_shape *of, weft_reduction op, 
 {
     bench_axis_spec spec = {
         .op = op, .dtype = dtype, .ndim = of->ndim, .n_axes = of->n_axes, .is_goal = true};
-    int64_t rest = (int64_t)(array_bytes / weft_dtype_size(dtype));
     memcpy(spec.shape, of->shape, sizeof(spec.shape));
     memcpy(spec.axes, of->axes, sizeof(spec.axes));
-    for (int d = 0; d < of->ndim; d++)
-        rest /= of->shape[d] > 0 ? of->shape[d] : 1;
-    for (int d = 0; d < of->ndim; d++)
-        if (of->shape[d] == 0)
-            spec.shape[d] = rest > 0 ? rest : 1;
+    bench_fill_extent(of->ndim, spec.shape, weft_dtype_size(dtype), array_bytes);
     return spec;
 }
 

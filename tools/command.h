@@ -56,6 +56,7 @@ int weft_spmm_main(int argc, char **argv);
 int weft_reduce_main(int argc, char **argv);
 int weft_softmax_main(int argc, char **argv);
 int weft_norm_main(int argc, char **argv);
+int weft_elementwise_main(int argc, char **argv);
 int weft_bench_main(int argc, char **argv);
 
 #endif

@@ -19,6 +19,8 @@ static const command_row commands[] = {
     {"reduce", "weft reduce", "sums, extremes, means and more along axes", weft_reduce_main},
     {"softmax", "weft softmax", "softmax along an axis", weft_softmax_main},
     {"norm", "weft norm", "layer and RMS normalisation", weft_norm_main},
+    {"elementwise", "weft elementwise", "a formula of arrays, element by element",
+     weft_elementwise_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
 

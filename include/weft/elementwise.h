@@ -60,20 +60,21 @@ typedef struct weft_elementwise_problem {
     int element_bytes; // of all operands together
     int out_bytes;     // of the output whose elements are narrowest
     int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
-    int n_across; // inputs whose neighbours lie along rows: they are read in tiles, turned round
+    int n_across;      // inputs whose neighbours lie along rows: blocks of them are turned round
     bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
                   // multiple of 4 elements, and 16 bytes, in all of them
 } weft_elementwise_problem;
 
+enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a tiled block, at most
+
 // How the work is cut. A block is a group's.
 typedef struct weft_elementwise_tiling {
-    int fold;        // columns in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;     // that an item fetches before it writes one: 1, 2, 4 or 8; 1 in tiles
-    int items, team; // of a group: along columns and along rows; with tiles and fold 1 a tile is
-                     // items x items, and items at least team; with tiles and more both are 1
-    bool tiled;      // tiles of fold x fold are turned round in vectors, or else in local memory
-    bool aligned;    // vectors are read and written at multiples of their size
-    int64_t columns, rows;          // of a block
+    int fold;              // columns in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;           // that an item fetches before it writes one: 1, 2, 4 or 8
+    int items, team;       // of a group: along columns and along rows; powers of two
+    bool tiled;            // what lies across is first turned round in local memory, block by block
+    bool aligned;          // vectors are read and written at multiples of their size
+    int64_t columns, rows; // of a block; with tiles the same power of two
     int64_t grid_x, grid_y, grid_z; // groups along columns, rows and outers
 } weft_elementwise_tiling;
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases of a bench: measured, listed, summed up.
+#include "bench_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201 };
+
+static const double CASE_MS = 800; // that the runs of a case may take, about
+static const double QUICK_CASE_MS = 150;
+
+bool bench_rows_create(bench_rows *out, size_t room, complaint *why)
+{
+    *out = (bench_rows){.items = calloc(room + 1, sizeof(*out->items))};
+    return out->items != NULL || complain(why, "no memory for %zu cases", room);
+}
+
+void bench_rows_free(bench_rows *rows)
+{
+    free(rows->items);
+    *rows = (bench_rows){0};
+}
+
+// ---- measuring
+
+// Times of a case, and of what it is held against.
+typedef struct turn_times {
+    size_t count;
+    double setup_ms;
+    double runs_ms[MAX_RUNS], limit_ms[MAX_RUNS];
+} turn_times;
+
+static bool run_once(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+{
+    const double start_ms = timing_now_ms();
+    if (turn->call(turn->of) != WEFT_OK)
+        return complain(why, "%s: %s", row->name, weft_last_error());
+    const cl_int code = clFinish(turn->queue);
+    *ms = timing_now_ms() - start_ms;
+    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+}
+
+static bool run_limit(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+{
+    return turn->is_small ? bench_limits_launch(turn->limits, ms, why)
+                          : bench_limits_run(turn->limits, row->limit, ms, why);
+}
+
+// The first run compiles, the second says how many the time allows.
+static bool run_all(turn_times *times, const bench_row *row, const bench_turn *turn, complaint *why)
+{
+    double ms;
+    if (!run_once(row, turn, &times->setup_ms, why) || !run_once(row, turn, &ms, why))
+        return false;
+    const double wanted = (turn->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
+    const size_t least = turn->is_quick ? QUICK_MIN_RUNS : MIN_RUNS;
+    times->count = wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
+    if (turn->is_small)
+        times->count = SMALL_RUNS;
+    for (size_t run = 0; run < times->count; run++)
+        if (!run_once(row, turn, &times->runs_ms[run], why) ||
+            !run_limit(row, turn, &times->limit_ms[run], why))
+            return false;
+    return true;
+}
+
+bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why)
+{
+    turn_times times;
+    timed_report *report = &row->report;
+    if (!run_all(&times, row, turn, why))
+        return false;
+    const double ratio = timing_ratio(times.runs_ms, times.limit_ms, times.count);
+    report->setup_ms = times.setup_ms;
+    report->time = timing_of(times.runs_ms, times.count);
+    report->gbps = 1e-6 * turn->bytes / report->time.median_ms;
+    row->launches = NAN;
+    if (turn->is_small) {
+        row->launches = 1 / ratio;
+    } else {
+        const double limit_ms = timing_of(times.limit_ms, times.count).median_ms;
+        report->limit = bench_limits_rate(turn->limits, row->limit, limit_ms);
+        report->share = 1e-6 * turn->bytes * ratio / bench_limits_rate(turn->limits, row->limit, 1);
+    }
+    return true;
+}
+
+// ---- what they came to
+
+void bench_rows_json(const bench_rows *rows, json_t *cases)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        json_t *object = report_json(&rows->items[i].report);
+        if (!isnan(rows->items[i].launches))
+            json_object_set_new(object, "launches", report_number(rows->items[i].launches, 4));
+        json_array_append_new(cases, object);
+    }
+}
+
+static void print_row(const bench_row *row, int width, FILE *out)
+{
+    const timed_report *report = &row->report;
+    char range[32], share[32];
+    snprintf(range, sizeof(range), "%.3g to %.3g", report->time.min_ms, report->time.max_ms);
+    if (!isnan(row->launches))
+        snprintf(share, sizeof(share), "%.1f launches", row->launches);
+    else
+        snprintf(share, sizeof(share), "%.2f %s", report->share,
+                 row->limit == BENCH_READ ? "of read" : "of copy");
+    fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, row->name,
+            report->setup_ms, report->time.median_ms, range, report->gbps, share);
+}
+
+void bench_rows_print(const bench_rows *rows, FILE *out)
+{
+    static const char dashes[] =
+        "-----------------------------------------------------------------"
+        "-----------------------------------------------------------------";
+    int width = 4;
+    for (size_t i = 0; i < rows->count; i++)
+        if ((int)strlen(rows->items[i].name) > width)
+            width = (int)strlen(rows->items[i].name);
+    fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-13s |\n", width, "case", "set-up ms",
+            "median ms", "range", "GB/s", "share");
+    fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.15s|\n", width + 2, dashes, dashes, dashes,
+            dashes, dashes, dashes);
+    for (size_t i = 0; i < rows->count; i++)
+        print_row(&rows->items[i], width, out);
+    fputc('\n', out);
+}
+
+void bench_rows_print_least(const bench_rows *rows, int goal, const char *what, FILE *out)
+{
+    const bench_row *least = NULL;
+    for (size_t i = 0; i < rows->count; i++) {
+        const bench_row *row = &rows->items[i];
+        if (row->goal == goal && (least == NULL || row->report.share < least->report.share))
+            least = row;
+    }
+    if (least != NULL)
+        fprintf(out, "%s: at least %.2f (%s)\n", what, least->report.share, least->name);
+}
+
+void bench_rows_print_longest(const bench_rows *rows, FILE *out)
+{
+    const bench_row *longest = NULL;
+    for (size_t i = 0; i < rows->count; i++) {
+        const bench_row *row = &rows->items[i];
+        if (!isnan(row->launches) && (longest == NULL || row->launches > longest->launches))
+            longest = row;
+    }
+    if (longest != NULL)
+        fprintf(out, "time of small cases: at most %.1f times an empty launch (%s)\n",
+                longest->launches, longest->name);
+}

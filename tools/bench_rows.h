@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a bench of memory-bound operations comes to: cases in turns with what the device does at
+// best, as JSON and as rows of a table.
+#ifndef WEFT_TOOLS_BENCH_ROWS_H
+#define WEFT_TOOLS_BENCH_ROWS_H
+
+#include "bench_limits.h"
+#include "report.h"
+
+// One measured case.
+typedef struct bench_row {
+    char name[96];
+    char plan[512];      // in words
+    bench_rate limit;    // what its share is of
+    int goal;            // the group that it counts for in the summary; below 0: none
+    double launches;     // small cases: the time as a multiple of an empty launch; else NaN
+    timed_report report; // gbps is of what must be moved
+} bench_row;
+
+typedef struct bench_rows {
+    bench_row *items;
+    size_t count;
+} bench_rows;
+
+// Room for so many; none is there yet. The caller frees with bench_rows_free().
+bool bench_rows_create(bench_rows *out, size_t room, complaint *why);
+void bench_rows_free(bench_rows *rows);
+
+// What is run for a row.
+typedef struct bench_turn {
+    const bench_limits *limits;
+    cl_command_queue queue;
+    weft_status (*call)(const void *of);
+    const void *of;
+    double bytes; // that must be moved
+    bool is_small, is_quick;
+} bench_turn;
+
+// Runs the case, in turns with row->limit or, where it is small, with an empty launch. Needs the
+// row's name and limit; sets report's times, gbps, limit and share, and launches.
+bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why);
+
+// Appends an object for each row.
+void bench_rows_json(const bench_rows *rows, json_t *cases);
+
+// The table.
+void bench_rows_print(const bench_rows *rows, FILE *out);
+
+// "<what>: at least 0.93 (<name>)": the least share among the rows of a goal. Nothing where there
+// are none.
+void bench_rows_print_least(const bench_rows *rows, int goal, const char *what, FILE *out);
+
+// The longest of the small cases, if there are some.
+void bench_rows_print_longest(const bench_rows *rows, FILE *out);
+
+#endif

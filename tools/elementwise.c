@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// weft elementwise: one formula of arrays and numbers, timed.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "dense_job.h"
+#include "elementwise_options.h"
+#include "scalar.h"
+
+typedef struct elementwise_job {
+    elementwise_options options;
+    npy_array host[WEFT_ELEMENTWISE_INPUTS];
+    weft_context *ctx;
+    weft_tensor X[WEFT_ELEMENTWISE_INPUTS], Y; // without gaps
+    weft_elementwise_input inputs[WEFT_ELEMENTWISE_INPUTS];
+    weft_dtype arithmetic;
+    weft_elementwise_plan *plan;
+    size_t bytes, y_bytes; // that are read and written at least; of the result
+    void *host_Y;
+    char plan_text[1024];
+    double *runs_ms;
+    timed_report report;
+} elementwise_job;
+
+// ---- what the result is
+
+// '<u2' is read as bf16 alone, and nothing else is read only then.
+static bool load(elementwise_job *job, int i, complaint *why)
+{
+    const char *path = job->options.paths[i];
+    complaint as_bf16;
+    if (!npy_read(&job->host[i], path, WEFT_DEFAULT, why) &&
+        !npy_read(&job->host[i], path, WEFT_BF16, &as_bf16))
+        return false;
+    if (job->host[i].dtype == WEFT_I16)
+        return complain(why, "%s: holds i16; floating-point numbers, i32, i64 and u8 are taken",
+                        path);
+    return true;
+}
+
+static bool load_all(elementwise_job *job, complaint *why)
+{
+    for (int i = 0; i < job->options.n_inputs; i++)
+        if (!load(job, i, why))
+            return false;
+    return true;
+}
+
+// Extent of the d-th dimension from the end; 1 where there are not so many.
+static int64_t extent_from_end(const npy_array *array, int d)
+{
+    return d < array->ndim ? array->shape[array->ndim - 1 - d] : 1;
+}
+
+static bool check_pair(const elementwise_job *job, int i, int j, complaint *why)
+{
+    const npy_array *a = &job->host[i], *b = &job->host[j];
+    char a_text[256], b_text[256];
+    for (int d = 0; d < a->ndim && d < b->ndim; d++) {
+        const int64_t a_extent = extent_from_end(a, d), b_extent = extent_from_end(b, d);
+        if (a_extent != b_extent && a_extent != 1 && b_extent != 1)
+            return complain(why, "%s and %s: the shapes %s and %s do not broadcast",
+                            job->options.paths[i], job->options.paths[j],
+                            dense_shape_text(a->ndim, a->shape, a_text, sizeof(a_text)),
+                            dense_shape_text(b->ndim, b->shape, b_text, sizeof(b_text)));
+    }
+    return true;
+}
+
+static bool fits_shape(const npy_array *array, const elementwise_options *options)
+{
+    for (int d = 0; d < array->ndim; d++) {
+        const int64_t extent = extent_from_end(array, d);
+        if (d >= options->ndim || (extent != 1 && extent != options->shape[options->ndim - 1 - d]))
+            return false;
+    }
+    return true;
+}
+
+static bool take_shape(elementwise_job *job, complaint *why)
+{
+    const elementwise_options *options = &job->options;
+    char own[256], wanted[256];
+    job->Y.ndim = options->ndim;
+    memcpy(job->Y.shape, options->shape, sizeof(job->Y.shape));
+    for (int i = 0; i < options->n_inputs; i++)
+        if (!fits_shape(&job->host[i], options))
+            return complain(
+                why, "%s: the shape %s does not broadcast to %s of --shape", options->paths[i],
+                dense_shape_text(job->host[i].ndim, job->host[i].shape, own, sizeof(own)),
+                dense_shape_text(options->ndim, options->shape, wanted, sizeof(wanted)));
+    return true;
+}
+
+static bool broadcast(elementwise_job *job, complaint *why)
+{
+    const int n_inputs = job->options.n_inputs;
+    weft_tensor *Y = &job->Y;
+    for (int i = 0; i < n_inputs; i++)
+        for (int j = 0; j < i; j++)
+            if (!check_pair(job, j, i, why))
+                return false;
+    for (int i = 0; i < n_inputs; i++)
+        Y->ndim = job->host[i].ndim > Y->ndim ? job->host[i].ndim : Y->ndim;
+    for (int d = 0; d < Y->ndim; d++) {
+        int64_t *extent = &Y->shape[Y->ndim - 1 - d];
+        *extent = 1;
+        for (int i = 0; i < n_inputs; i++)
+            *extent = extent_from_end(&job->host[i], d) != 1 ? extent_from_end(&job->host[i], d)
+                                                             : *extent;
+    }
+    return true;
+}
+
+static bool has_input(const elementwise_job *job, weft_dtype dtype)
+{
+    for (int i = 0; i < job->options.n_inputs; i++)
+        if (job->host[i].dtype == dtype)
+            return true;
+    return false;
+}
+
+static bool has_floats(const elementwise_job *job)
+{
+    for (int i = 0; i < job->options.n_inputs; i++)
+        if (scalar_is_float(job->host[i].dtype))
+            return true;
+    return false;
+}
+
+// The type that the inputs have together.
+static weft_dtype shared_dtype(const elementwise_job *job)
+{
+    bool is_one = job->options.n_inputs > 0;
+    for (int i = 1; i < job->options.n_inputs; i++)
+        is_one = is_one && job->host[i].dtype == job->host[0].dtype;
+    if (is_one)
+        return job->host[0].dtype;
+    if (has_floats(job))
+        return has_input(job, WEFT_F64) ? WEFT_F64 : WEFT_F32;
+    return has_input(job, WEFT_I64) ? WEFT_I64 : WEFT_I32;
+}
+
+// ---- calls
+
+static weft_elementwise_params params_of(const elementwise_job *job, weft_dtype arithmetic)
+{
+    return (weft_elementwise_params){
+        .size = sizeof(weft_elementwise_params),
+        .n_values = job->options.n_values,
+        .values = job->options.values,
+        .arithmetic = arithmetic,
+        .plan = job->plan,
+    };
+}
+
+static weft_elementwise_output output_of(const elementwise_job *job)
+{
+    return (weft_elementwise_output){job->options.formula, &job->Y};
+}
+
+static weft_status make_plan(elementwise_job *job, weft_dtype arithmetic)
+{
+    const weft_elementwise_params params = params_of(job, arithmetic);
+    const weft_elementwise_output output = output_of(job);
+    return weft_elementwise_plan_create(&job->plan, job->ctx, job->options.n_inputs, job->inputs, 1,
+                                        &output, &params);
+}
+
+static bool enqueue(const elementwise_job *job, complaint *why)
+{
+    const weft_elementwise_params params = params_of(job, job->arithmetic);
+    const weft_elementwise_output output = output_of(job);
+    return weft_elementwise(job->ctx, weft_context_queue(job->ctx), job->options.n_inputs,
+                            job->inputs, 1, &output, &params) == WEFT_OK ||
+           complain_weft(why);
+}
+
+static bool describe(elementwise_job *job, complaint *why)
+{
+    const weft_elementwise_params params = params_of(job, job->arithmetic);
+    const weft_elementwise_output output = output_of(job);
+    return weft_elementwise_describe(job->ctx, job->options.n_inputs, job->inputs, 1, &output,
+                                     &params, job->plan_text, sizeof(job->plan_text)) >= 0 ||
+           complain_weft(why);
+}
+
+static bool finish(const elementwise_job *job, complaint *why)
+{
+    const cl_int code = clFinish(weft_context_queue(job->ctx));
+    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+}
+
+// Whether the formula can be reckoned in whole numbers, which only the library knows: it refuses.
+static bool is_whole(elementwise_job *job)
+{
+    const weft_status status = make_plan(job, has_input(job, WEFT_I64) ? WEFT_I64 : WEFT_I32);
+    weft_elementwise_plan_destroy(&job->plan);
+    return status == WEFT_OK;
+}
+
+static void choose_types(elementwise_job *job)
+{
+    const elementwise_options *options = &job->options;
+    job->arithmetic = options->arithmetic;
+    job->Y.dtype = shared_dtype(job);
+    if (job->arithmetic == WEFT_DEFAULT && options->has_real_value && !has_floats(job))
+        job->arithmetic = WEFT_F32;
+    if (options->dtype != WEFT_DEFAULT)
+        job->Y.dtype = options->dtype;
+    else if (scalar_is_float(job->arithmetic) && !has_floats(job))
+        job->Y.dtype = job->arithmetic;
+    else if (job->arithmetic == WEFT_DEFAULT && !has_floats(job) && !is_whole(job))
+        job->Y.dtype = WEFT_F32;
+}
+
+// ---- phases
+
+static bool upload(elementwise_job *job, complaint *why)
+{
+    for (int i = 0; i < job->options.n_inputs; i++) {
+        const npy_array *X = &job->host[i];
+        size_t bytes = 0;
+        if (!dense_tensor_create(&job->X[i], job->ctx, X->dtype, X->ndim, X->shape, X->data, &bytes,
+                                 job->options.paths[i], why))
+            return false;
+        job->bytes += bytes;
+        job->inputs[i] = (weft_elementwise_input){job->options.names[i], &job->X[i]};
+    }
+    return true;
+}
+
+static bool make_result(elementwise_job *job, complaint *why)
+{
+    const weft_tensor Y = job->Y;
+    if (!dense_tensor_create(&job->Y, job->ctx, Y.dtype, Y.ndim, Y.shape, NULL, &job->y_bytes,
+                             "the result", why))
+        return false;
+    job->bytes += job->y_bytes;
+    job->host_Y = malloc(job->y_bytes > 0 ? job->y_bytes : 1);
+    job->runs_ms = malloc((size_t)job->options.runs * sizeof(double));
+    return (job->host_Y != NULL && job->runs_ms != NULL) ||
+           complain(why, "no memory for the result, %zu bytes", job->y_bytes);
+}
+
+// A result that no buffer holds has no strides either.
+static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
+{
+    const int64_t limit = (int64_t)weft_context_limits(job->ctx)->max_alloc_bytes;
+    int64_t step = 1;
+    char text[256];
+    for (int d = Y->ndim - 1; d >= 0; d--) {
+        Y->stride[d] = step;
+        if (Y->shape[d] > 0 && step > limit / Y->shape[d])
+            return complain(why,
+                            "the result of shape %s is larger than the device's largest buffer of "
+                            "%" PRId64 " bytes",
+                            dense_shape_text(Y->ndim, Y->shape, text, sizeof(text)), limit);
+        step *= Y->shape[d];
+    }
+    return true;
+}
+
+static bool set_up(elementwise_job *job, complaint *why)
+{
+    const double start_ms = timing_now_ms();
+    if (!lay_out(job, &job->Y, why))
+        return false;
+    choose_types(job);
+    if (make_plan(job, job->arithmetic) != WEFT_OK)
+        return complain_weft(why);
+    job->report = report_new("elementwise", weft_context_limits(job->ctx)->name, job->Y.dtype);
+    job->report.setup_ms = timing_now_ms() - start_ms;
+    return true;
+}
+
+static bool measure(elementwise_job *job, complaint *why)
+{
+    const size_t n_runs = (size_t)job->options.runs;
+    if (!enqueue(job, why) || !finish(job, why))
+        return false;
+    for (size_t run = 0; run < n_runs; run++) {
+        const double start_ms = timing_now_ms();
+        if (!enqueue(job, why) || !finish(job, why))
+            return false;
+        job->runs_ms[run] = timing_now_ms() - start_ms;
+    }
+    job->report.time = timing_of(job->runs_ms, n_runs);
+    job->report.gbps = 1e-6 * (double)job->bytes / job->report.time.median_ms;
+    return true;
+}
+
+static bool fetch(elementwise_job *job, complaint *why)
+{
+    const weft_tensor *Y = &job->Y;
+    const char *path = job->options.output_path;
+    if (!buffer_read(Y->buffer, weft_context_queue(job->ctx), job->host_Y, job->y_bytes, why))
+        return false;
+    return path == NULL || npy_write(path, Y->dtype, Y->ndim, Y->shape, job->host_Y, why);
+}
+
+static bool print(elementwise_job *job, complaint *why)
+{
+    job->report.ndim = job->Y.ndim;
+    memcpy(job->report.shape, job->Y.shape, sizeof(job->report.shape));
+    job->report.plan = job->plan_text;
+    if (job->options.common.json)
+        return command_print_json(report_json(&job->report), why);
+    report_print(&job->report, stdout);
+    return true;
+}
+
+static bool run(elementwise_job *job, complaint *why)
+{
+    return load_all(job, why) &&
+           (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
+           command_open(&job->ctx, &job->options.common, why) && upload(job, why) &&
+           set_up(job, why) && make_result(job, why) && describe(job, why) && measure(job, why) &&
+           fetch(job, why) && print(job, why);
+}
+
+static void clean_up(elementwise_job *job)
+{
+    if (job->ctx != NULL)
+        clFinish(weft_context_queue(job->ctx));
+    weft_elementwise_plan_destroy(&job->plan);
+    for (int i = 0; i < job->options.n_inputs; i++) {
+        buffer_release(&job->X[i].buffer);
+        npy_free(&job->host[i]);
+    }
+    buffer_release(&job->Y.buffer);
+    weft_context_destroy(&job->ctx);
+    free(job->host_Y);
+    free(job->runs_ms);
+}
+
+int weft_elementwise_main(int argc, char **argv)
+{
+    elementwise_job job = {0};
+    complaint why;
+    elementwise_options_parse(&job.options, argc, argv);
+    const bool done = run(&job, &why);
+    clean_up(&job);
+    return done ? EXIT_SUCCESS : command_failed(argv[0], &why);
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing: the formula, NAME=FILE.npy and NAME=NUMBER, options.
+#include "elementwise_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dense_options.h"
+#include "scalar.h"
+
+enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS };
+
+// What makes a number in a formula a whole one.
+static bool is_whole(const char *text)
+{
+    const char *digits = text + strspn(text, "+-");
+    const bool is_hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    digits += is_hex ? 2 : 0;
+    return digits[strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789")] == '\0';
+}
+
+static void add_value(elementwise_options *out, const char *name, const char *text, double value,
+                      struct argp_state *state)
+{
+    if (out->n_values == WEFT_ELEMENTWISE_VALUES)
+        argp_error(state, "%s=%s: more than %d numbers", name, text, out->n_values);
+    out->values[out->n_values++] = (weft_elementwise_value){name, value};
+    out->has_real_value |= !is_whole(text);
+}
+
+static void add_input(elementwise_options *out, const char *name, const char *path,
+                      struct argp_state *state)
+{
+    if (out->n_inputs == WEFT_ELEMENTWISE_INPUTS)
+        argp_error(state, "%s=%s: more than %d arrays", name, path, out->n_inputs);
+    out->names[out->n_inputs] = name;
+    out->paths[out->n_inputs++] = path;
+}
+
+// The first word is the formula, which may have '=' too.
+static void take_word(elementwise_options *out, char *word, struct argp_state *state)
+{
+    char *const equals = strchr(word, '=');
+    char *end = NULL;
+    if (out->formula == NULL) {
+        out->formula = word;
+        return;
+    }
+    if (equals == NULL || equals == word || equals[1] == '\0')
+        argp_error(state, "'%s' is neither NAME=FILE.npy nor NAME=NUMBER", word);
+    *equals = '\0';
+    const double value = strtod(equals + 1, &end);
+    if (*end == '\0')
+        add_value(out, word, equals + 1, value, state);
+    else
+        add_input(out, word, equals + 1, state);
+}
+
+static weft_dtype take_dtype(struct argp_state *state, const char *text)
+{
+    const weft_dtype dtype = weft_dtype_find(text);
+    if (dtype == WEFT_DEFAULT || dtype == WEFT_I16)
+        argp_error(state, "--dtype: '%s' is none of f32, f64, f16, bf16, i32, i64 and u8", text);
+    return dtype;
+}
+
+static weft_dtype take_arithmetic(struct argp_state *state, const char *text)
+{
+    const weft_dtype dtype = weft_dtype_find(text);
+    if (dtype != WEFT_F32 && dtype != WEFT_F64 && dtype != WEFT_I32 && dtype != WEFT_I64)
+        argp_error(state, "--arithmetic: '%s' is none of f32, f64, i32 and i64", text);
+    return dtype;
+}
+
+static void check_options(const elementwise_options *out, struct argp_state *state)
+{
+    if (out->formula == NULL)
+        argp_error(state, "a formula is needed, such as \"a + b\"");
+    if (out->n_inputs == 0 && !out->has_shape)
+        argp_error(state, "--shape is needed where no array has one");
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    elementwise_options *out = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &out->common;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_word(out, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        check_options(out, state);
+        return 0;
+    case 'o':
+        out->output_path = argument;
+        return 0;
+    case 'T':
+        out->dtype = take_dtype(state, argument);
+        return 0;
+    case OPTION_ARITHMETIC:
+        out->arithmetic = take_arithmetic(state, argument);
+        return 0;
+    case OPTION_SHAPE:
+        out->ndim = dense_list(state, "--shape", argument, 0, INT32_MAX, WEFT_MAX_NDIM, out->shape);
+        out->has_shape = true;
+        return 0;
+    case OPTION_RUNS:
+        out->runs = command_integer(state, "--runs", argument, 1, 1000000);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"output", 'o', "OUT.npy", 0, "Write the result", 0},
+        {"dtype", 'T', "T", 0, "Of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
+        {"arithmetic", OPTION_ARITHMETIC, "T", 0,
+         "What is reckoned in: f32, f64, i32 or i64 (default: f64 where an array is, f32 for other "
+         "floating-point numbers and for functions of real ones, i64 where an array is, i32)",
+         0},
+        {"shape", OPTION_SHAPE, "LIST", 0,
+         "Of the result, such as 64,1000 (default: what the arrays broadcast to, by NumPy's rule)",
+         0},
+        {"runs", OPTION_RUNS, "R", 0, "How often to time the formula (default: 20)", 0},
+        {0},
+    };
+    static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
+    static const struct argp parser = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "FORMULA [NAME=FILE.npy ...] [NAME=NUMBER ...]",
+        .doc =
+            "Evaluate a formula of arrays and numbers, element by element:\n\n"
+            "  weft elementwise \"alpha * x + max(y, 0)\" x=X.npy y=Y.npy alpha=0.5 -o Z.npy\n"
+            "\vFormulas have the operators of C, where(c, a, b), min, max, clamp(x, low, high), "
+            "abs, sqrt, exp, log, sin, tanh, erf, pow and their like, sigmoid, relu, silu and "
+            "gelu; a function's name alone is that function of all arrays in their order. One that "
+            "begins with '-' stands behind '--'.\n\n"
+            "Without --dtype the result has the type that the arrays share. Of several types it is "
+            "f64 if one is, else f32 if one has floating-point numbers, else i64 if one is, else "
+            "i32; and f32 where whole numbers go through a formula of real ones, as in \"a / 2.0\" "
+            "or \"sqrt(a)\". Arrays of '<u2' are bf16, and so is --dtype bf16 written.\n\n"
+            "Reports the plan, the time for setting up (compiling), the median and range of the "
+            "run time, and the traffic: each array read once and the result written once.",
+        .children = children,
+    };
+    *out = (elementwise_options){.runs = 20};
+    argp_parse(&parser, argc, argv, 0, NULL, out);
+}
