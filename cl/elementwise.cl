@@ -21,7 +21,7 @@
 #ifndef VALUES // 0 to 16: numbers that are arguments
 #define VALUES 1
 #endif
-#ifndef RANK // loops that there is room for: 2, 4 or 8
+#ifndef RANK // loops that there is room for: 4 or 8
 #define RANK 4
 #endif
 #ifndef WIDE // 1: indices are long

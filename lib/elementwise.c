@@ -121,7 +121,7 @@ static void find_nest(weft_elementwise_plan *plan)
         weft_nest_raise(&plan->nest, across);
     for (int i = 0; i < n_operands(plan); ++i)
         plan->ways[i] = way_of(plan, i);
-    plan->rank = plan->nest.n_loops <= 2 ? 2 : plan->nest.n_loops <= 4 ? 4 : 8;
+    plan->rank = plan->nest.n_loops <= 4 ? 4 : 8;
     plan->is_wide = weft_nest_reach(&plan->nest) > MOST_NARROW;
     plan->streams = streams(plan);
     find_problem(plan);

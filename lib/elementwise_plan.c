@@ -50,6 +50,12 @@ static facts facts_of(const weft_elementwise_problem *problem)
     };
 }
 
+// A device may name the largest size there is where it knows no limit.
+static int64_t most_of(size_t size)
+{
+    return size < INT64_MAX ? (int64_t)size : INT64_MAX;
+}
+
 static void set_grid(weft_elementwise_tiling *t, const facts *f)
 {
     const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
@@ -60,16 +66,13 @@ static void set_grid(weft_elementwise_tiling *t, const facts *f)
 
 // ---- CPUs: groups are one item
 
-// The widest vector, its half or quarter, or single elements: each fold is a program.
+// The widest vector, vectors of 4, or single elements: each fold is a program.
 static int folded_fold(const weft_limits *limits, const facts *f, int64_t most)
 {
     int64_t fold = min_i64(limits->fold, MAX_FOLD);
     while (fold > 1 && fold * f->number_bytes > max_i64(limits->load_bytes, 16))
         fold /= 2;
-    const int64_t widest = fold;
-    while (fold > 1 && (fold > most || (fold < 4 && widest >= 4)))
-        fold /= 2;
-    return (int)fold;
+    return (int)(fold <= most ? fold : most >= 4 && fold > 4 ? 4 : 1);
 }
 
 // Fewer bytes where cores would have nothing to do.
@@ -102,7 +105,7 @@ static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
 
 static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
 {
-    const int64_t most = min_i64((int64_t)limits->local_bytes, TILED_BYTES);
+    const int64_t most = min_i64(most_of(limits->local_bytes), TILED_BYTES);
     weft_elementwise_tiling t = {
         .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
         .vectors = FOLDED_VECTORS,
@@ -125,16 +128,16 @@ static int64_t most_items(const weft_limits *limits, int dimension)
     const size_t most = limits->max_items < limits->max_items_along[dimension]
                             ? limits->max_items
                             : limits->max_items_along[dimension];
-    return pow2_down(min_i64((int64_t)(most < INT32_MAX ? most : INT32_MAX), limits->max_block));
+    return pow2_down(min_i64(most_of(most), limits->max_block));
 }
 
 static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
 {
-    const int64_t group = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
+    const int64_t group = min_i64(pow2_down(most_of(limits->max_items)), SPREAD_ITEMS);
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
     int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
     t.columns = t.rows = lines;
-    for (; lines > 1 && tile_bytes(f, &t) > (int64_t)limits->local_bytes; lines /= 2)
+    for (; lines > 1 && tile_bytes(f, &t) > most_of(limits->local_bytes); lines /= 2)
         t.columns = t.rows = lines / 2;
     t.items = (int)lines;
     t.team = (int)max_i64(
@@ -145,7 +148,7 @@ static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const fac
 
 static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t group = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ITEMS);
+    const int64_t group = min_i64(pow2_down(most_of(limits->max_items)), SPREAD_ITEMS);
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1};
     if (f->aligned && f->columns % 4 == 0)
         t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
@@ -169,9 +172,9 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
     const facts f = facts_of(problem);
     const bool wants_tiles = f.n_across > 0 && f.columns >= NARROW_ROWS && f.rows >= NARROW_ROWS;
     if (limits->fold > 1 || limits->max_team == 1) {
-        if (wants_tiles && folded_fold(limits, &f, min_i64(f.columns, f.rows)) > 1)
-            return folded_tiles(limits, &f);
-        return folded_tiling(limits, &f);
+        const weft_elementwise_tiling t = folded_tiles(limits, &f);
+        const bool fits = tile_bytes(&f, &t) <= most_of(limits->local_bytes);
+        return wants_tiles && t.fold > 1 && fits ? t : folded_tiling(limits, &f);
     }
     if (wants_tiles) {
         const weft_elementwise_tiling t = spread_tiles(limits, &f);
@@ -213,6 +216,10 @@ static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limi
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
                     t->columns, t->fold);
+    if (t->fold > 1 && t->items * t->team != 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling is %d x %d items; tiles in vectors are one item's",
+                    t->items, t->team);
     if ((uint64_t)tile_bytes(f, t) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: %" PRId64 " blocks of %" PRId64 " x %" PRId64 " take %" PRId64
@@ -228,10 +235,10 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     const facts f = facts_of(problem);
     TRY(power_check("fold", tiling->fold, MAX_FOLD));
     TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));
-    TRY(power_check("items", tiling->items, (int64_t)limits->max_items_along[0]));
-    TRY(power_check("team", tiling->team, (int64_t)limits->max_items_along[1]));
+    TRY(power_check("items", tiling->items, most_of(limits->max_items_along[0])));
+    TRY(power_check("team", tiling->team, most_of(limits->max_items_along[1])));
     TRY(range_check("items x team", (int64_t)tiling->items * tiling->team,
-                    (int64_t)limits->max_items));
+                    most_of(limits->max_items)));
     TRY(range_check("columns", tiling->columns, INT64_MAX));
     TRY(range_check("rows", tiling->rows, INT64_MAX));
     TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));

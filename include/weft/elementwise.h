@@ -71,7 +71,8 @@ enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a tiled block, at 
 typedef struct weft_elementwise_tiling {
     int fold;              // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;           // that an item fetches before it writes one: 1, 2, 4 or 8
-    int items, team;       // of a group: along columns and along rows; powers of two
+    int items, team;       // of a group: along columns and along rows; powers of two, and 1 where
+                           // tiles are turned in vectors
     bool tiled;            // what lies across is first turned round in local memory, block by block
     bool aligned;          // vectors are read and written at multiples of their size
     int64_t columns, rows; // of a block; with tiles the same power of two
