@@ -131,9 +131,15 @@ static int64_t most_items(const weft_limits *limits, int dimension)
     return pow2_down(min_i64(most_of(most), limits->max_block));
 }
 
+static int64_t group_items(const weft_limits *limits)
+{
+    const int64_t most = min_i64(most_of(limits->max_items), limits->max_block);
+    return min_i64(pow2_down(most), SPREAD_ITEMS);
+}
+
 static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
 {
-    const int64_t group = min_i64(pow2_down(most_of(limits->max_items)), SPREAD_ITEMS);
+    const int64_t group = group_items(limits);
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
     int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
     t.columns = t.rows = lines;
@@ -148,7 +154,7 @@ static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const fac
 
 static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t group = min_i64(pow2_down(most_of(limits->max_items)), SPREAD_ITEMS);
+    const int64_t group = group_items(limits);
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1};
     if (f->aligned && f->columns % 4 == 0)
         t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
@@ -216,7 +222,7 @@ static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limi
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
                     t->columns, t->fold);
-    if (t->fold > 1 && t->items * t->team != 1)
+    if (t->fold > 1 && (t->items > 1 || t->team > 1))
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling is %d x %d items; tiles in vectors are one item's",
                     t->items, t->team);

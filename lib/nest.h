@@ -22,7 +22,7 @@ typedef struct weft_nest {
 // extents of 1 are taken for strides of 0. The first one's strides make its elements distinct.
 weft_nest weft_nest_of(int n_views, const weft_tensor *const *views);
 
-// Makes loop d the second one.
+// Makes loop d, from 1 on, the second one.
 void weft_nest_raise(weft_nest *nest, int d);
 
 // Loops d to n_loops together.

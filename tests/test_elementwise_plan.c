@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tilings of elementwise work: what is chosen for known shapes, that everything chosen is sound and
+// has work for every group on every known device, and what is refused.
+#include <weft/elementwise.h>
+
+#include "arithmetic.h"
+#include "random.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { N_RANDOM = 4000, N_RANDOM_LIMITS = 100000 };
+
+// ---- known shapes
+
+typedef struct known {
+    weft_elementwise_problem problem;
+    const char *expected;
+} known;
+
+// Two operands of f32 whose rows and columns lie as the output's do, and one turned round.
+#define DENSE(c, r)                                                                                \
+    .problem = {.columns = (c),                                                                    \
+                .rows = (r),                                                                       \
+                .outers = 1,                                                                       \
+                .element_bytes = 8,                                                                \
+                .out_bytes = 4,                                                                    \
+                .aligned = true}
+#define TURNED(c, r)                                                                               \
+    .problem = {.columns = (c),                                                                    \
+                .rows = (r),                                                                       \
+                .outers = 1,                                                                       \
+                .element_bytes = 8,                                                                \
+                .out_bytes = 4,                                                                    \
+                .n_across = 1}
+#define DENSE_F64(c, r)                                                                            \
+    .problem = {.columns = (c),                                                                    \
+                .rows = (r),                                                                       \
+                .outers = 1,                                                                       \
+                .element_bytes = 16,                                                               \
+                .out_bytes = 8,                                                                    \
+                .number_bytes = 8,                                                                 \
+                .aligned = true}
+#define DENSE_U8(c, r)                                                                             \
+    .problem = {.columns = (c),                                                                    \
+                .rows = (r),                                                                       \
+                .outers = 1,                                                                       \
+                .element_bytes = 2,                                                                \
+                .out_bytes = 1,                                                                    \
+                .aligned = true}
+
+#define CHECK_KNOWN(device, cases)                                                                 \
+    check_known(device, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
+
+static void check_known(const char *device, const known *cases, int n)
+{
+    const weft_limits *limits = weft_profile_find(device);
+    assert_non_null(limits);
+    for (int i = 0; i < n; i++) {
+        const weft_elementwise_tiling t = weft_elementwise_tiling_for(limits, &cases[i].problem);
+        char text[256];
+        assert_in_range(weft_elementwise_tiling_print(&t, text, sizeof(text)), 1, sizeof(text) - 1);
+        if (strcmp(text, cases[i].expected) != 0)
+            fail_msg("%s, case %d: %s", limits->name, i, text);
+    }
+}
+
+static void test_known_on_cpu(void **state)
+{
+    (void)state;
+    static const known cases[] = {
+        {DENSE(67108864, 1),
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 1, grid 8192 x 1 x 1"},
+        {DENSE(8192, 8192),
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 1, grid 1 x 8192 x 1"},
+        {TURNED(8192, 8192), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 128 x "
+                             "128, grid 64 x 64 x 1"},
+        {DENSE(3, 1000000),
+         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
+        {TURNED(3, 1000000),
+         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
+        {DENSE_F64(67108864, 1),
+         "vectors of 8, 1 at a time, groups of 1 x 1, blocks of 4096 x 1, grid 16384 x 1 x 1"},
+        {DENSE_U8(67108864, 1),
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32768 x 1, grid 2048 x 1 x 1"},
+        {DENSE(1000, 1),
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 1000 x 1, grid 1 x 1 x 1"},
+        {DENSE(1, 1),
+         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 1 x 1, grid 1 x 1 x 1"},
+    };
+    CHECK_KNOWN("intel-xeon-8380", cases);
+}
+
+static void test_known_on_gpu(void **state)
+{
+    (void)state;
+    static const known cases[] = {
+        {DENSE(67108864, 1),
+         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 65536 x 1 x 1"},
+        {DENSE(8192, 8192),
+         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 8 x 8192 x 1"},
+        {TURNED(8192, 8192), "tiles, vectors of 1, 1 at a time, groups of 32 x 8, blocks of 32 x "
+                             "32, grid 256 x 256 x 1"},
+        {DENSE(3, 1000000),
+         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 64, grid 1 x 15625 x 1"},
+        {TURNED(3, 1000000),
+         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 64, grid 1 x 15625 x 1"},
+        {DENSE_F64(67108864, 1),
+         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 65536 x 1 x 1"},
+        {DENSE_U8(67108864, 1), "vectors of 4 aligned, 4 at a time, groups of 256 x 1, blocks of "
+                                "4096 x 1, grid 16384 x 1 x 1"},
+        {DENSE(1000, 1),
+         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 1 x 1 x 1"},
+        {DENSE(1, 1),
+         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 1 x 1, grid 1 x 1 x 1"},
+        // more rows than there are groups along them
+        {DENSE(3, 1 << 30),
+         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 16385, grid 1 x 65533 x 1"},
+    };
+    CHECK_KNOWN("nvidia-h200", cases);
+}
+
+static void test_print(void **state)
+{
+    (void)state;
+    const weft_elementwise_tiling t = {.fold = 4,
+                                       .vectors = 2,
+                                       .items = 8,
+                                       .team = 16,
+                                       .tiled = true,
+                                       .aligned = true,
+                                       .columns = 32,
+                                       .rows = 64,
+                                       .grid_x = 5,
+                                       .grid_y = 6,
+                                       .grid_z = 7};
+    static const char expected[] = "tiles, vectors of 4 aligned, 2 at a time, groups of 8 x 16, "
+                                   "blocks of 32 x 64, grid 5 x 6 x 7";
+    char text[256];
+    assert_int_equal(weft_elementwise_tiling_print(&t, text, sizeof(text)), strlen(expected));
+    assert_string_equal(text, expected);
+    assert_int_equal(weft_elementwise_tiling_print(&t, text, 6), strlen(expected));
+    assert_string_equal(text, "tiles");
+}
+
+// A problem that says nothing is one element.
+static void test_nothing_said(void **state)
+{
+    (void)state;
+    static const weft_elementwise_problem nothing;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const weft_limits *limits = weft_profile_at(i);
+        const weft_elementwise_tiling t = weft_elementwise_tiling_for(limits, &nothing);
+        assert_int_equal(weft_elementwise_tiling_check(&t, limits, &nothing), WEFT_OK);
+        assert_int_equal(t.grid_x * t.grid_y * t.grid_z, 1);
+        assert_int_equal(t.items * t.team, 1);
+    }
+}
+
+// ---- everything that is chosen
+
+static int64_t random_size(random_state *random)
+{
+    switch (random_below(random, 5)) {
+    case 0:
+        return random_extent(random);
+    case 1:
+        return random_between(random, -1, 20);
+    case 2:
+        return 4 * random_between(random, 1, 5000);
+    default:
+        return random_between(random, 1, 3000);
+    }
+}
+
+static weft_elementwise_problem random_problem(random_state *random)
+{
+    return (weft_elementwise_problem){
+        .columns = random_size(random),
+        .rows = random_size(random),
+        .outers = random_below(random, 2) ? 1 : random_size(random),
+        .element_bytes = (int)(random_below(random, 9) ? random_between(random, 0, 96) : 1 << 20),
+        .out_bytes = 1 << random_below(random, 4),
+        .number_bytes = 4 * (int)random_below(random, 3),
+        .n_across = random_below(random, 2) ? (int)random_below(random, 9) : 0,
+        .aligned = random_below(random, 2),
+    };
+}
+
+// At most 2^62.
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t c;
+    return __builtin_mul_overflow(a, b, &c) ? INT64_C(1) << 62 : c;
+}
+
+static bool is_power(int64_t x)
+{
+    return x > 0 && (x & (x - 1)) == 0;
+}
+
+static const char *group_fault(const weft_limits *limits, const weft_elementwise_tiling *t)
+{
+    if (!is_power(t->fold) || !is_power(t->vectors) || !is_power(t->items) || !is_power(t->team))
+        return "no power of two";
+    if ((size_t)t->items > limits->max_items_along[0] ||
+        (size_t)t->team > limits->max_items_along[1] ||
+        (size_t)t->items * (size_t)t->team > limits->max_items)
+        return "too many items";
+    if (t->items * t->team > limits->max_block)
+        return "more items than a block has lanes";
+    if (limits->fold > 1 && t->fold > limits->fold)
+        return "wider vectors than the limits'";
+    if (limits->fold == 1 && t->fold > (t->aligned ? 4 : 1))
+        return "vectors where lanes are items";
+    if ((limits->fold > 1 || limits->max_team == 1) && (t->items > 1 || t->team > 1))
+        return "a group of several items on a CPU";
+    if (limits->max_team == 1 && t->tiled && t->fold == 1)
+        return "tiles of single elements on a CPU";
+    return NULL;
+}
+
+static const char *grid_fault(const weft_elementwise_problem *problem,
+                              const weft_elementwise_tiling *t)
+{
+    if (t->columns < 1 || t->rows < 1 || t->grid_x < 1 || t->grid_y < 1 || t->grid_z < 1)
+        return "nothing of something";
+    if (product(t->grid_x - 1, t->columns) >= max_i64(problem->columns, 1) ||
+        product(t->grid_y - 1, t->rows) >= max_i64(problem->rows, 1) ||
+        t->grid_z > max_i64(problem->outers, 1))
+        return "a group without work";
+    return NULL;
+}
+
+// Each row of a turned block is a vector longer.
+static const char *tile_fault(const weft_limits *limits, const weft_elementwise_problem *problem,
+                              const weft_elementwise_tiling *t)
+{
+    const int64_t number_bytes = problem->number_bytes ? problem->number_bytes : 4;
+    const int64_t bytes = problem->n_across * t->rows * (t->columns + t->fold) * number_bytes;
+    if (problem->n_across < 1)
+        return "tiles where nothing lies across";
+    if (t->columns != t->rows || !is_power(t->columns) || t->columns % t->fold != 0)
+        return "a tile of another shape";
+    if ((uint64_t)bytes > limits->local_bytes)
+        return "tiles larger than local memory";
+    return NULL;
+}
+
+// Work for every core, where there is enough to share: no block is larger than 2^16 elements and a
+// vector, but where the grid has its most groups.
+static bool is_idle(const weft_limits *limits, const weft_elementwise_problem *problem,
+                    const weft_elementwise_tiling *t)
+{
+    const int64_t n = product(product(max_i64(problem->columns, 1), max_i64(problem->rows, 1)),
+                              max_i64(problem->outers, 1));
+    return n >= product(limits->compute_units, 1 << 17) &&
+           product(product(t->grid_x, t->grid_y), t->grid_z) < limits->compute_units;
+}
+
+static const char *fault_of(const weft_limits *limits, const weft_elementwise_problem *problem,
+                            const weft_elementwise_tiling *t)
+{
+    if (weft_elementwise_tiling_check(t, limits, problem) != WEFT_OK)
+        return weft_last_error();
+    if (t->aligned && (!problem->aligned || t->columns % t->fold != 0))
+        return "aligned, where operands are not";
+    if (is_idle(limits, problem, t))
+        return "idle cores";
+    const char *fault = group_fault(limits, t);
+    fault = fault ? fault : grid_fault(problem, t);
+    return fault || !t->tiled ? fault : tile_fault(limits, problem, t);
+}
+
+static void check_chosen(const weft_limits *limits, const weft_elementwise_problem *problem)
+{
+    const weft_elementwise_tiling t = weft_elementwise_tiling_for(limits, problem);
+    const char *fault = fault_of(limits, problem, &t);
+    if (!fault)
+        return;
+    char text[256];
+    weft_elementwise_tiling_print(&t, text, sizeof(text));
+    fail_msg("%s, %" PRId64 " columns, %" PRId64 " rows, %" PRId64 " outers, %d across: %s: %s",
+             limits->name, problem->columns, problem->rows, problem->outers, problem->n_across,
+             text, fault);
+}
+
+static void test_random_problems_on_every_profile(void **state)
+{
+    (void)state;
+    random_state random = {59};
+    for (int k = 0; k < N_RANDOM; k++) {
+        const weft_elementwise_problem problem = random_problem(&random);
+        for (size_t i = 0; i < weft_profile_count(); i++)
+            check_chosen(weft_profile_at(i), &problem);
+    }
+}
+
+// A device that has less of something, or no end of it.
+static weft_limits random_limits(random_state *random)
+{
+    weft_limits limits =
+        *weft_profile_at((size_t)random_below(random, (int64_t)weft_profile_count()));
+    if (random_below(random, 2) == 0)
+        limits.local_bytes = (size_t)(random_extent(random) >> 44);
+    if (random_below(random, 2) == 0)
+        limits.fold = 1 << random_below(random, 5);
+    if (random_below(random, 2) == 0)
+        limits.max_team = 1 << random_below(random, 11);
+    if (random_below(random, 2) == 0)
+        limits.max_block = 1 << random_below(random, 11);
+    if (random_below(random, 2) == 0)
+        limits.max_items = (size_t)random_between(random, 1, 300);
+    if (random_below(random, 2) == 0)
+        limits.max_items = SIZE_MAX;
+    for (int d = 0; d < 3; d++)
+        if (random_below(random, 2) == 0)
+            limits.max_items_along[d] =
+                random_below(random, 4) ? (size_t)random_between(random, 1, 300) : SIZE_MAX;
+    return limits;
+}
+
+static void test_random_limits(void **state)
+{
+    (void)state;
+    random_state random = {61};
+    int n_sound = 0;
+    for (int k = 0; k < N_RANDOM_LIMITS; k++) {
+        const weft_limits limits = random_limits(&random);
+        const weft_elementwise_problem problem = random_problem(&random);
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        check_chosen(&limits, &problem);
+        n_sound++;
+    }
+    assert_true(n_sound > N_RANDOM_LIMITS / 20);
+}
+
+// ---- what is refused
+
+static const weft_elementwise_problem usual = {
+    .columns = 896, .rows = 512, .outers = 3, .element_bytes = 8, .out_bytes = 4, .n_across = 2};
+static const weft_elementwise_problem aligned = {
+    .columns = 896, .rows = 512, .outers = 3, .element_bytes = 8, .out_bytes = 4, .aligned = true};
+static const weft_elementwise_tiling plain = {.fold = 1,
+                                              .vectors = 1,
+                                              .items = 1,
+                                              .team = 1,
+                                              .columns = 1,
+                                              .rows = 1,
+                                              .grid_x = 1,
+                                              .grid_y = 1,
+                                              .grid_z = 1};
+
+static weft_status check_tiling(const weft_elementwise_problem *problem,
+                                const weft_elementwise_tiling *t)
+{
+    return weft_elementwise_tiling_check(t, weft_profile_find("nvidia-h200"), problem);
+}
+
+static void check_refused(const weft_elementwise_problem *problem, const weft_elementwise_tiling *t,
+                          const char *words)
+{
+    assert_int_equal(check_tiling(problem, t), WEFT_BAD_ARGUMENT);
+    if (!strstr(weft_last_error(), words))
+        fail_msg("\"%s\" is not in \"%s\"", words, weft_last_error());
+}
+
+#define REFUSED(problem, words, ...)                                                               \
+    do {                                                                                           \
+        weft_elementwise_tiling t = plain;                                                         \
+        __VA_ARGS__;                                                                               \
+        check_refused(&(problem), &t, words);                                                      \
+    } while (0)
+
+#define TAKEN(problem, ...)                                                                        \
+    do {                                                                                           \
+        weft_elementwise_tiling t = plain;                                                         \
+        __VA_ARGS__;                                                                               \
+        if (check_tiling(&(problem), &t) != WEFT_OK)                                               \
+            fail_msg("%s", weft_last_error());                                                     \
+    } while (0)
+
+static void test_refused_groups(void **state)
+{
+    (void)state;
+    TAKEN(usual, (void)t);
+    TAKEN(usual, t.fold = 16, t.vectors = 8, t.items = 1024);
+    TAKEN(usual, t.items = 32, t.team = 32);
+    REFUSED(usual, "tiling.fold is 0, not from 1 to 16", t.fold = 0);
+    REFUSED(usual, "tiling.fold is 3, no power of two", t.fold = 3);
+    REFUSED(usual, "tiling.fold is 32, not from 1 to 16", t.fold = 32);
+    REFUSED(usual, "tiling.vectors is -1, not from 1 to 8", t.vectors = -1);
+    REFUSED(usual, "tiling.vectors is 6, no power of two", t.vectors = 6);
+    REFUSED(usual, "tiling.vectors is 16, not from 1 to 8", t.vectors = 16);
+    REFUSED(usual, "tiling.items is 0, not from 1 to 1024", t.items = 0);
+    REFUSED(usual, "tiling.items is 48, no power of two", t.items = 48);
+    REFUSED(usual, "tiling.items is 2048, not from 1 to 1024", t.items = 2048);
+    REFUSED(usual, "tiling.team is 0, not from 1 to 1024", t.team = 0);
+    REFUSED(usual, "tiling.team is 5, no power of two", t.team = 5);
+    REFUSED(usual, "tiling.team is 2048, not from 1 to 1024", t.team = 2048);
+    REFUSED(usual, "items x team is 2048, not from 1 to 1024", t.items = 64, t.team = 32);
+}
+
+static void test_refused_blocks(void **state)
+{
+    (void)state;
+    TAKEN(usual, t.columns = t.rows = INT64_MAX);
+    TAKEN(usual, t.grid_x = INT32_MAX, t.grid_y = INT32_MAX, t.grid_z = 65535);
+    REFUSED(usual, "tiling.columns is 0, not from 1", t.columns = 0);
+    REFUSED(usual, "tiling.rows is -7, not from 1", t.rows = -7);
+    REFUSED(usual, "tiling.grid_x is 0, not from 1 to 2147483647", t.grid_x = 0);
+    REFUSED(usual, "tiling.grid_x is 2147483648, not from 1", t.grid_x = INT64_C(1) << 31);
+    REFUSED(usual, "tiling.grid_y is -1, not from 1 to 2147483647", t.grid_y = -1);
+    REFUSED(usual, "tiling.grid_y is 2147483648, not from 1", t.grid_y = INT64_C(1) << 31);
+    REFUSED(usual, "tiling.grid_z is 0, not from 1 to 65535", t.grid_z = 0);
+    REFUSED(usual, "tiling.grid_z is 65536, not from 1 to 65535", t.grid_z = 65536);
+}
+
+static void test_refused_alignment(void **state)
+{
+    (void)state;
+    TAKEN(aligned, t.aligned = true);
+    TAKEN(aligned, t.aligned = true, t.fold = 4, t.columns = 12);
+    REFUSED(usual, "tiling.aligned is set, the operands are not", t.aligned = true);
+    REFUSED(aligned, "tiling.aligned is set, and tiling.fold is 8", t.aligned = true, t.fold = 8);
+    REFUSED(aligned, "tiling.columns is 6, no multiple of tiling.fold 4", t.aligned = true,
+            t.fold = 4, t.columns = 6);
+    TAKEN(aligned, t.fold = 4, t.columns = 6);
+}
+
+// Two blocks, a vector more in each row: 2 x 64 x (64 + 4) x 4 bytes of 49152.
+static void test_refused_tiles(void **state)
+{
+    (void)state;
+    TAKEN(usual, t.tiled = true, t.fold = 4, t.columns = t.rows = 64);
+    TAKEN(aligned, t.tiled = true, t.columns = t.rows = 1024);
+    REFUSED(usual, "tiling.columns is 48, no power of two", t.tiled = true, t.columns = 48);
+    REFUSED(aligned, "tiling.columns is 2048, not from 1 to 1024", t.tiled = true,
+            t.columns = t.rows = 2048);
+    REFUSED(usual, "tiling.rows is 16, tiling.columns 32", t.tiled = true, t.columns = 32,
+            t.rows = 16);
+    REFUSED(usual, "tiling.columns is 8, no multiple of tiling.fold 16", t.tiled = true,
+            t.fold = 16, t.columns = t.rows = 8);
+    REFUSED(usual, "tiling is 8 x 2 items; tiles in vectors are one item's", t.tiled = true,
+            t.fold = 4, t.items = 8, t.team = 2, t.columns = t.rows = 16);
+    TAKEN(usual, t.tiled = true, t.items = 8, t.team = 2, t.columns = t.rows = 16);
+    REFUSED(usual, "2 blocks of 128 x 128 take 132096 bytes of local memory, there are 49152",
+            t.tiled = true, t.columns = t.rows = 128);
+
+    weft_limits limits = *weft_profile_find("nvidia-h200");
+    weft_elementwise_tiling t = plain;
+    t.tiled = true, t.fold = 4, t.columns = t.rows = 64;
+    limits.local_bytes = 34816;
+    assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_OK);
+    limits.local_bytes--;
+    assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_BAD_ARGUMENT);
+    assert_non_null(strstr(weft_last_error(), "take 34816 bytes of local memory, there are 34815"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_on_cpu),
+        cmocka_unit_test(test_known_on_gpu),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_nothing_said),
+        cmocka_unit_test(test_random_problems_on_every_profile),
+        cmocka_unit_test(test_random_limits),
+        cmocka_unit_test(test_refused_groups),
+        cmocka_unit_test(test_refused_blocks),
+        cmocka_unit_test(test_refused_alignment),
+        cmocka_unit_test(test_refused_tiles),
+    };
+    return cmocka_run_group_tests_name("elementwise plan", tests, NULL, NULL);
+}
