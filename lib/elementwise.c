@@ -146,7 +146,7 @@ static void add_operand(weft_defines *defines, const weft_elementwise_plan *plan
 static weft_status add_formula(weft_defines *defines, int i, const weft_expression *expression,
                                weft_dtype arithmetic)
 {
-    char name[8];
+    char name[16];
     const size_t length = weft_expression_code(expression, arithmetic, NULL, 0);
     if (length + MOST_OTHER_DEFINES > sizeof(defines->text) - defines->length)
         return fail(WEFT_UNSUPPORTED,

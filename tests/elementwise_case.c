@@ -115,7 +115,7 @@ void elementwise_put(elementwise_operands *o, int k, int64_t i, double real, int
 static void lay_out(const elementwise_operands *o, strided *s, const elementwise_operand *as,
                     int ndim, const int64_t *shape, random_state *random, bool is_output)
 {
-    int64_t padded[WEFT_MAX_NDIM];
+    int64_t padded[WEFT_MAX_NDIM] = {0};
     for (int d = 0; d < ndim; d++)
         padded[d] = shape[d] > 0 ? shape[d] + as->gap : 0;
     strided_create(s, as->dtype, ndim, padded, as->layout, random, is_output ? UNTOUCHED : POISON,

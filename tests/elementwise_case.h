@@ -68,7 +68,7 @@ typedef struct elementwise_operands {
     weft_elementwise_input inputs[WEFT_ELEMENTWISE_INPUTS];
     weft_elementwise_output outputs[WEFT_ELEMENTWISE_OUTPUTS];
     weft_elementwise_value values[WEFT_ELEMENTWISE_VALUES];
-    char names[WEFT_ELEMENTWISE_VALUES][4]; // v0, v1, ...
+    char names[WEFT_ELEMENTWISE_VALUES][16]; // v0, v1, ...
 } elementwise_operands;
 
 // The type that the header says the case is reckoned in.
