@@ -450,8 +450,8 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 
 kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARGUMENTS)
                                   EACH_VALUE(VALUE_ARGUMENTS) INDICES extents,
-                              UINDICES multipliers, UINDICES shifts, INDEX outers, INDEX rows,
-                              INDEX columns, int streams)
+                              UINDICES multipliers, UINDICES shifts, INDEX outers, INDEX n_y,
+                              INDEX rows, INDEX n_x, INDEX columns, int streams)
 {
     EACH_INPUT(MEMORY)
     spot s;
@@ -466,9 +466,9 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         find_indices(at, outer, extents, multipliers, shifts);
         EACH_INPUT(INPUT_OUTERS)
         EACH_OUTPUT(OUTPUT_OUTERS)
-        for (INDEX x = get_group_id(ALONG_COLUMNS); x * columns < extents.s0;
+        for (INDEX x = get_group_id(ALONG_COLUMNS); x < n_x;
              x += (INDEX)get_num_groups(ALONG_COLUMNS))
-            for (INDEX y = get_group_id(ALONG_ROWS); y * rows < extents.s1;
+            for (INDEX y = get_group_id(ALONG_ROWS); y < n_y;
                  y += (INDEX)get_num_groups(ALONG_ROWS)) {
                 const spot block = moved(here, y * rows, x * columns);
                 const INDEX n_rows = min(rows, extents.s1 - y * rows);

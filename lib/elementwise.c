@@ -4,7 +4,9 @@
 #include <weft/elementwise.h>
 
 #include <assert.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@
 
 static const int64_t MOST_NARROW = INT64_C(1) << 30; // reach of indices that are an int
 
-enum { MOST_OTHER_DEFINES = 1024 }; // characters, without formulas
+enum { FORMULA_DEFINE = 16 }; // characters around a formula's code
 
 // ---- plan
 
@@ -148,11 +150,12 @@ static weft_status add_formula(weft_defines *defines, int i, const weft_expressi
 {
     char name[16];
     const size_t length = weft_expression_code(expression, arithmetic, NULL, 0);
-    if (length + MOST_OTHER_DEFINES > sizeof(defines->text) - defines->length)
+    const size_t room = sizeof(defines->text) - defines->length;
+    if (length + FORMULA_DEFINE > room)
         return fail(WEFT_UNSUPPORTED,
                     "elementwise: formula %d comes to %zu characters of code, there is room for "
-                    "%zu with all formulas",
-                    i, length, sizeof(defines->text) - MOST_OTHER_DEFINES);
+                    "%zu",
+                    i, length, room > FORMULA_DEFINE ? room - FORMULA_DEFINE : 0);
     char *code = malloc(length + 1);
     if (!code)
         return fail(WEFT_NO_MEMORY, "elementwise: no memory for the code of formula %d", i);
@@ -225,6 +228,26 @@ static weft_status schedule(weft_elementwise_plan *plan, const weft_elementwise_
     }
 }
 
+// The kernel's arguments, as find_arguments() has them.
+static weft_status arguments_check(const weft_elementwise_plan *plan)
+{
+    const size_t index = plan->is_wide ? sizeof(cl_long) : sizeof(cl_int);
+    const size_t loops = (size_t)plan->rank * index;
+    const size_t bytes = (size_t)n_operands(plan) * (sizeof(cl_mem) + sizeof(cl_long) + loops) +
+                         (size_t)plan->n_values * (size_t)plan->problem.number_bytes + 3 * loops +
+                         5 * index + sizeof(cl_int);
+    size_t most = 0;
+    TRY(weft_cl_check(
+        clGetDeviceInfo(plan->ctx->device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(most), &most, NULL),
+        "elementwise", "clGetDeviceInfo (CL_DEVICE_MAX_PARAMETER_SIZE)"));
+    if (bytes > most)
+        return fail(WEFT_UNSUPPORTED,
+                    "elementwise: %d operands of %d loops are %zu bytes of arguments, the device "
+                    "takes %zu",
+                    n_operands(plan), plan->nest.n_loops, bytes, most);
+    return WEFT_OK;
+}
+
 // All that comes before buffers.
 static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
                            const weft_elementwise_operands *operands)
@@ -236,7 +259,9 @@ static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
     weft_status status = weft_elementwise_check(plan, ctx, operands, expressions);
     if (status == WEFT_OK && !plan->is_empty) {
         find_nest(plan);
-        status = schedule(plan, operands->params->tiling, expressions);
+        status = arguments_check(plan);
+        if (status == WEFT_OK)
+            status = schedule(plan, operands->params->tiling, expressions);
     }
     free(expressions);
     return status;
@@ -244,7 +269,7 @@ static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
 
 // ---- arguments
 
-enum { MOST_ARGUMENTS = 3 * WEFT_NEST_OPERANDS + WEFT_ELEMENTWISE_VALUES + 7 };
+enum { MOST_ARGUMENTS = 3 * WEFT_NEST_OPERANDS + WEFT_ELEMENTWISE_VALUES + 9 };
 
 typedef union number {
     cl_float f32;
@@ -264,7 +289,8 @@ typedef struct arguments {
     weft_argument list[MOST_ARGUMENTS];
     cl_mem buffers[WEFT_NEST_OPERANDS];
     cl_long starts[WEFT_NEST_OPERANDS];
-    indices strides[WEFT_NEST_OPERANDS], extents, multipliers, shifts, outers, rows, columns;
+    indices strides[WEFT_NEST_OPERANDS], extents, multipliers, shifts, outers, n_y, rows, n_x,
+        columns;
     number values[WEFT_ELEMENTWISE_VALUES];
     cl_int streams;
 } arguments;
@@ -312,14 +338,29 @@ static void add_value(arguments *a, weft_dtype arithmetic, int i, double value)
         add(a, sizeof(to->i64), to);
         break;
     default:
-        to->f32 = (cl_float)value;
+        to->f32 = value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;
         add(a, sizeof(to->f32), to);
     }
 }
 
+// Blocks no larger than what there is, and how many of them there are.
+typedef struct blocks {
+    int64_t columns, rows, n_x, n_y;
+} blocks;
+
+static blocks blocks_of(const weft_elementwise_plan *plan)
+{
+    const int64_t *extent = plan->nest.extent;
+    blocks b = {.columns = min_i64(plan->tiling.columns, extent[0]),
+                .rows = min_i64(plan->tiling.rows, extent[1])};
+    b.n_x = ceil_div(extent[0], b.columns);
+    b.n_y = ceil_div(extent[1], b.rows);
+    return b;
+}
+
 static void add_shape(arguments *a, const weft_elementwise_plan *plan)
 {
-    const weft_elementwise_tiling *tiling = &plan->tiling;
+    const blocks cut = blocks_of(plan);
     const int64_t outers = weft_nest_count(&plan->nest, 2);
     int64_t multipliers[WEFT_MAX_NDIM], shifts[WEFT_MAX_NDIM];
     for (int d = 0; d < plan->rank; ++d) {
@@ -332,8 +373,10 @@ static void add_shape(arguments *a, const weft_elementwise_plan *plan)
     add_indices(a, plan, &a->multipliers, multipliers, plan->rank);
     add_indices(a, plan, &a->shifts, shifts, plan->rank);
     add_indices(a, plan, &a->outers, &outers, 1);
-    add_indices(a, plan, &a->rows, &tiling->rows, 1);
-    add_indices(a, plan, &a->columns, &tiling->columns, 1);
+    add_indices(a, plan, &a->n_y, &cut.n_y, 1);
+    add_indices(a, plan, &a->rows, &cut.rows, 1);
+    add_indices(a, plan, &a->n_x, &cut.n_x, 1);
+    add_indices(a, plan, &a->columns, &cut.columns, 1);
     a->streams = plan->streams;
     add(a, sizeof(a->streams), &a->streams);
 }
@@ -363,8 +406,10 @@ static weft_status enqueue(weft_launch *launch, const weft_elementwise_plan *pla
     arguments a;
     find_arguments(&a, plan, operands);
     const size_t local[3] = {(size_t)tiling->items, (size_t)tiling->team, 1};
-    const size_t first = (size_t)(tiling->tiled ? tiling->grid_y : tiling->grid_x);
-    const size_t second = (size_t)(tiling->tiled ? tiling->grid_x : tiling->grid_y);
+    const blocks cut = blocks_of(plan);
+    const size_t x = (size_t)min_i64(tiling->grid_x, cut.n_x);
+    const size_t y = (size_t)min_i64(tiling->grid_y, cut.n_y);
+    const size_t first = tiling->tiled ? y : x, second = tiling->tiled ? x : y;
     const size_t global[3] = {first * local[0], second * local[1], (size_t)tiling->grid_z};
     return weft_launch_kernel(launch, plan->kernel, a.n, a.list, global, local);
 }

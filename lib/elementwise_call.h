@@ -10,6 +10,11 @@
 #include "nest.h"
 #include "program.h"
 
+_Static_assert((int)WEFT_ELEMENTWISE_INPUTS == (int)WEFT_EXPRESSION_INPUTS &&
+                   (int)WEFT_ELEMENTWISE_VALUES == (int)WEFT_EXPRESSION_VALUES &&
+                   WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_OUTPUTS == (int)WEFT_NEST_OPERANDS,
+               "what a formula may name, a call has");
+
 // How neighbours along columns stand in memory, as in cl/elementwise.cl.
 typedef enum weft_way {
     WEFT_SAME,
@@ -49,9 +54,9 @@ typedef struct weft_elementwise_operands {
 // The name of input i.
 const char *weft_elementwise_input_name(const weft_elementwise_operands *operands, int i);
 
-// Counts, params, names and views (but for their buffers), and what is reckoned in. Reads the
-// formulas into expressions[0 .. n_outputs). The plan's own copies of the texts are the caller's to
-// free with weft_elementwise_forget(), after a failure too.
+// Counts, params, names and views (but for their buffers), and what is reckoned in, for a plan that
+// is empty but for ctx. Reads the formulas into expressions[0 .. n_outputs). The plan's own copies
+// of the texts are the caller's to free with weft_elementwise_forget(), after a failure too.
 weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ctx,
                                    const weft_elementwise_operands *operands,
                                    weft_expression *expressions);

@@ -264,7 +264,6 @@ weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ct
                                    const weft_elementwise_operands *operands,
                                    weft_expression *expressions)
 {
-    *plan = (weft_elementwise_plan){.ctx = ctx};
     TRY(counts_check(ctx, operands));
     const weft_names names = names_of(operands);
     TRY(weft_names_check(&names, "elementwise"));

@@ -44,8 +44,8 @@ static facts facts_of(const weft_elementwise_problem *problem)
         .outers = max_i64(problem->outers, 1),
         .element_bytes = max_i64(problem->element_bytes, 1),
         .out_bytes = max_i64(problem->out_bytes, 1),
-        .number_bytes = problem->number_bytes > 0 ? problem->number_bytes : 4,
-        .n_across = max_i64(problem->n_across, 0),
+        .number_bytes = problem->number_bytes > 4 ? 8 : 4,
+        .n_across = min_i64(max_i64(problem->n_across, 0), WEFT_ELEMENTWISE_INPUTS),
         .aligned = problem->aligned,
     };
 }

@@ -3,6 +3,7 @@
 #include "nest.h"
 
 #include "arithmetic.h"
+#include "view.h"
 
 static int64_t distance(int64_t stride)
 {
@@ -61,9 +62,11 @@ static void sort_loops(weft_nest *nest)
 // Whether loop d + 1 goes on where loop d ends, in every operand.
 static bool follows(const weft_nest *nest, int d)
 {
-    for (int i = 0; i < nest->n_operands; i++)
-        if (nest->stride[i][d + 1] != nest->extent[d] * nest->stride[i][d])
+    for (int i = 0; i < nest->n_operands; i++) {
+        int64_t next;
+        if (!weft_mul(nest->extent[d], nest->stride[i][d], &next) || nest->stride[i][d + 1] != next)
             return false;
+    }
     return true;
 }
 

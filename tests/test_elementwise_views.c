@@ -234,6 +234,27 @@ static void test_strides_past_2_31(void **state)
     clReleaseMemObject(far);
 }
 
+// As many elements as 32-bit indices are used for, in blocks that do not divide them: the last step
+// of a loop over blocks goes past all of them.
+static void test_elements_up_to_2_30(void **state)
+{
+    (void)state;
+    const bool has_room = weft_context_limits(ctx)->global_bytes >= 4 * (uint64_t)FAR;
+    cl_mem large = has_room ? large_buffer(FAR) : NULL;
+    if (!large)
+        skip();
+    cl_command_queue queue = weft_context_queue(ctx);
+    const weft_tensor X = {large, WEFT_U8, 0, 1, {FAR}, {1}};
+    const uint8_t byte = 21;
+    assert_int_equal(clEnqueueFillBuffer(queue, large, &byte, 1, 0, FAR, 0, NULL, NULL),
+                     CL_SUCCESS);
+    assert_ok(weft_elementwise(ctx, queue, WEFT_INPUTS({NULL, &X}, {NULL, &X}),
+                               WEFT_OUTPUTS({"2 * a + b", &X}), NULL));
+    for (int64_t at = 0; at < FAR; at = at < FAR - 1 && at * 3 + 1 >= FAR ? FAR - 1 : at * 3 + 1)
+        assert_int_equal(read_byte(large, (size_t)at), 63);
+    clReleaseMemObject(large);
+}
+
 // More than 2^31 elements; minutes and gigabytes, unless a number is asked for.
 static void test_elements_past_2_31(void **state)
 {
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_three_inputs),
         cmocka_unit_test(test_other_types),
         cmocka_unit_test(test_strides_past_2_31),
+        cmocka_unit_test(test_elements_up_to_2_30),
         cmocka_unit_test(test_elements_past_2_31),
         cmocka_unit_test(test_few_programs_for_many_shapes),
     };

@@ -18,7 +18,8 @@ typedef struct weft_elementwise_plan weft_elementwise_plan;
 
 // An operand that is read, under the name that formulas have for it.
 typedef struct weft_elementwise_input {
-    const char *name; // a C identifier; NULL: a, b, c, ... by place
+    const char *name; // a C identifier that formulas use for nothing else, 31 characters at most;
+                      // NULL: a, b, c, ... by place, which no other operand may be called then
     const weft_tensor *tensor;
 } weft_elementwise_input;
 
@@ -62,7 +63,7 @@ typedef struct weft_elementwise_problem {
     int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
     int n_across;      // inputs whose neighbours lie along rows: blocks of them are turned round
     bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
-                  // multiple of 4 elements, and 16 bytes, in all of them
+                  // multiple of 4 elements in all of them
 } weft_elementwise_problem;
 
 enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a tiled block, at most
@@ -132,6 +133,9 @@ typedef struct weft_elementwise_params {
 //   their backward      <name>_backward(dy, x) = dy <name>'(x), for abs sqrt exp log tanh erf
 //                       square relu gelu gelu_tanh silu sigmoid; clamp_backward(dy, x, low, high)
 //
+// A text has at most 4096 characters, 512 literals, names and calls, and 64 calls or operators
+// inside each other, which a + b + c + ... are. Integers are decimal or hexadecimal. In real
+// arithmetic x / 0 is infinite, or NaN, and x % 0 is NaN.
 // The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
 // min and max give NaN where there is one, fmin and fmax the other number. Nothing else can be
 // said: statements, comments, brackets and unknown names are refused, with the column.
@@ -154,14 +158,16 @@ typedef struct weft_elementwise_params {
 // Nothing to do where an extent is 0. The same input on the same context gives the same bits.
 //
 // With params->plan the operands' shapes, strides, offsets and data types, the formulas and the
-// names are the plan's; only buffers and values may differ.
+// names are the plan's; only buffers and values may differ, and params->tiling is NULL.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time: for new
-// formulas, data types, ways to stand in memory, and numbers of dimensions, not for new shapes.
+// formulas, data types, ways to stand in memory, numbers of dimensions and, among small shapes,
+// size classes. A new shape of a kind that was there compiles nothing.
 // Buffers stay yours; keep them until `event` completes.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
 // WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without; more operands and
-// dimensions than its kernels take arguments), WEFT_NO_MEMORY.
+// dimensions than its kernels take arguments; formulas of more than about 7000 characters of
+// code), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // Strides worked out once and divisions by multiplication: PyTorch's TensorIterator and others;
