@@ -11,7 +11,7 @@
 // in local memory: read along rows, FOLD x FOLD elements at a time in the vectors of an item.
 //
 // The host promises: strides and offsets within buffers and, unless WIDE, within an int; with TILED
-// blocks of at most TILE_COLUMNS x TILE_ROWS.
+// blocks of at most TILE x TILE.
 #ifndef INPUTS // 0 to 8
 #define INPUTS 2
 #endif
@@ -39,11 +39,8 @@
 #ifndef TILED // 1: blocks of what is ACROSS are turned round in local memory
 #define TILED 0
 #endif
-#ifndef TILE_COLUMNS // a multiple of FOLD
-#define TILE_COLUMNS 32
-#endif
-#ifndef TILE_ROWS
-#define TILE_ROWS 32
+#ifndef TILE // columns and rows of such a block, at most: a multiple of FOLD
+#define TILE 32
 #endif
 
 #define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
@@ -170,7 +167,7 @@ INLINE spot moved(spot s, INDEX row, INDEX column)
 
 // Elements of a row that was turned round; a vector more keeps rows from sharing a few places of a
 // cache, or banks.
-#define PITCH (TILE_COLUMNS + FOLD)
+#define PITCH (TILE + FOLD)
 
 #define TAKE_ROW_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
 #define TAKE_ROW_1(k)
@@ -249,17 +246,9 @@ INLINE void put(const spot *s, numbers x, const values *v, INDEX i, int n, bool 
 
 // ---- rows
 
-#define IS_ALIGNED_1(k) (size_t)(s->y##k + i) % sizeof(VECTOR(TYPE_OF_BITS(OUT##k))) == 0 &&
+#define IS_ALIGNED_1(k) (size_t)(s->y##k + i) % sizeof(VECTOR(BITS_OF(OUT##k))) == 0 &&
 #define IS_ALIGNED_2(k)
-#define IS_ALIGNED(k)       JOIN(IS_ALIGNED_, OUT_WAY##k)(k)
-#define TYPE_OF_BITS(dtype) JOIN(BITS_, dtype)
-#define BITS_1              float
-#define BITS_2              double
-#define BITS_3              ushort
-#define BITS_4              ushort
-#define BITS_5              int
-#define BITS_6              long
-#define BITS_7              uchar
+#define IS_ALIGNED(k) JOIN(IS_ALIGNED_, OUT_WAY##k)(k)
 
 // Whether whole vectors may be written past the caches from column i on.
 INLINE bool all_aligned(const spot *s, INDEX i)
@@ -270,7 +259,7 @@ INLINE bool all_aligned(const spot *s, INDEX i)
 // Lanes up to where the first output's vectors are aligned.
 INLINE int lanes_before(const spot *s)
 {
-    return (int)(-((size_t)s->y0 / sizeof(TYPE_OF_BITS(OUT0))) % FOLD);
+    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
 }
 
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
@@ -367,7 +356,7 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define MEMORY_0(k)
 #define MEMORY_1(k)
 #define MEMORY_2(k)
-#define MEMORY_3(k) local ACC turned##k[TILE_ROWS * PITCH] __attribute__((aligned(sizeof(ACCS))));
+#define MEMORY_3(k) local ACC turned##k[TILE * PITCH] __attribute__((aligned(sizeof(ACCS))));
 #define MEMORY(k)   JOIN(MEMORY_, IN_WAY##k)(k)
 
 #define PLACE_0(k) s.x##k##_turned = 0;

@@ -59,8 +59,7 @@
 #include "exp.clh"
 #include "sums.clh"
 
-#define IS_FLOATING (ARITHMETIC == DTYPE_F32 || ARITHMETIC == DTYPE_F64)
-#if IS_FLOATING
+#if IN_REALS
 #define LEAST -INFINITY
 #elif ARITHMETIC == DTYPE_I32
 #define LEAST INT_MIN
@@ -72,7 +71,7 @@
 INLINE ACCS order(ACCS x)
 {
 #if OP == OP_MIN || OP == OP_ARGMIN || OP == OP_ALL
-#if IS_FLOATING
+#if IN_REALS
     return -x;
 #else
     return ~x;
@@ -162,7 +161,7 @@ INLINE ACCS result_of(state s, long n, long correction)
 // The larger of both, NaN the largest of all; a where they are equal.
 INLINE ACCS better(ACCS a, ACCS b)
 {
-#if IS_FLOATING
+#if IN_REALS
     const ACCS larger_one = b > a ? b : a; // a where one of them is not a number
     return isnan(b) ? b : larger_one;
 #else
@@ -194,7 +193,7 @@ INLINE state taken_one(state a, ACCS *x, PLACES place)
 INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
     a.best = larger(a.best, TREE(larger, x));
-#if IS_FLOATING
+#if IN_REALS
     MASKS has_nan = isunordered(x[0], x[UNROLL - 1]);
 #pragma unroll
     for (int i = 1; i + 1 < UNROLL; i += 2)
@@ -230,7 +229,7 @@ INLINE state nothing(void)
 // Of equals the one that stands first; all NaN are equal.
 INLINE state joined(state a, state b)
 {
-#if IS_FLOATING
+#if IN_REALS
     const MASKS larger_one = (b.best > a.best || isnan(b.best)) && !isnan(a.best);
     const MASKS equal_ones = b.best == a.best || (isnan(a.best) && isnan(b.best));
 #else
@@ -467,15 +466,6 @@ INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, l
     return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
 }
 
-// FOLD results side by side, as types.clh has it for elements; none of 16 bits.
-#define WIDE_RESULTS (RESULT != DTYPE_F16 && RESULT != DTYPE_BF16)
-#if WIDE_RESULTS && defined(IN_MEMORY)
-typedef VECTOR(Y_TYPE) results_in_memory __attribute__((aligned(sizeof(Y_TYPE))));
-#define PUT_RESULTS(x, p) (*(global results_in_memory *)(p) = (x))
-#else
-#define PUT_RESULTS(x, p) JOIN(vstore, FOLD)(x, 0, p)
-#endif
-
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
 {
@@ -489,9 +479,9 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
     if (w->n_high <= 1) { // short rows mind what it costs to find a place
         global Y_TYPE *at = Y + high_offset(w, y, first);
         const long step = w->n_high == 0 ? 0 : y->high[0];
-#if WIDE_RESULTS
+#if RESULT != DTYPE_F16 && RESULT != DTYPE_BF16
         if (step == 1 && last - first == FOLD) {
-            PUT_RESULTS(JOIN(convert_, VECTOR(Y_TYPE))(results), at);
+            RAW_STORE(Y_TYPE, JOIN(convert_, VECTOR(Y_TYPE))(results), at);
             return;
         }
 #endif

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "arithmetic.h"
+#include "clamp.h"
 #include "context.h"
 #include "view.h"
 #include "workspace.h"
@@ -74,14 +74,10 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
         TRY(kernels_for(out, job));
         const size_t wanted = (size_t)out->tiling.items * (size_t)out->tiling.team;
         const size_t most = most_items(out);
-        if (most >= wanted)
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, job->forced != NULL, job->what));
+        if (fits)
             return WEFT_OK;
-        if (job->forced || most == 0)
-            return fail(WEFT_UNSUPPORTED,
-                        "%s: groups of %zu items are wanted; the kernel as built takes %zu",
-                        job->what, wanted, most);
-        limits.max_items = most;
-        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
     }
 }
 

@@ -10,4 +10,10 @@
 // on real". Both pass weft_limits_check(), and so does the result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
+// Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
+// cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the
+// tiling is forced, or the kernels take none. `what` is "spmm".
+weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
+                            bool is_forced, const char *what);
+
 #endif

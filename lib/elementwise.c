@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "context.h"
 #include "division.h"
 #include "elementwise_call.h"
@@ -192,10 +193,8 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
     weft_defines_add(&defines, "TEAM", tiling->team);
     weft_defines_add(&defines, "TILED", tiling->tiled);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
-    if (tiling->tiled) {
-        weft_defines_add(&defines, "TILE_COLUMNS", tiling->columns);
-        weft_defines_add(&defines, "TILE_ROWS", tiling->rows);
-    }
+    if (tiling->tiled)
+        weft_defines_add(&defines, "TILE", tiling->columns);
     for (int i = 0; i < n_operands(plan); ++i)
         add_operand(&defines, plan, i);
     for (int i = 0; i < plan->n_outputs; ++i)
@@ -216,15 +215,10 @@ static weft_status schedule(weft_elementwise_plan *plan, const weft_elementwise_
         TRY(kernel_for(plan, expressions));
         const size_t wanted = (size_t)plan->tiling.items * (size_t)plan->tiling.team;
         const size_t most = weft_kernel_max_items(plan->kernel);
-        if (most >= wanted)
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, forced != NULL, "elementwise"));
+        if (fits)
             return WEFT_OK;
-        if (forced || most == 0)
-            return fail(WEFT_UNSUPPORTED,
-                        "elementwise: groups of %zu items are wanted; the kernel as built takes "
-                        "%zu",
-                        wanted, most);
-        limits.max_items = most;
-        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
     }
 }
 

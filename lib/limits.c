@@ -139,3 +139,18 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_fma = wanted->has_fma && real->has_fma;
     return out;
 }
+
+weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
+                            bool is_forced, const char *what)
+{
+    *fits = most >= wanted;
+    if (*fits)
+        return WEFT_OK;
+    if (is_forced || most == 0)
+        return fail(WEFT_UNSUPPORTED,
+                    "%s: groups of %zu items are wanted; the kernel as built takes %zu", what,
+                    wanted, most);
+    limits->max_items = most;
+    limits->max_block = (int)min_i64(limits->max_block, pow2_down((int64_t)most));
+    return WEFT_OK;
+}

@@ -7,6 +7,7 @@
 
 #include "arithmetic.h"
 #include "axis_walk.h"
+#include "clamp.h"
 #include "context.h"
 #include "launch.h"
 #include "reduce_call.h"
@@ -74,14 +75,10 @@ static weft_status prepare(schedule *s, const weft_reduce_call *c)
         TRY(kernels_for(s, c));
         const size_t wanted = (size_t)s->tiling.items * (size_t)s->tiling.team;
         const size_t most = weft_kernel_max_items(s->lines);
-        if (most >= wanted)
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, c->forced != NULL, "reduce"));
+        if (fits)
             return WEFT_OK;
-        if (c->forced || most == 0)
-            return fail(WEFT_UNSUPPORTED,
-                        "reduce: groups of %zu items are wanted; the kernel as built takes %zu",
-                        wanted, most);
-        limits.max_items = most;
-        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
     }
 }
 

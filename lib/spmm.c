@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "context.h"
 #include "launch.h"
 #include "spmm_product.h"
@@ -194,14 +195,10 @@ static weft_status prepare(schedule *s, kernels *k, const weft_spmm_product *p, 
         const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));
-        if (most >= wanted)
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "spmm"));
+        if (fits)
             return WEFT_OK;
-        if (p->forced || most == 0)
-            return fail(WEFT_UNSUPPORTED,
-                        "spmm: groups of %zu items are wanted; the kernel as built takes %zu",
-                        wanted, most);
-        limits.max_items = most;
-        limits.max_block = (int)min_i64(limits.max_block, pow2_down((int64_t)most));
     }
 }
 
