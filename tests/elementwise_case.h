@@ -25,6 +25,10 @@ typedef struct elementwise_formula {
     double least, most; // real inputs lie between; both 0: -8 to 8
 } elementwise_formula;
 
+// Of "copy", or of an input or value alone.
+wide elementwise_copy_real(const wide *x, wide *size);
+int64_t elementwise_copy_whole(const int64_t *x, int width);
+
 typedef enum elementwise_numbers {
     TAME, // reals within the formula's bounds, whole numbers of -100 to 100
     WIDE, // whole numbers of every size and sign; reals as before

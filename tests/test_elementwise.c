@@ -27,18 +27,6 @@ static int64_t in_unsigned(uint64_t x)
     return (int64_t)x;
 }
 
-static wide copy_real(const wide *x, wide *size)
-{
-    (void)size;
-    return x[0];
-}
-
-static int64_t copy_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return x[0];
-}
-
 static wide sum_real(const wide *x, wide *size)
 {
     *size = fabsl(x[0]) + fabsl(x[1]);
@@ -123,9 +111,9 @@ static int64_t values_whole(const int64_t *x, int width)
     return sum;
 }
 
-FORMULA(copy, "a", copy_real, copy_whole, 0, false);
-FORMULA(copy_by_name, "copy", copy_real, copy_whole, 0, false);
-FORMULA(value, "v0", copy_real, copy_whole, 0, false);
+FORMULA(copy, "a", elementwise_copy_real, elementwise_copy_whole, 0, false);
+FORMULA(copy_by_name, "copy", elementwise_copy_real, elementwise_copy_whole, 0, false);
+FORMULA(value, "v0", elementwise_copy_real, elementwise_copy_whole, 0, false);
 FORMULA(sum, "a + b", sum_real, sum_whole, 0.5, false);
 FORMULA(sum_by_name, "add", sum_real, sum_whole, 0.5, false);
 FORMULA(half, "a * 0.5", half_real, NULL, 0.5, true);

@@ -16,14 +16,8 @@ static wide scaled_real(const wide *x, wide *size)
     return x[2] * x[0] + x[1];
 }
 
-static wide copy_real(const wide *x, wide *size)
-{
-    (void)size;
-    return x[0];
-}
-
 static const elementwise_formula scaled = {"v0 * a + b", scaled_real, NULL, 1, false, 0, 0};
-static const elementwise_formula copy = {"a", copy_real, NULL, 0, false, 0, 0};
+static const elementwise_formula copy = {"a", elementwise_copy_real, NULL, 0, false, 0, 0};
 
 static const elementwise_case some_case = {.seed = 3,
                                            .n_inputs = 2,

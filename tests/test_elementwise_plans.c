@@ -22,21 +22,11 @@ static int64_t sum_whole(const int64_t *x, int width)
     return (int64_t)((uint64_t)x[0] + (uint64_t)x[1] + (uint64_t)x[2] + (uint64_t)x[3]);
 }
 
-static wide copy_real(const wide *x, wide *size)
-{
-    (void)size;
-    return x[0];
-}
-
-static int64_t copy_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return x[0];
-}
-
 static const elementwise_formula sum = {"a + b + c + d", sum_real, sum_whole, 2, false, 0, 0};
-static const elementwise_formula copy_c = {"c", copy_real, copy_whole, 0, false, 0, 0};
-static const elementwise_formula copy = {"a", copy_real, copy_whole, 0, false, 0, 0};
+static const elementwise_formula copy_c = {
+    "c", elementwise_copy_real, elementwise_copy_whole, 0, false, 0, 0};
+static const elementwise_formula copy = {
+    "a", elementwise_copy_real, elementwise_copy_whole, 0, false, 0, 0};
 
 // ---- tilings that are forced
 

@@ -34,19 +34,8 @@ static int64_t blend_whole(const int64_t *x, int width)
     return (int64_t)((uint64_t)x[3] * (uint64_t)x[0] + (uint64_t)x[1] * (uint64_t)x[2]);
 }
 
-static wide copy_real(const wide *x, wide *size)
-{
-    (void)size;
-    return x[0];
-}
-
-static int64_t copy_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return x[0];
-}
-
-static const elementwise_formula copy = {"a", copy_real, copy_whole, 0, false, 0, 0};
+static const elementwise_formula copy = {
+    "a", elementwise_copy_real, elementwise_copy_whole, 0, false, 0, 0};
 static const elementwise_formula add = {"a + b", add_real, add_whole, 0.5, false, 0, 0};
 static const elementwise_formula blend = {
     "v0 * a + b * c", blend_real, blend_whole, 1.5, false, 0, 0};
