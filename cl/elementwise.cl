@@ -285,14 +285,11 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
 
 #define AHEAD 4 // lines that are asked for before they are wanted, in blocks
 
-// Of memory into the caches: short lines far apart are more than a CPU sees coming. (PoCL 3.1
-// leaves prefetch() out, and other targets than CPUs know no __builtin_prefetch().)
+// Short lines far apart are more than a CPU sees coming.
 INLINE void prefetch_bytes(global const void *p, INDEX bytes)
 {
-#if defined(__x86_64__) || defined(__aarch64__)
     for (INDEX at = 0; at < bytes; at += 64)
-        __builtin_prefetch((const char *)(size_t)p + at);
-#endif
+        FETCH_AHEAD((size_t)p + at, 1);
 }
 
 #define PREFETCH_0(k)

@@ -163,7 +163,7 @@ INLINE ACCS better(ACCS a, ACCS b)
 {
 #if IN_REALS
     const ACCS larger_one = b > a ? b : a; // a where one of them is not a number
-    return isnan(b) ? b : larger_one;
+    return unordered(b, b) ? b : larger_one;
 #else
     return b > a ? b : a;
 #endif
@@ -194,10 +194,10 @@ INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
     a.best = larger(a.best, TREE(larger, x));
 #if IN_REALS
-    MASKS has_nan = isunordered(x[0], x[UNROLL - 1]);
+    MASKS has_nan = unordered(x[0], x[UNROLL - 1]);
 #pragma unroll
     for (int i = 1; i + 1 < UNROLL; i += 2)
-        has_nan |= isunordered(x[i], x[i + 1]);
+        has_nan |= unordered(x[i], x[i + 1]);
     a.best = has_nan ? (ACCS)NAN : a.best;
 #endif
     return a;
@@ -207,6 +207,19 @@ INLINE state joined(state a, state b)
 {
     a.best = better(a.best, b.best);
     return a;
+}
+
+// May lose what is not a number: rows_joined() looks for it.
+INLINE state joined_few(state a, state b)
+{
+    a.best = larger(a.best, b.best);
+    return a;
+}
+
+INLINE state across(state s)
+{
+    ACROSS(better, s.best)
+    return s;
 }
 
 INLINE ACCS result_of(state s, long n, long correction)
@@ -230,8 +243,10 @@ INLINE state nothing(void)
 INLINE state joined(state a, state b)
 {
 #if IN_REALS
-    const MASKS larger_one = (b.best > a.best || isnan(b.best)) && !isnan(a.best);
-    const MASKS equal_ones = b.best == a.best || (isnan(a.best) && isnan(b.best));
+    const MASKS a_is_nan = unordered(a.best, a.best);
+    const MASKS b_is_nan = unordered(b.best, b.best);
+    const MASKS larger_one = (b.best > a.best || b_is_nan) && !a_is_nan;
+    const MASKS equal_ones = b.best == a.best || (a_is_nan && b_is_nan);
 #else
     const MASKS larger_one = b.best > a.best;
     const MASKS equal_ones = b.best == a.best;
@@ -270,7 +285,7 @@ INLINE PLACES result_of(state s, long n, long correction)
 }
 #endif
 
-#if OP == OP_PROD || IS_EXTREME || IS_PLACE
+#if OP == OP_PROD || IS_PLACE
 INLINE state joined_few(state a, state b)
 {
     return joined(a, b);
@@ -396,6 +411,26 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 #if BY_ROWS
+// The same as joined_rows(), and a row with what is not a number is none.
+INLINE state rows_joined(state rows[FOLD])
+{
+#if IS_EXTREME && IN_REALS
+    MASKS has_nan = unordered(rows[0].best, rows[FOLD - 1].best);
+#pragma unroll
+    for (int i = 1; i + 1 < FOLD; i += 2)
+        has_nan |= unordered(rows[i].best, rows[i + 1].best);
+    if (any_lane(has_nan)) {
+        state nans[FOLD];
+        for (int i = 0; i < FOLD; i++)
+            nans[i].best = unordered(rows[i].best, rows[i].best) ? (ACCS)1 : (ACCS)0;
+        state s = joined_rows(rows);
+        s.best = joined_rows(nans).best > (ACCS)0 ? (ACCS)NAN : s.best;
+        return s;
+    }
+#endif
+    return joined_rows(rows);
+}
+
 // What each row holds, each in its lane. Memory is read in its order: all rows before what further
 // reduced axes lead to.
 INLINE state swept_rows(const walk *w, const view *x, global const T *X, long first, long last)
@@ -415,7 +450,7 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
             sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
-    return joined_rows(rows);
+    return rows_joined(rows);
 }
 
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
@@ -431,7 +466,7 @@ INLINE state swept_vectors(lines row[READS], long step, int n)
         row[0].at += step;
         row[0].left -= step;
     }
-    return joined_rows(rows);
+    return rows_joined(rows);
 }
 
 // The same for rows of a few vectors, n lanes in the last.
@@ -451,10 +486,16 @@ INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
         row[0].at += step;
         row[0].left -= step;
     }
-    return joined_rows(rows);
+    return rows_joined(rows);
 }
 
-// The same for FOLD rows that follow each other at equal steps, and have few vectors.
+// Rows that follow each other at equal steps, and have few vectors.
+INLINE bool has_short_rows(const walk *w)
+{
+    return w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1;
+}
+
+// FOLD of them.
 INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, long first)
 {
     const long step = w->n_high == 0 ? 0 : x->high[0];
@@ -466,13 +507,21 @@ INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, l
     return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
 }
 
+// Blocks of short rows are taken by turns from so many places of a group's turn, which are `apart`
+// blocks from each other: CPUs foresee several runs of memory better than one.
+#define STREAMS 4
+
+INLINE long in_streams(long block, long apart)
+{
+    return block < STREAMS * apart ? block % STREAMS * apart + block / STREAMS : block;
+}
+
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
 {
-    const bool short_rows = w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1 &&
-                            last - first == FOLD;
-    const state found =
-        short_rows ? swept_short_rows(w, x, X, first) : swept_rows(w, x, X, first, last);
+    const state found = has_short_rows(w) && last - first == FOLD
+                            ? swept_short_rows(w, x, X, first)
+                            : swept_rows(w, x, X, first, last);
     const VECTOR(FOUND) results = result_of(found, out.n, out.correction);
     FOUND lanes[FOLD];
     JOIN(vstore, FOLD)(results, 0, lanes);
@@ -506,8 +555,12 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
 #if BY_ROWS
     for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
         const long stop = min(w.high, (turn + 1) * w.run);
-        for (long high = turn * w.run; high < stop; high += FOLD)
+        const long start = turn * w.run;
+        const long apart = has_short_rows(&w) ? (stop - start) / FOLD / STREAMS : 0;
+        for (long block = 0; start + block * FOLD < stop; block++) {
+            const long high = start + in_streams(block, apart) * FOLD;
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
+        }
     }
 #else
     local state shared[ITEMS * TEAM];

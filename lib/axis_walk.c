@@ -12,13 +12,14 @@ enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
 
-// Lines that are read together lie far from each other where several would fit into a page, and
-// each has a few pages to go through: CPUs foresee several runs of memory, one for each page,
-// better than one, and leaps within a page not at all.
-static bool reads_far_apart(const weft_walk *w, int64_t mid_step)
+// Lines that are read together lie far from each other where several would fit into a page or all
+// follow one another, and each has a few pages to go through: CPUs foresee several long runs of
+// memory better than one, or than pages here and there, and leaps within a page not at all.
+static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
 {
     const int64_t step = mid_step < 0 ? -mid_step : mid_step;
-    return step < PAGE_ELEMENTS / w->widen &&
+    const bool is_near = step < PAGE_ELEMENTS / w->widen || step <= strip_width / w->widen;
+    return is_near &&
            step * w->widen * (w->part_lines < w->full ? w->part_lines : w->full) >= FAR_ELEMENTS;
 }
 
@@ -40,7 +41,7 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .rest = axes->mid.extent % tiling->widen * axes->low.extent,
     };
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
-    w.spread = reads_far_apart(&w, axes->mid.stride[0]);
+    w.spread = reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->fold);
     for (int i = 0; i < axes->n_high; ++i)
         w.high_extents[i] = axes->high[i].extent;
     for (int i = 0; i < axes->n_outer; ++i)

@@ -578,7 +578,7 @@ static void test_refused_ranges(void **state)
     REFUSED("fold is 3", t.fold = 3);
     REFUSED("fold is 32", t.fold = 32);
     REFUSED("vectors is 0", t.vectors = 0);
-    REFUSED("vectors is 129", t.vectors = 129);
+    REFUSED("vectors is 513", t.vectors = 513);
     REFUSED("items is 0", t.items = 0);
     REFUSED("items is 2000", t.items = 2000);
     REFUSED("team is 3", t.team = 3);

@@ -277,17 +277,37 @@ static void test_lines_far_apart(void **state)
     static const struct {
         weft_reduction op;
         int64_t shape[3];
-    } some[] = {{WEFT_SUM, {2, 1701, 48}},
-                {WEFT_ARGMIN, {2, 1701, 37}},
-                {WEFT_ARGMIN, {3, 40003, 1}},
-                {WEFT_SUM, {1, 20001, 5}},
-                {WEFT_SUM, {1, 1 << 15, 16}}};
+    } some[] = {{WEFT_SUM, {2, 1701, 48}},    {WEFT_ARGMIN, {2, 1701, 37}},
+                {WEFT_ARGMIN, {3, 40003, 1}}, {WEFT_SUM, {1, 20001, 5}},
+                {WEFT_SUM, {1, 1 << 15, 16}}, {WEFT_ARGMAX, {2, 301, 200}},
+                {WEFT_SUM, {1, 99, 2100}},    {WEFT_MAX, {1, 21, 20001}}};
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]) && !is_reduced; i++) {
         reduce_case one = {
             .seed = 80 + i, .op = some[i].op, .ndim = 3, .mask = 2, .numbers = WHOLE};
         memcpy(one.shape, some[i].shape, sizeof(some[i].shape));
         reduce_run(ctx, &one);
     }
+}
+
+// Many rows: a group takes blocks of them from several places.
+static void test_short_rows(void **state)
+{
+    (void)state;
+    static const weft_reduction ops[] = {WEFT_SUM, WEFT_MAX, WEFT_NORM_INF, WEFT_ARGMAX, WEFT_VAR};
+    static const int64_t mids[] = {3, 8, 16, 23, 48, 100};
+    for (int i = 0; i < 5; i++)
+        for (int m = 0; m < 6; m++)
+            for (int numbers = 0; numbers < N_NUMBERS; numbers++) {
+                const reduce_case one = {.seed = 7000 + (uint64_t)(10 * i + m),
+                                         .op = ops[i],
+                                         .ndim = 2,
+                                         .shape = {is_reduced ? 90 : 4011, mids[m]},
+                                         .mask = 2,
+                                         .numbers = (reduce_numbers)numbers,
+                                         .correction = 1};
+                if (!is_reduced || m % 3 == 2)
+                    reduce_run(ctx, &one);
+            }
 }
 
 static void test_same_bits(void **state)
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_single_elements),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_lines_far_apart),
+        cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_same_bits),
     };
     const int failed = cmocka_run_group_tests_name("reduce", tests, NULL, NULL);
