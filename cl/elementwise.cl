@@ -7,11 +7,12 @@
 //
 //   elementwise   all of it
 //
-// Where an operand has its neighbours along rows (a transpose), a block of it is first turned round
-// in local memory: read along rows, FOLD x FOLD elements at a time in the vectors of an item.
+// Where an input has its neighbours along rows (a transpose), it is read along rows and turned
+// round: on GPUs a block at a time, in local memory, by all items of a group; on CPUs FOLD x FOLD
+// elements at a time, in the vectors of an item.
 //
 // The host promises: strides and offsets within buffers and, unless WIDE, within an int; with TILED
-// blocks of at most TILE x TILE.
+// and FOLD 1 blocks of at most TILE x TILE; with pairs as many columns as rows, in blocks too.
 #ifndef INPUTS // 0 to 8
 #define INPUTS 2
 #endif
@@ -36,12 +37,15 @@
 #ifndef TEAM
 #define TEAM 1
 #endif
-#ifndef TILED // 1: blocks of what is ACROSS are turned round in local memory
+#ifndef TILED // 1: what is ACROSS is turned round
 #define TILED 0
 #endif
-#ifndef TILE // columns and rows of such a block, at most: a multiple of FOLD
+#ifndef TILE // columns and rows of a block that is turned round in local memory, at most
 #define TILE 32
 #endif
+
+#define TURNS_LOCAL   (TILED && FOLD == 1)
+#define TURNS_VECTORS (TILED && FOLD > 1)
 
 #define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
 
@@ -55,7 +59,7 @@
 
 #include "elements.clh"
 #include "formula.clh"
-#if TILED && FOLD > 1
+#if TURNS_VECTORS
 #include "transpose.clh"
 #endif
 
@@ -106,11 +110,16 @@
 
 // ---- where operands stand
 
+#if FOLD == 1
+#define TURNED_SPOT(k) local const ACC *x##k##_turned;
+#else
+#define TURNED_SPOT(k)
+#endif
 #define INPUT_SPOT(k)                                                                              \
     global const TYPE_OF(IN##k) * x##k;                                                            \
     INDEX x##k##_column, x##k##_row;                                                               \
     ACC x##k##_same;                                                                               \
-    local const ACC *x##k##_turned;
+    TURNED_SPOT(k)
 #define OUTPUT_SPOT(k)                                                                             \
     global TYPE_OF(OUT##k) * y##k;                                                                 \
     INDEX y##k##_column, y##k##_row;
@@ -165,15 +174,19 @@ INLINE spot moved(spot s, INDEX row, INDEX column)
     return s;
 }
 
-// Elements of a row that was turned round; a vector more keeps rows from sharing a few places of a
-// cache, or banks.
-#define PITCH (TILE + FOLD)
+// Elements of a row that was turned round in local memory; one more keeps columns from sharing a
+// bank.
+#define PITCH (TILE + 1)
 
 #define TAKE_ROW_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
 #define TAKE_ROW_1(k)
 #define TAKE_ROW_2(k)
+#if FOLD == 1
 #define TAKE_ROW_3(k) s.x##k##_turned += row * PITCH;
-#define TAKE_ROW(k)   JOIN(TAKE_ROW_, IN_WAY##k)(k)
+#else
+#define TAKE_ROW_3(k)
+#endif
+#define TAKE_ROW(k) JOIN(TAKE_ROW_, IN_WAY##k)(k)
 
 // A row of a block.
 INLINE spot row_at(spot s, INDEX row)
@@ -198,16 +211,13 @@ typedef struct {
     char unused;
 } values;
 
+#if !TURNS_VECTORS
 #define FETCH_0(k) x.x##k = (ACCS)s->x##k##_same;
 #define FETCH_1(k)                                                                                 \
     x.x##k = n == FOLD ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
 #define FETCH_2(k) x.x##k = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, s->x##k##_column, n);
-#if FOLD == 1
 #define FETCH_3(k) x.x##k = s->x##k##_turned[i];
-#else
-#define FETCH_3(k) x.x##k = JOIN(vload, FOLD)(0, s->x##k##_turned + i);
-#endif
-#define FETCH(k) JOIN(FETCH_, IN_WAY##k)(k)
+#define FETCH(k)   JOIN(FETCH_, IN_WAY##k)(k)
 
 // n lanes from column i of a row on.
 INLINE numbers fetched(const spot *s, INDEX i, int n)
@@ -217,6 +227,7 @@ INLINE numbers fetched(const spot *s, INDEX i, int n)
     EACH_INPUT(FETCH)
     return x;
 }
+#endif
 
 #define TAKE_INPUT(k)                                                                              \
     const ACCS x##k = x.x##k;                                                                      \
@@ -256,12 +267,11 @@ INLINE bool all_aligned(const spot *s, INDEX i)
     return EACH_OUTPUT(IS_ALIGNED) true;
 }
 
-// Lanes up to where the first output's vectors are aligned.
-INLINE int lanes_before(const spot *s)
-{
-    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
-}
+#define KEEPS_1(k) s->y##k##_row % FOLD == 0 &&
+#define KEEPS_2(k)
+#define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
 
+#if !TURNS_VECTORS
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
 INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
@@ -283,35 +293,22 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
         put(s, fetched(s, i, (int)(columns - i)), v, i, (int)(columns - i), false);
 }
 
-#define AHEAD 4 // lines that are asked for before they are wanted, in blocks
-
-// Short lines far apart are more than a CPU sees coming.
-INLINE void prefetch_bytes(global const void *p, INDEX bytes)
-{
-    for (INDEX at = 0; at < bytes; at += 64)
-        FETCH_AHEAD((size_t)p + at, 1);
-}
-
-#define PREFETCH_0(k)
-#define PREFETCH_1(k) prefetch_bytes(s->x##k + AHEAD * s->x##k##_row, columns * sizeof(*s->x##k));
-#define PREFETCH_2(k)
-#define PREFETCH_3(k)
-#define PREFETCH(k) JOIN(PREFETCH_, IN_WAY##k)(k)
-
-INLINE void prefetch_row(const spot *s, INDEX columns){EACH_INPUT(PREFETCH)}
-
 // Rows of a block, each from an aligned column on.
 INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
     for (INDEX j = get_local_id(1); j < rows; j += TEAM) {
         const spot row = row_at(*s, j);
-        if (TILED && j + AHEAD < rows)
-            prefetch_row(&row, columns);
         do_columns(&row, v, (INDEX)get_local_id(0) * FOLD, columns, streams);
     }
 }
 
 #if FOLD > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT
+// Lanes up to where the first output's vectors are aligned.
+INLINE int lanes_before(const spot *s)
+{
+    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
+}
+
 // Rows that begin anywhere: a part of a vector leads to where vectors are aligned.
 INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
 {
@@ -324,10 +321,6 @@ INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX co
     }
 }
 #endif
-
-#define KEEPS_1(k) s->y##k##_row % FOLD == 0 &&
-#define KEEPS_2(k)
-#define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
 
 // Past the caches where all outputs' vectors are aligned, in the first place of each row or, for
 // long rows of one output, from somewhere on.
@@ -347,13 +340,144 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #endif
     do_rows(s, v, rows, columns, false);
 }
+#endif
 
-// ---- blocks
+// ---- tiles in the vectors of an item
 
+#if TURNS_VECTORS
+#define AHEAD 2 // vectors of a row that is read as it lies
+
+// A tile's lines of an input: rows, or columns until they are turned.
+#define LINES_0(k)
+#define LINES_1(k) ACCS lines##k[FOLD];
+#define LINES_2(k)
+#define LINES_3(k) ACCS lines##k[FOLD];
+#define LINES(k)   JOIN(LINES_, IN_WAY##k)(k)
+
+#define MIRRORED_0(k)
+#define MIRRORED_1(k) ACCS mirrored##k[FOLD];
+#define MIRRORED_2(k)
+#define MIRRORED_3(k) ACCS mirrored##k[FOLD];
+#define MIRRORED(k)   JOIN(MIRRORED_, IN_WAY##k)(k)
+
+#define LINES_ARGUMENT_0(k)
+#define LINES_ARGUMENT_1(k) , ACCS lines##k[FOLD]
+#define LINES_ARGUMENT_2(k)
+#define LINES_ARGUMENT_3(k) , ACCS lines##k[FOLD]
+#define LINES_ARGUMENT(k)   JOIN(LINES_ARGUMENT_, IN_WAY##k)(k)
+
+#define LINES_NAME_0(k)
+#define LINES_NAME_1(k) , lines##k
+#define LINES_NAME_2(k)
+#define LINES_NAME_3(k) , lines##k
+#define LINES_NAME(k)   JOIN(LINES_NAME_, IN_WAY##k)(k)
+
+#define MIRRORED_NAME_0(k)
+#define MIRRORED_NAME_1(k) , mirrored##k
+#define MIRRORED_NAME_2(k)
+#define MIRRORED_NAME_3(k) , mirrored##k
+#define MIRRORED_NAME(k)   JOIN(MIRRORED_NAME_, IN_WAY##k)(k)
+
+#define READ_LINES_0(k)
+#define READ_LINES_1(k)                                                                            \
+    if (is_whole) {                                                                                \
+        _Pragma("unroll") for (int j = 0; j < FOLD; j++)                                           \
+        {                                                                                          \
+            global const TYPE_OF(IN##k) *line = s->x##k + j * s->x##k##_row;                       \
+            FETCH_AHEAD((size_t)line + AHEAD * FOLD * sizeof(*line), 2);                           \
+            lines##k[j] = READ(IN##k, line);                                                       \
+        }                                                                                          \
+    } else {                                                                                       \
+        for (int j = 0; j < rows; j++)                                                             \
+            lines##k[j] = READ_SOME(IN##k, s->x##k + j * s->x##k##_row, 1, columns);               \
+    }
+#define READ_LINES_2(k)
+#define READ_LINES_3(k)                                                                            \
+    if (is_whole) {                                                                                \
+        _Pragma("unroll") for (int i = 0; i < FOLD; i++)                                           \
+        {                                                                                          \
+            global const TYPE_OF(IN##k) *line = s->x##k + i * s->x##k##_column;                    \
+            FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);                                   \
+            FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column, 2);        \
+            lines##k[i] = READ(IN##k, line);                                                       \
+        }                                                                                          \
+    } else {                                                                                       \
+        for (int i = 0; i < FOLD; i++)                                                             \
+            lines##k[i] = (ACCS)0;                                                                 \
+        for (int i = 0; i < columns; i++)                                                          \
+            lines##k[i] = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, 1, rows);               \
+    }                                                                                              \
+    transpose(lines##k);
+#define READ_LINES(k) JOIN(READ_LINES_, IN_WAY##k)(k)
+
+// All that is adjacent in a tile is read before any of it is written: a CPU lets a read wait for a
+// write where the lowest twelve bits of both addresses are the same, as in columns of 1024 floats.
+INLINE void read_tile(const spot *s, int rows, int columns EACH_INPUT(LINES_ARGUMENT))
+{
+    const bool is_whole = rows == FOLD && columns == FOLD;
+    EACH_INPUT(READ_LINES)
+}
+
+#define TAKE_LINE_0(k) x.x##k = (ACCS)row.x##k##_same;
+#define TAKE_LINE_1(k) x.x##k = lines##k[j];
+#define TAKE_LINE_2(k) x.x##k = READ_SOME(IN##k, row.x##k, row.x##k##_column, columns);
+#define TAKE_LINE_3(k) x.x##k = lines##k[j];
+#define TAKE_LINE(k)   JOIN(TAKE_LINE_, IN_WAY##k)(k)
+
+INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
+                     bool streams EACH_INPUT(LINES_ARGUMENT))
+{
+    for (int j = 0; j < rows; j++) {
+        const spot row = row_at(*s, j);
+        numbers x;
+        x.unused = 0;
+        EACH_INPUT(TAKE_LINE)
+        put(&row, x, v, 0, columns, streams);
+    }
+}
+
+INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
+{
+    EACH_INPUT(LINES)
+    const bool past = streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0);
+    for (INDEX j = 0; j < rows; j += FOLD)
+        for (INDEX i = 0; i < columns; i += FOLD) {
+            const spot tile = moved(*s, j, i);
+            const int n_rows = (int)min(rows - j, (INDEX)FOLD);
+            const int n_columns = (int)min(columns - i, (INDEX)FOLD);
+            read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
+            put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
+        }
+}
+
+// A block and its mirror image, tile by tile: what one reads along rows the other reads along
+// columns, and finds in a cache.
+INLINE void do_pair(const spot *s, const spot *image, const values *v, INDEX rows, INDEX columns,
+                    bool streams)
+{
+    EACH_INPUT(LINES)
+    EACH_INPUT(MIRRORED)
+    const bool past = streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0) && all_aligned(image, 0);
+    for (INDEX j = 0; j < rows; j += FOLD)
+        for (INDEX i = 0; i < columns; i += FOLD) {
+            const spot tile = moved(*s, j, i), other = moved(*image, i, j);
+            const int n_rows = (int)min(rows - j, (INDEX)FOLD);
+            const int n_columns = (int)min(columns - i, (INDEX)FOLD);
+            read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
+            read_tile(&other, n_columns, n_rows EACH_INPUT(MIRRORED_NAME));
+            put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
+            put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(MIRRORED_NAME));
+        }
+}
+#endif
+
+// ---- blocks in local memory
+
+#if TURNS_LOCAL
 #define MEMORY_0(k)
 #define MEMORY_1(k)
 #define MEMORY_2(k)
-#define MEMORY_3(k) local ACC turned##k[TILE * PITCH] __attribute__((aligned(sizeof(ACCS))));
+#define MEMORY_3(k) local ACC turned##k[TILE * PITCH];
 #define MEMORY(k)   JOIN(MEMORY_, IN_WAY##k)(k)
 
 #define PLACE_0(k) s.x##k##_turned = 0;
@@ -362,31 +486,13 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define PLACE_3(k) s.x##k##_turned = turned##k;
 #define PLACE(k)   JOIN(PLACE_, IN_WAY##k)(k)
 
-// Lines are copied one after the other, whole, and turned round where they are near: tiles of them
-// at once would meet in a few places of the caches where strides are powers of two.
 #define TURN_0(k)
 #define TURN_1(k)
 #define TURN_2(k)
-#if FOLD == 1
 #define TURN_3(k)                                                                                  \
     for (INDEX i = get_local_id(1); i < columns; i += TEAM)                                        \
         for (INDEX j = get_local_id(0); j < rows; j += ITEMS)                                      \
             turned##k[j * PITCH + i] = READ_ONE(IN##k, s->x##k + i * s->x##k##_column + j);
-#else
-#define TURN_3(k)                                                                                  \
-    for (INDEX i = 0; i < columns; i++) {                                                          \
-        global const TYPE_OF(IN##k) *line = s->x##k + i * s->x##k##_column;                        \
-        if (i + AHEAD < columns)                                                                   \
-            prefetch_bytes(line + AHEAD * s->x##k##_column, rows * sizeof(*line));                 \
-        INDEX j = 0;                                                                               \
-        for (; j + FOLD <= rows; j += FOLD)                                                        \
-            *(local ACCS *)(turned##k + i * PITCH + j) = READ(IN##k, line + j);                    \
-        if (j < rows)                                                                              \
-            *(local ACCS *)(turned##k + i * PITCH + j) =                                           \
-                READ_SOME(IN##k, line + j, 1, (int)(rows - j));                                    \
-    }                                                                                              \
-    transpose_block(turned##k, PITCH, (int)((max(rows, columns) + FOLD - 1) / FOLD));
-#endif
 #define TURN(k) JOIN(TURN_, IN_WAY##k)(k)
 
 #define MEMORY_ARGUMENT_0(k)
@@ -400,11 +506,13 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define MEMORY_NAME_3(k) , turned##k
 #define MEMORY_NAME(k)   JOIN(MEMORY_NAME_, IN_WAY##k)(k)
 
-#if TILED
 INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMORY_ARGUMENT))
 {
     EACH_INPUT(TURN)
 }
+#else
+#define MEMORY(k)
+#define PLACE(k)
 #endif
 
 // ---- the kernel
@@ -437,7 +545,7 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARGUMENTS)
                                   EACH_VALUE(VALUE_ARGUMENTS) INDICES extents,
                               UINDICES multipliers, UINDICES shifts, INDEX outers, INDEX n_y,
-                              INDEX rows, INDEX n_x, INDEX columns, int streams)
+                              INDEX rows, INDEX n_x, INDEX columns, int streams, int pairs)
 {
     EACH_INPUT(MEMORY)
     spot s;
@@ -459,12 +567,19 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
                 const spot block = moved(here, y * rows, x * columns);
                 const INDEX n_rows = min(rows, extents.s1 - y * rows);
                 const INDEX n_columns = min(columns, extents.s0 - x * columns);
-#if TILED
+#if TURNS_VECTORS
+                if (pairs && x != y) {
+                    const spot image = moved(here, x * rows, y * columns);
+                    if (x > y)
+                        do_pair(&block, &image, &v, n_rows, n_columns, streams);
+                    continue;
+                }
+#elif TURNS_LOCAL
                 turn_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
                 barrier(CLK_LOCAL_MEM_FENCE);
 #endif
                 do_block(&block, &v, n_rows, n_columns, streams);
-#if TILED
+#if TURNS_LOCAL
                 barrier(CLK_LOCAL_MEM_FENCE);
 #endif
             }

@@ -113,6 +113,32 @@ static bool streams(const weft_elementwise_plan *plan)
            (double)plan->ctx->limits.cache_bytes / 2;
 }
 
+// Whether input j is input i with columns and rows exchanged.
+static bool are_mirrored(const weft_elementwise_plan *plan, int i, int j)
+{
+    const weft_nest *nest = &plan->nest;
+    const int a = plan->n_outputs + i, b = plan->n_outputs + j;
+    bool same = plan->inputs[i].buffer == plan->inputs[j].buffer &&
+                plan->inputs[i].dtype == plan->inputs[j].dtype && nest->start[a] == nest->start[b];
+    for (int d = 2; d < nest->n_loops; ++d)
+        same = same && nest->stride[a][d] == nest->stride[b][d];
+    return same && nest->stride[a][0] == nest->stride[b][1] &&
+           nest->stride[a][1] == nest->stride[b][0];
+}
+
+// Whether blocks and their mirror images read the same memory.
+static bool is_mirrored(const weft_elementwise_plan *plan)
+{
+    if (plan->nest.extent[0] != plan->nest.extent[1])
+        return false;
+    for (int i = 0; i < plan->n_inputs; ++i)
+        for (int j = 0; j < plan->n_inputs; ++j)
+            if (plan->ways[plan->n_outputs + i] == WEFT_ADJACENT &&
+                plan->ways[plan->n_outputs + j] == WEFT_ACROSS && are_mirrored(plan, i, j))
+                return true;
+    return false;
+}
+
 static void find_nest(weft_elementwise_plan *plan)
 {
     const weft_tensor *views[WEFT_NEST_OPERANDS];
@@ -127,6 +153,7 @@ static void find_nest(weft_elementwise_plan *plan)
     plan->rank = plan->nest.n_loops <= 4 ? 4 : 8;
     plan->is_wide = weft_nest_reach(&plan->nest) > MOST_NARROW;
     plan->streams = streams(plan);
+    plan->mirrored = is_mirrored(plan);
     find_problem(plan);
 }
 
@@ -193,7 +220,7 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
     weft_defines_add(&defines, "TEAM", tiling->team);
     weft_defines_add(&defines, "TILED", tiling->tiled);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
-    if (tiling->tiled)
+    if (tiling->tiled && tiling->fold == 1)
         weft_defines_add(&defines, "TILE", tiling->columns);
     for (int i = 0; i < n_operands(plan); ++i)
         add_operand(&defines, plan, i);
@@ -286,7 +313,7 @@ typedef struct arguments {
     indices strides[WEFT_NEST_OPERANDS], extents, multipliers, shifts, outers, n_y, rows, n_x,
         columns;
     number values[WEFT_ELEMENTWISE_VALUES];
-    cl_int streams;
+    cl_int streams, pairs;
 } arguments;
 
 static void add(arguments *a, size_t size, const void *value)
@@ -373,6 +400,8 @@ static void add_shape(arguments *a, const weft_elementwise_plan *plan)
     add_indices(a, plan, &a->columns, &cut.columns, 1);
     a->streams = plan->streams;
     add(a, sizeof(a->streams), &a->streams);
+    a->pairs = plan->mirrored && plan->tiling.columns == plan->tiling.rows;
+    add(a, sizeof(a->pairs), &a->pairs);
 }
 
 // In the kernel's order: inputs, outputs, values, the shape.

@@ -16,8 +16,8 @@ enum {
     BLOCK_BYTES = 1 << 16,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_LINES = 128,           // of a block that is turned round, each way
-    TILED_BYTES = 3 << 17,       // of all such blocks, in L2
+    TILED_LINES = 256,           // of a block that is turned round, each way
+    LEAST_TILED_LINES = 32,      // but fewer where cores would have nothing to do
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
 
@@ -75,12 +75,11 @@ static int folded_fold(const weft_limits *limits, const facts *f, int64_t most)
     return (int)(fold <= most ? fold : most >= 4 && fold > 4 ? 4 : 1);
 }
 
-// Fewer bytes where cores would have nothing to do.
-static int64_t block_elements(const weft_limits *limits, const facts *f)
+// Of a block: fewer than `most` where cores would have nothing to do.
+static int64_t block_elements(const weft_limits *limits, const facts *f, int64_t most)
 {
     const double all = (double)f->columns * (double)f->rows * (double)f->outers;
     const double each = all / ((double)limits->compute_units * FAIR_GROUPS);
-    const int64_t most = ceil_div(BLOCK_BYTES, f->element_bytes);
     const int64_t least = ceil_div(LEAST_BLOCK_BYTES, f->element_bytes);
     return each > (double)most ? most : max_i64((int64_t)each, least);
 }
@@ -88,7 +87,7 @@ static int64_t block_elements(const weft_limits *limits, const facts *f)
 static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const facts *f)
 {
     const int fold = folded_fold(limits, f, f->columns);
-    const int64_t elements = block_elements(limits, f);
+    const int64_t elements = block_elements(limits, f, ceil_div(BLOCK_BYTES, f->element_bytes));
     weft_elementwise_tiling t = {.fold = fold, .vectors = FOLDED_VECTORS, .items = 1, .team = 1};
     const int64_t step = (int64_t)fold * t.vectors;
     t.columns = f->columns <= elements + step ? f->columns : elements / step * step;
@@ -98,24 +97,18 @@ static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const fa
     return t;
 }
 
-static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
-{
-    return f->n_across * t->rows * (t->columns + t->fold) * f->number_bytes;
-}
-
 static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
 {
-    const int64_t most = min_i64(most_of(limits->local_bytes), TILED_BYTES);
     weft_elementwise_tiling t = {
         .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
         .vectors = FOLDED_VECTORS,
         .items = 1,
         .team = 1,
         .tiled = true,
-        .columns = TILED_LINES,
-        .rows = TILED_LINES,
     };
-    while (tile_bytes(f, &t) > most && t.rows > t.fold)
+    const int64_t elements = block_elements(limits, f, TILED_LINES * TILED_LINES);
+    t.columns = t.rows = TILED_LINES;
+    while (t.rows > LEAST_TILED_LINES && t.rows * t.columns > elements)
         t.columns = t.rows /= 2;
     set_grid(&t, f);
     return t;
@@ -135,6 +128,13 @@ static int64_t group_items(const weft_limits *limits)
 {
     const int64_t most = min_i64(most_of(limits->max_items), limits->max_block);
     return min_i64(pow2_down(most), SPREAD_ITEMS);
+}
+
+// Of blocks that are turned round in local memory; one more element keeps columns from sharing a
+// bank.
+static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
+{
+    return f->n_across * t->rows * (t->columns + 1) * f->number_bytes;
 }
 
 static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
@@ -179,8 +179,7 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
     const bool wants_tiles = f.n_across > 0 && f.columns >= NARROW_ROWS && f.rows >= NARROW_ROWS;
     if (limits->fold > 1 || limits->max_team == 1) {
         const weft_elementwise_tiling t = folded_tiles(limits, &f);
-        const bool fits = tile_bytes(&f, &t) <= most_of(limits->local_bytes);
-        return wants_tiles && t.fold > 1 && fits ? t : folded_tiling(limits, &f);
+        return wants_tiles && t.fold > 1 ? t : folded_tiling(limits, &f);
     }
     if (wants_tiles) {
         const weft_elementwise_tiling t = spread_tiles(limits, &f);
@@ -208,24 +207,22 @@ static weft_status power_check(const char *name, int64_t value, int64_t most)
     return WEFT_OK;
 }
 
-// A block that is turned round is a local array.
+// In vectors tiles are an item's own, otherwise blocks are turned round in local memory.
 static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
                                const facts *f)
 {
-    TRY(power_check("columns", t->columns, WEFT_ELEMENTWISE_TILE));
-    if (t->rows != t->columns)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling.rows is %" PRId64 ", tiling.columns %" PRId64
-                    ": tiles want the same",
-                    t->rows, t->columns);
-    if (t->columns % t->fold != 0)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
-                    t->columns, t->fold);
     if (t->fold > 1 && (t->items > 1 || t->team > 1))
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling is %d x %d items; tiles in vectors are one item's",
                     t->items, t->team);
+    if (t->fold > 1)
+        return WEFT_OK;
+    TRY(power_check("columns", t->columns, WEFT_ELEMENTWISE_TILE));
+    if (t->rows != t->columns)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.rows is %" PRId64 ", tiling.columns %" PRId64
+                    ": tiles in local memory want the same",
+                    t->rows, t->columns);
     if ((uint64_t)tile_bytes(f, t) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: %" PRId64 " blocks of %" PRId64 " x %" PRId64 " take %" PRId64

@@ -81,6 +81,8 @@ static void test_known_on_cpu(void **state)
          "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 1, grid 1 x 8192 x 1"},
         {TURNED(8192, 8192), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 128 x "
                              "128, grid 64 x 64 x 1"},
+        {TURNED(512, 300), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32 x "
+                           "32, grid 16 x 10 x 1"},
         {DENSE(3, 1000000),
          "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
         {TURNED(3, 1000000),
@@ -238,17 +240,17 @@ static const char *grid_fault(const weft_elementwise_problem *problem,
     return NULL;
 }
 
-// Each row of a turned block is a vector longer.
+// In local memory each row of a turned block is one element longer.
 static const char *tile_fault(const weft_limits *limits, const weft_elementwise_problem *problem,
                               const weft_elementwise_tiling *t)
 {
     const int64_t number_bytes = problem->number_bytes ? problem->number_bytes : 4;
-    const int64_t bytes = problem->n_across * t->rows * (t->columns + t->fold) * number_bytes;
+    const int64_t bytes = problem->n_across * t->rows * (t->columns + 1) * number_bytes;
     if (problem->n_across < 1)
         return "tiles where nothing lies across";
     if (t->columns != t->rows || !is_power(t->columns) || t->columns % t->fold != 0)
         return "a tile of another shape";
-    if ((uint64_t)bytes > limits->local_bytes)
+    if (t->fold == 1 && (uint64_t)bytes > limits->local_bytes)
         return "tiles larger than local memory";
     return NULL;
 }
@@ -435,33 +437,34 @@ static void test_refused_alignment(void **state)
     TAKEN(aligned, t.fold = 4, t.columns = 6);
 }
 
-// Two blocks, a vector more in each row: 2 x 64 x (64 + 4) x 4 bytes of 49152.
+// In local memory two blocks, an element more in each row: 2 x 64 x (64 + 1) x 4 bytes of 49152.
 static void test_refused_tiles(void **state)
 {
     (void)state;
-    TAKEN(usual, t.tiled = true, t.fold = 4, t.columns = t.rows = 64);
+    TAKEN(usual, t.tiled = true, t.columns = t.rows = 64);
     TAKEN(aligned, t.tiled = true, t.columns = t.rows = 1024);
+    TAKEN(usual, t.tiled = true, t.fold = 16, t.columns = 48, t.rows = 5000);
+    TAKEN(usual, t.tiled = true, t.items = 8, t.team = 2, t.columns = t.rows = 16);
     REFUSED(usual, "tiling.columns is 48, no power of two", t.tiled = true, t.columns = 48);
     REFUSED(aligned, "tiling.columns is 2048, not from 1 to 1024", t.tiled = true,
             t.columns = t.rows = 2048);
     REFUSED(usual, "tiling.rows is 16, tiling.columns 32", t.tiled = true, t.columns = 32,
             t.rows = 16);
-    REFUSED(usual, "tiling.columns is 8, no multiple of tiling.fold 16", t.tiled = true,
-            t.fold = 16, t.columns = t.rows = 8);
     REFUSED(usual, "tiling is 8 x 2 items; tiles in vectors are one item's", t.tiled = true,
             t.fold = 4, t.items = 8, t.team = 2, t.columns = t.rows = 16);
-    TAKEN(usual, t.tiled = true, t.items = 8, t.team = 2, t.columns = t.rows = 16);
     REFUSED(usual, "2 blocks of 128 x 128 take 132096 bytes of local memory, there are 49152",
             t.tiled = true, t.columns = t.rows = 128);
 
     weft_limits limits = *weft_profile_find("nvidia-h200");
     weft_elementwise_tiling t = plain;
-    t.tiled = true, t.fold = 4, t.columns = t.rows = 64;
-    limits.local_bytes = 34816;
+    t.tiled = true, t.columns = t.rows = 64;
+    limits.local_bytes = 33280;
     assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_OK);
     limits.local_bytes--;
     assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_BAD_ARGUMENT);
-    assert_non_null(strstr(weft_last_error(), "take 34816 bytes of local memory, there are 34815"));
+    assert_non_null(strstr(weft_last_error(), "take 33280 bytes of local memory, there are 33279"));
+    t.fold = 2;
+    assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_OK);
 }
 
 int main(void)

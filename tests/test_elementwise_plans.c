@@ -41,6 +41,11 @@ static const elementwise_formula copy = {
         .fold = f, .vectors = 1, .items = i, .team = t, .tiled = true, .columns = c, .rows = c,    \
         .grid_y = y, .grid_z = z                                                                   \
     }
+#define HIGH_TILES(f, c, r, y, z)                                                                  \
+    {                                                                                              \
+        .fold = f, .vectors = 1, .items = 1, .team = 1, .tiled = true, .columns = c, .rows = r,    \
+        .grid_y = y, .grid_z = z                                                                   \
+    }
 #define ALIGNED(f, v, i, t, c, r, y, z)                                                            \
     {                                                                                              \
         .fold = f, .vectors = v, .items = i, .team = t, .aligned = true, .columns = c, .rows = r,  \
@@ -66,6 +71,9 @@ static const variant variants[] = {
     {"blocks turned in vectors of 8", TILES(8, 1, 1, 32, 3, 1)},
     {"blocks turned in vectors of 16", TILES(16, 1, 1, 64, 1, 1)},
     {"blocks of one tile", TILES(16, 1, 1, 16, 2, 2)},
+    {"blocks of parts of tiles", TILES(16, 1, 1, 24, 3, 1)},
+    {"blocks less than a tile", TILES(8, 1, 1, 5, 7, 2)},
+    {"high blocks in vectors", HIGH_TILES(4, 8, 40, 1, 2)},
     {"items", CUT(1, 1, 16, 1, 16, 3, 4, 1)},
     {"items, several at a time", CUT(1, 4, 8, 1, 40, 1, 2, 2)},
     {"items and team", CUT(1, 2, 8, 4, 16, 6, 1, 3)},
@@ -126,15 +134,15 @@ static void expect_words(const variant *v, const elementwise_case *of,
         fail_msg("%s: %s", v->what, words);
 }
 
-static void run_variant(const variant *v, elementwise_case of)
+static void run_variant(weft_context *there, const variant *v, elementwise_case of)
 {
     elementwise_operands o;
     weft_elementwise_tiling tiling = v->tiling;
     tiling.grid_x = (of.shape[2] + tiling.columns - 1) / tiling.columns;
     of.tiling = &tiling;
-    if (!elementwise_is_possible(ctx, &of))
+    if (!elementwise_is_possible(there, &of))
         return;
-    elementwise_create(&o, ctx, &of);
+    elementwise_create(&o, there, &of);
     expect_words(v, &of, &o);
     elementwise_call(&o);
     elementwise_check(&o);
@@ -151,7 +159,7 @@ static void test_every_tiling(void **state)
         for (int j = 0; j < 8 && device_holds(&variants[i]); j++) {
             const bool aligned = variants[i].tiling.aligned;
             if (!is_reduced || (j + i) % 8 == 1)
-                run_variant(&variants[i],
+                run_variant(ctx, &variants[i],
                             case_of(aligned, shapes[j][0], shapes[j][1], (uint64_t)(100 * i + j)));
         }
 }
@@ -175,8 +183,48 @@ static void test_tilings_of_other_types(void **state)
         of.out[1].dtype = some[i % 3][0];
         of.out[1].layout = aligned ? LAYOUT_DENSE : LAYOUT_SPACED;
         if (device_holds(&variants[i]))
-            run_variant(&variants[i], of);
+            run_variant(ctx, &variants[i], of);
     }
+}
+
+// z + z^T: blocks and their mirror images.
+static elementwise_case twins_of(int64_t side, uint64_t seed)
+{
+    elementwise_case of = case_of(false, side, side, seed);
+    of.in[1].ones = 0;
+    of.in[1].layout = of.in[2].layout = of.in[3].layout = LAYOUT_DENSE;
+    of.in[1].twin = true;
+    return of;
+}
+
+static void test_tilings_of_twins(void **state)
+{
+    (void)state;
+    static const int64_t sides[] = {64, 75, 9};
+    for (int i = 0; i < N_VARIANTS; i++)
+        for (int j = 0; j < 3 && variants[i].tiling.tiled && device_holds(&variants[i]); j++) {
+            if (!is_reduced || (i + j) % 8 == 1)
+                run_variant(ctx, &variants[i], twins_of(sides[j], 5500 + (uint64_t)(3 * i + j)));
+        }
+}
+
+// Where caches hold nothing, what is written goes past them, if it is aligned; and every other
+// output is not.
+static void test_tilings_past_the_caches(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.cache_bytes = 1;
+    weft_context *there = open_context(&limits);
+    for (int i = is_reduced ? 4 : 0; i < N_VARIANTS; i += is_reduced ? 8 : 1)
+        for (int j = 0; j < 4 && device_holds(&variants[i]); j++) {
+            const bool aligned = variants[i].tiling.aligned;
+            elementwise_case of = j < 2 || aligned ? case_of(aligned, 40, 144, 5700 + (uint64_t)i)
+                                                   : twins_of(80, 5700);
+            of.out[0].gap = aligned || j % 2 == 0 ? 16 : 3;
+            run_variant(there, &variants[i], of);
+        }
+    weft_context_destroy(&there);
 }
 
 // Where an input is the output, and read across beside it.
@@ -187,7 +235,7 @@ static void test_tilings_in_place(void **state)
         elementwise_case of = case_of(variants[i].tiling.aligned, 40, 50, 6000 + (uint64_t)i);
         of.over = 1;
         if (device_holds(&variants[i]))
-            run_variant(&variants[i], of);
+            run_variant(ctx, &variants[i], of);
     }
 }
 
@@ -234,6 +282,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_tilings_of_other_types),
+        cmocka_unit_test(test_tilings_of_twins),
+        cmocka_unit_test(test_tilings_past_the_caches),
         cmocka_unit_test(test_tilings_in_place),
         cmocka_unit_test(test_as_planned_for_known_devices),
     };

@@ -66,7 +66,7 @@ typedef struct weft_elementwise_problem {
                   // multiple of 4 elements in all of them
 } weft_elementwise_problem;
 
-enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a tiled block, at most
+enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a block in local memory, at most
 
 // How the work is cut. A block is a group's.
 typedef struct weft_elementwise_tiling {
@@ -74,9 +74,10 @@ typedef struct weft_elementwise_tiling {
     int vectors;           // that an item fetches before it writes one: 1, 2, 4 or 8
     int items, team;       // of a group: along columns and along rows; powers of two, and 1 where
                            // tiles are turned in vectors
-    bool tiled;            // what lies across is first turned round in local memory, block by block
+    bool tiled;            // what lies across is turned round: in vectors, or if fold is 1 block by
+                           // block in local memory
     bool aligned;          // vectors are read and written at multiples of their size
-    int64_t columns, rows; // of a block; with tiles the same power of two
+    int64_t columns, rows; // of a block; in local memory the same power of two
     int64_t grid_x, grid_y, grid_z; // groups along columns, rows and outers
 } weft_elementwise_tiling;
 
