@@ -13,7 +13,7 @@ enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_GROUPS = 65535 }; // along rows and 
 // Where an item carries whole vectors: CPUs.
 enum {
     FOLDED_VECTORS = 1,          // fetched before one is written
-    BLOCK_BYTES = 1 << 16,       // of all operands: a group's overhead does not show
+    BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
     TILED_LINES = 256,           // of a block that is turned round, each way

@@ -76,9 +76,9 @@ static void test_known_on_cpu(void **state)
     (void)state;
     static const known cases[] = {
         {DENSE(67108864, 1),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 1, grid 8192 x 1 x 1"},
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32768 x 1, grid 2048 x 1 x 1"},
         {DENSE(8192, 8192),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 1, grid 1 x 8192 x 1"},
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 4, grid 1 x 2048 x 1"},
         {TURNED(8192, 8192), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 128 x "
                              "128, grid 64 x 64 x 1"},
         {TURNED(512, 300), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32 x "
@@ -88,9 +88,9 @@ static void test_known_on_cpu(void **state)
         {TURNED(3, 1000000),
          "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
         {DENSE_F64(67108864, 1),
-         "vectors of 8, 1 at a time, groups of 1 x 1, blocks of 4096 x 1, grid 16384 x 1 x 1"},
+         "vectors of 8, 1 at a time, groups of 1 x 1, blocks of 16384 x 1, grid 4096 x 1 x 1"},
         {DENSE_U8(67108864, 1),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32768 x 1, grid 2048 x 1 x 1"},
+         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 52416 x 1, grid 1281 x 1 x 1"},
         {DENSE(1000, 1),
          "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 1000 x 1, grid 1 x 1 x 1"},
         {DENSE(1, 1),
@@ -255,8 +255,7 @@ static const char *tile_fault(const weft_limits *limits, const weft_elementwise_
     return NULL;
 }
 
-// Work for every core, where there is enough to share: no block is larger than 2^16 elements and a
-// vector, but where the grid has its most groups.
+// Work for every core, where there is enough to share.
 static bool is_idle(const weft_limits *limits, const weft_elementwise_problem *problem,
                     const weft_elementwise_tiling *t)
 {
