@@ -245,7 +245,8 @@ INLINE state joined(state a, state b)
 #if IN_REALS
     const MASKS a_is_nan = unordered(a.best, a.best);
     const MASKS b_is_nan = unordered(b.best, b.best);
-    const MASKS larger_one = (b.best > a.best || b_is_nan) && !a_is_nan;
+    // Oclgrind 21.10 takes the opposite of a vector's comparison for true.
+    const MASKS larger_one = (b.best > a.best || b_is_nan) && a.best == a.best;
     const MASKS equal_ones = b.best == a.best || (a_is_nan && b_is_nan);
 #else
     const MASKS larger_one = b.best > a.best;

@@ -301,11 +301,11 @@ static void test_short_rows(void **state)
                 const reduce_case one = {.seed = 7000 + (uint64_t)(10 * i + m),
                                          .op = ops[i],
                                          .ndim = 2,
-                                         .shape = {is_reduced ? 90 : 4011, mids[m]},
+                                         .shape = {is_reduced ? 40 : 4011, mids[m]},
                                          .mask = 2,
                                          .numbers = (reduce_numbers)numbers,
                                          .correction = 1};
-                if (!is_reduced || m % 3 == 2)
+                if (!is_reduced || (m == 3 && numbers == WILD))
                     reduce_run(ctx, &one);
             }
 }
