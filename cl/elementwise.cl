@@ -347,36 +347,24 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #if TURNS_VECTORS
 #define AHEAD 2 // vectors of a row that is read as it lies
 
-// A tile's lines of an input: rows, or columns until they are turned.
-#define LINES_0(k)
-#define LINES_1(k) ACCS lines##k[FOLD];
-#define LINES_2(k)
-#define LINES_3(k) ACCS lines##k[FOLD];
-#define LINES(k)   JOIN(LINES_, IN_WAY##k)(k)
+// F(k) where input k has lines of its own in a tile: rows, or columns until they are turned.
+#define LINED_0(F, k)
+#define LINED_1(F, k) F(k)
+#define LINED_2(F, k)
+#define LINED_3(F, k) F(k)
+#define LINED(F, k)   JOIN(LINED_, IN_WAY##k)(F, k)
 
-#define MIRRORED_0(k)
-#define MIRRORED_1(k) ACCS mirrored##k[FOLD];
-#define MIRRORED_2(k)
-#define MIRRORED_3(k) ACCS mirrored##k[FOLD];
-#define MIRRORED(k)   JOIN(MIRRORED_, IN_WAY##k)(k)
+#define LINES_OF(k)       ACCS lines##k[FOLD];
+#define OTHERS_OF(k)      ACCS others##k[FOLD];
+#define ARGUMENT_OF(k)    , ACCS lines##k[FOLD]
+#define LINES_NAME_OF(k)  , lines##k
+#define OTHERS_NAME_OF(k) , others##k
 
-#define LINES_ARGUMENT_0(k)
-#define LINES_ARGUMENT_1(k) , ACCS lines##k[FOLD]
-#define LINES_ARGUMENT_2(k)
-#define LINES_ARGUMENT_3(k) , ACCS lines##k[FOLD]
-#define LINES_ARGUMENT(k)   JOIN(LINES_ARGUMENT_, IN_WAY##k)(k)
-
-#define LINES_NAME_0(k)
-#define LINES_NAME_1(k) , lines##k
-#define LINES_NAME_2(k)
-#define LINES_NAME_3(k) , lines##k
-#define LINES_NAME(k)   JOIN(LINES_NAME_, IN_WAY##k)(k)
-
-#define MIRRORED_NAME_0(k)
-#define MIRRORED_NAME_1(k) , mirrored##k
-#define MIRRORED_NAME_2(k)
-#define MIRRORED_NAME_3(k) , mirrored##k
-#define MIRRORED_NAME(k)   JOIN(MIRRORED_NAME_, IN_WAY##k)(k)
+#define LINES(k)       LINED(LINES_OF, k)
+#define OTHERS(k)      LINED(OTHERS_OF, k)
+#define ARGUMENT(k)    LINED(ARGUMENT_OF, k)
+#define LINES_NAME(k)  LINED(LINES_NAME_OF, k)
+#define OTHERS_NAME(k) LINED(OTHERS_NAME_OF, k)
 
 #define READ_LINES_0(k)
 #define READ_LINES_1(k)                                                                            \
@@ -412,7 +400,7 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 
 // All that is adjacent in a tile is read before any of it is written: a CPU lets a read wait for a
 // write where the lowest twelve bits of both addresses are the same, as in columns of 1024 floats.
-INLINE void read_tile(const spot *s, int rows, int columns EACH_INPUT(LINES_ARGUMENT))
+INLINE void read_tile(const spot *s, int rows, int columns EACH_INPUT(ARGUMENT))
 {
     const bool is_whole = rows == FOLD && columns == FOLD;
     EACH_INPUT(READ_LINES)
@@ -425,7 +413,7 @@ INLINE void read_tile(const spot *s, int rows, int columns EACH_INPUT(LINES_ARGU
 #define TAKE_LINE(k)   JOIN(TAKE_LINE_, IN_WAY##k)(k)
 
 INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
-                     bool streams EACH_INPUT(LINES_ARGUMENT))
+                     bool streams EACH_INPUT(ARGUMENT))
 {
     for (int j = 0; j < rows; j++) {
         const spot row = row_at(*s, j);
@@ -456,7 +444,7 @@ INLINE void do_pair(const spot *s, const spot *image, const values *v, INDEX row
                     bool streams)
 {
     EACH_INPUT(LINES)
-    EACH_INPUT(MIRRORED)
+    EACH_INPUT(OTHERS)
     const bool past = streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0) && all_aligned(image, 0);
     for (INDEX j = 0; j < rows; j += FOLD)
         for (INDEX i = 0; i < columns; i += FOLD) {
@@ -464,9 +452,9 @@ INLINE void do_pair(const spot *s, const spot *image, const values *v, INDEX row
             const int n_rows = (int)min(rows - j, (INDEX)FOLD);
             const int n_columns = (int)min(columns - i, (INDEX)FOLD);
             read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
-            read_tile(&other, n_columns, n_rows EACH_INPUT(MIRRORED_NAME));
+            read_tile(&other, n_columns, n_rows EACH_INPUT(OTHERS_NAME));
             put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
-            put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(MIRRORED_NAME));
+            put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));
         }
 }
 #endif

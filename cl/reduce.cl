@@ -511,11 +511,12 @@ INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, l
 // Blocks of rows of one vector are taken by turns from so many places of a group's turn, which are
 // `apart` blocks from each other: CPUs foresee several runs of memory better than one. (Where rows
 // have a few vectors, it is the other way round.)
-#define STREAMS 4
+#define RUNS_AT_ONCE 4
 
-INLINE long in_streams(long block, long apart)
+INLINE long in_runs(long block, long apart)
 {
-    return block < STREAMS * apart ? block % STREAMS * apart + block / STREAMS : block;
+    return block < RUNS_AT_ONCE * apart ? block % RUNS_AT_ONCE * apart + block / RUNS_AT_ONCE
+                                        : block;
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
@@ -558,9 +559,10 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
         const long stop = min(w.high, (turn + 1) * w.run);
         const long start = turn * w.run;
-        const long apart = has_short_rows(&w) && w.lines == 1 ? (stop - start) / FOLD / STREAMS : 0;
+        const long apart =
+            has_short_rows(&w) && w.lines == 1 ? (stop - start) / FOLD / RUNS_AT_ONCE : 0;
         for (long block = 0; start + block * FOLD < stop; block++) {
-            const long high = start + in_streams(block, apart) * FOLD;
+            const long high = start + in_runs(block, apart) * FOLD;
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
         }
     }

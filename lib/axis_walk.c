@@ -114,11 +114,14 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
     return true;
 }
 
-// Two classes keep programs few: one vector lives in registers, where that is worth a program.
+// Two classes keep programs few: one vector lives in registers, where that is worth a program. The
+// private memory of the other is no matter to a CPU.
 static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
     const bool is_alone = tiling->items * tiling->team == 1;
     const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
+    if (!is_alone)
+        return (int)pow2_up(tiling->vectors);
     return tiling->vectors == 1 && !is_slow ? 1 : WEFT_AXIS_MOST_VECTORS;
 }
 

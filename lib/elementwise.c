@@ -23,6 +23,8 @@ static const int64_t MOST_NARROW = INT64_C(1) << 30; // reach of indices that ar
 
 enum { FORMULA_DEFINE = 16 }; // characters around a formula's code
 
+enum { SHAPE_LOOPS = 3, SHAPE_INDICES = 5, SHAPE_FLAGS = 2 }; // arguments, by what they are made of
+
 // ---- plan
 
 static int n_operands(const weft_elementwise_plan *plan)
@@ -113,13 +115,14 @@ static bool streams(const weft_elementwise_plan *plan)
            (double)plan->ctx->limits.cache_bytes / 2;
 }
 
-// Whether input j is input i with columns and rows exchanged.
+// Whether input j would be input i with columns and rows exchanged, in the same buffer.
 static bool are_mirrored(const weft_elementwise_plan *plan, int i, int j)
 {
     const weft_nest *nest = &plan->nest;
     const int a = plan->n_outputs + i, b = plan->n_outputs + j;
-    bool same = plan->inputs[i].buffer == plan->inputs[j].buffer &&
-                plan->inputs[i].dtype == plan->inputs[j].dtype && nest->start[a] == nest->start[b];
+    if (plan->ways[a] != WEFT_ADJACENT || plan->ways[b] != WEFT_ACROSS)
+        return false;
+    bool same = plan->inputs[i].dtype == plan->inputs[j].dtype && nest->start[a] == nest->start[b];
     for (int d = 2; d < nest->n_loops; ++d)
         same = same && nest->stride[a][d] == nest->stride[b][d];
     return same && nest->stride[a][0] == nest->stride[b][1] &&
@@ -127,14 +130,17 @@ static bool are_mirrored(const weft_elementwise_plan *plan, int i, int j)
 }
 
 // Whether blocks and their mirror images read the same memory.
-static bool is_mirrored(const weft_elementwise_plan *plan)
+static bool reads_twice(const weft_elementwise_plan *plan,
+                        const weft_elementwise_operands *operands)
 {
-    if (plan->nest.extent[0] != plan->nest.extent[1])
+    const weft_elementwise_tiling *t = &plan->tiling;
+    if (!t->tiled || t->fold == 1 || t->columns != t->rows ||
+        plan->nest.extent[0] != plan->nest.extent[1])
         return false;
     for (int i = 0; i < plan->n_inputs; ++i)
         for (int j = 0; j < plan->n_inputs; ++j)
-            if (plan->ways[plan->n_outputs + i] == WEFT_ADJACENT &&
-                plan->ways[plan->n_outputs + j] == WEFT_ACROSS && are_mirrored(plan, i, j))
+            if (operands->inputs[i].tensor->buffer == operands->inputs[j].tensor->buffer &&
+                are_mirrored(plan, i, j))
                 return true;
     return false;
 }
@@ -153,7 +159,6 @@ static void find_nest(weft_elementwise_plan *plan)
     plan->rank = plan->nest.n_loops <= 4 ? 4 : 8;
     plan->is_wide = weft_nest_reach(&plan->nest) > MOST_NARROW;
     plan->streams = streams(plan);
-    plan->mirrored = is_mirrored(plan);
     find_problem(plan);
 }
 
@@ -255,8 +260,8 @@ static weft_status arguments_check(const weft_elementwise_plan *plan)
     const size_t index = plan->is_wide ? sizeof(cl_long) : sizeof(cl_int);
     const size_t loops = (size_t)plan->rank * index;
     const size_t bytes = (size_t)n_operands(plan) * (sizeof(cl_mem) + sizeof(cl_long) + loops) +
-                         (size_t)plan->n_values * (size_t)plan->problem.number_bytes + 3 * loops +
-                         5 * index + sizeof(cl_int);
+                         (size_t)plan->n_values * (size_t)plan->problem.number_bytes +
+                         SHAPE_LOOPS * loops + SHAPE_INDICES * index + SHAPE_FLAGS * sizeof(cl_int);
     size_t most = 0;
     TRY(weft_cl_check(
         clGetDeviceInfo(plan->ctx->device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(most), &most, NULL),
@@ -290,7 +295,10 @@ static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
 
 // ---- arguments
 
-enum { MOST_ARGUMENTS = 3 * WEFT_NEST_OPERANDS + WEFT_ELEMENTWISE_VALUES + 9 };
+enum {
+    MOST_ARGUMENTS =
+        3 * WEFT_NEST_OPERANDS + WEFT_ELEMENTWISE_VALUES + SHAPE_LOOPS + SHAPE_INDICES + SHAPE_FLAGS
+};
 
 typedef union number {
     cl_float f32;
@@ -379,7 +387,7 @@ static blocks blocks_of(const weft_elementwise_plan *plan)
     return b;
 }
 
-static void add_shape(arguments *a, const weft_elementwise_plan *plan)
+static void add_shape(arguments *a, const weft_elementwise_plan *plan, bool pairs)
 {
     const blocks cut = blocks_of(plan);
     const int64_t outers = weft_nest_count(&plan->nest, 2);
@@ -400,7 +408,7 @@ static void add_shape(arguments *a, const weft_elementwise_plan *plan)
     add_indices(a, plan, &a->columns, &cut.columns, 1);
     a->streams = plan->streams;
     add(a, sizeof(a->streams), &a->streams);
-    a->pairs = plan->mirrored && plan->tiling.columns == plan->tiling.rows;
+    a->pairs = pairs;
     add(a, sizeof(a->pairs), &a->pairs);
 }
 
@@ -415,7 +423,7 @@ static void find_arguments(arguments *a, const weft_elementwise_plan *plan,
         add_view(a, plan, i, operands->outputs[i].tensor->buffer);
     for (int i = 0; i < plan->n_values; ++i)
         add_value(a, plan->arithmetic, i, operands->params->values[i].value);
-    add_shape(a, plan);
+    add_shape(a, plan, reads_twice(plan, operands));
 }
 
 // ---- enqueue
@@ -500,16 +508,17 @@ void weft_elementwise_plan_destroy(weft_elementwise_plan **plan)
     *plan = NULL;
 }
 
-static int print(const weft_elementwise_plan *plan, char *text, size_t size)
+static int print(const weft_elementwise_plan *plan, bool pairs, char *text, size_t size)
 {
     char tiling[256];
     if (plan->is_empty)
         return snprintf(text, size, "nothing to do");
     weft_elementwise_tiling_print(&plan->tiling, tiling, sizeof(tiling));
-    return snprintf(
-        text, size, "%" PRId64 " x %" PRId64 " x %" PRId64 " (outers, rows, columns) in %s%s; %s",
-        plan->problem.outers, plan->problem.rows, plan->problem.columns,
-        weft_dtype_name(plan->arithmetic), plan->is_wide ? ", 64-bit indices" : "", tiling);
+    return snprintf(text, size,
+                    "%" PRId64 " x %" PRId64 " x %" PRId64 " (outers, rows, columns) in %s%s; %s%s",
+                    plan->problem.outers, plan->problem.rows, plan->problem.columns,
+                    weft_dtype_name(plan->arithmetic), plan->is_wide ? ", 64-bit indices" : "",
+                    tiling, pairs ? ", in pairs" : "");
 }
 
 int weft_elementwise_describe(weft_context *ctx, int n_inputs, const weft_elementwise_input *inputs,
@@ -520,7 +529,8 @@ int weft_elementwise_describe(weft_context *ctx, int n_inputs, const weft_elemen
     const weft_elementwise_operands operands = {n_inputs, n_outputs, inputs, outputs, params};
     weft_elementwise_plan plan;
     const weft_status status = prepare(&plan, ctx, &operands);
-    const int length = status == WEFT_OK ? print(&plan, text, size) : -1;
+    const int length =
+        status == WEFT_OK ? print(&plan, reads_twice(&plan, &operands), text, size) : -1;
     weft_elementwise_forget(&plan);
     return length;
 }

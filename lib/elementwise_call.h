@@ -37,10 +37,9 @@ struct weft_elementwise_plan {
     weft_way ways[WEFT_NEST_OPERANDS];
     weft_elementwise_problem problem;
     weft_elementwise_tiling tiling;
-    int rank;      // loops that the kernel has room for
-    bool is_wide;  // its indices are 64 bits
-    bool streams;  // what is written goes past the caches
-    bool mirrored; // blocks and their mirror images read the same memory
+    int rank;     // loops that the kernel has room for
+    bool is_wide; // its indices are 64 bits
+    bool streams; // what is written goes past the caches
     weft_kernel *kernel;
 };
 

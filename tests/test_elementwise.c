@@ -447,6 +447,7 @@ static void test_many_operands(void **state)
     elementwise_case of = {.seed = 12,
                            .n_inputs = 8,
                            .n_outputs = 4,
+                           .n_values = WEFT_ELEMENTWISE_VALUES,
                            .formulas = {&all_inputs, &copy, &sum, &copy},
                            .first = {0, 7, 3, 0},
                            .ndim = 2,

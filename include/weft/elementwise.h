@@ -61,7 +61,7 @@ typedef struct weft_elementwise_problem {
     int element_bytes; // of all operands together
     int out_bytes;     // of the output whose elements are narrowest
     int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
-    int n_across;      // inputs whose neighbours lie along rows: blocks of them are turned round
+    int n_across;      // inputs whose neighbours lie along rows: they are turned round
     bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
                   // multiple of 4 elements in all of them
 } weft_elementwise_problem;
