@@ -8,6 +8,8 @@
 #include "context.h"
 #include "view.h"
 
+enum { FEW_VECTORS = 8 };
+
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
 static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
@@ -114,15 +116,15 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
     return true;
 }
 
-// Two classes keep programs few: one vector lives in registers, where that is worth a program. The
-// private memory of the other is no matter to a CPU.
+// Few classes keep programs few: one vector lives in registers, where that is worth a program, and
+// items of a group have little private memory each, which is no matter to a CPU.
 static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
     const bool is_alone = tiling->items * tiling->team == 1;
     const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
-    if (!is_alone)
-        return (int)pow2_up(tiling->vectors);
-    return tiling->vectors == 1 && !is_slow ? 1 : WEFT_AXIS_MOST_VECTORS;
+    if (tiling->vectors == 1 && !is_slow)
+        return 1;
+    return !is_alone && tiling->vectors <= FEW_VECTORS ? FEW_VECTORS : WEFT_AXIS_MOST_VECTORS;
 }
 
 // Where the limits want sub-groups and the device has none, what they do goes through local memory.

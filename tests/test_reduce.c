@@ -293,10 +293,10 @@ static void test_lines_far_apart(void **state)
 static void test_short_rows(void **state)
 {
     (void)state;
-    static const weft_reduction ops[] = {WEFT_SUM, WEFT_MAX, WEFT_NORM_INF, WEFT_ARGMAX, WEFT_VAR};
-    static const int64_t mids[] = {3, 8, 16, 23, 48, 100};
-    for (int i = 0; i < 5; i++)
-        for (int m = 0; m < 6; m++)
+    static const weft_reduction ops[] = {WEFT_SUM, WEFT_MAX, WEFT_ARGMAX};
+    static const int64_t mids[] = {8, 16, 23, 48};
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < 4; m++)
             for (int numbers = 0; numbers < N_NUMBERS; numbers++) {
                 const reduce_case one = {.seed = 7000 + (uint64_t)(10 * i + m),
                                          .op = ops[i],
@@ -305,7 +305,7 @@ static void test_short_rows(void **state)
                                          .mask = 2,
                                          .numbers = (reduce_numbers)numbers,
                                          .correction = 1};
-                if (!is_reduced || (m == 3 && numbers == WILD))
+                if (!is_reduced || (m == 2 && numbers == WILD))
                     reduce_run(ctx, &one);
             }
 }
