@@ -110,7 +110,7 @@
 
 // ---- where operands stand
 
-#if FOLD == 1
+#if TURNS_LOCAL
 #define TURNED_SPOT(k) local const ACC *x##k##_turned;
 #else
 #define TURNED_SPOT(k)
@@ -181,7 +181,7 @@ INLINE spot moved(spot s, INDEX row, INDEX column)
 #define TAKE_ROW_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
 #define TAKE_ROW_1(k)
 #define TAKE_ROW_2(k)
-#if FOLD == 1
+#if TURNS_LOCAL
 #define TAKE_ROW_3(k) s.x##k##_turned += row * PITCH;
 #else
 #define TAKE_ROW_3(k)
@@ -366,35 +366,31 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define LINES_NAME(k)  LINED(LINES_NAME_OF, k)
 #define OTHERS_NAME(k) LINED(OTHERS_NAME_OF, k)
 
-#define READ_LINES_0(k)
-#define READ_LINES_1(k)                                                                            \
-    if (is_whole) {                                                                                \
-        _Pragma("unroll") for (int j = 0; j < FOLD; j++)                                           \
-        {                                                                                          \
-            global const TYPE_OF(IN##k) *line = s->x##k + j * s->x##k##_row;                       \
-            FETCH_AHEAD((size_t)line + AHEAD * FOLD * sizeof(*line), 2);                           \
-            lines##k[j] = READ(IN##k, line);                                                       \
-        }                                                                                          \
-    } else {                                                                                       \
-        for (int j = 0; j < rows; j++)                                                             \
-            lines##k[j] = READ_SOME(IN##k, s->x##k + j * s->x##k##_row, 1, columns);               \
-    }
-#define READ_LINES_2(k)
-#define READ_LINES_3(k)                                                                            \
+#define ASK_1(k) FETCH_AHEAD((size_t)line + AHEAD * FOLD * sizeof(*line), 2);
+#define ASK_3(k)                                                                                   \
+    FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);                                           \
+    FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column, 2);
+
+// n lines, `step` apart, of so many lanes; more are asked for.
+#define READ_EACH(k, step, n, lanes, ask)                                                          \
     if (is_whole) {                                                                                \
         _Pragma("unroll") for (int i = 0; i < FOLD; i++)                                           \
         {                                                                                          \
-            global const TYPE_OF(IN##k) *line = s->x##k + i * s->x##k##_column;                    \
-            FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);                                   \
-            FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column, 2);        \
-            lines##k[i] = READ(IN##k, line);                                                       \
+            global const TYPE_OF(IN##k) *line = s->x##k + i * (step);                              \
+            ask(k) lines##k[i] = READ(IN##k, line);                                                \
         }                                                                                          \
     } else {                                                                                       \
         for (int i = 0; i < FOLD; i++)                                                             \
             lines##k[i] = (ACCS)0;                                                                 \
-        for (int i = 0; i < columns; i++)                                                          \
-            lines##k[i] = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, 1, rows);               \
-    }                                                                                              \
+        for (int i = 0; i < n; i++)                                                                \
+            lines##k[i] = READ_SOME(IN##k, s->x##k + i * (step), 1, lanes);                        \
+    }
+
+#define READ_LINES_0(k)
+#define READ_LINES_1(k) READ_EACH(k, s->x##k##_row, rows, columns, ASK_1)
+#define READ_LINES_2(k)
+#define READ_LINES_3(k)                                                                            \
+    READ_EACH(k, s->x##k##_column, columns, rows, ASK_3)                                           \
     transpose(lines##k);
 #define READ_LINES(k) JOIN(READ_LINES_, IN_WAY##k)(k)
 
@@ -424,24 +420,10 @@ INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
     }
 }
 
-INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
-{
-    EACH_INPUT(LINES)
-    const bool past = streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0);
-    for (INDEX j = 0; j < rows; j += FOLD)
-        for (INDEX i = 0; i < columns; i += FOLD) {
-            const spot tile = moved(*s, j, i);
-            const int n_rows = (int)min(rows - j, (INDEX)FOLD);
-            const int n_columns = (int)min(columns - i, (INDEX)FOLD);
-            read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
-            put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
-        }
-}
-
-// A block and its mirror image, tile by tile: what one reads along rows the other reads along
-// columns, and finds in a cache.
-INLINE void do_pair(const spot *s, const spot *image, const values *v, INDEX rows, INDEX columns,
-                    bool streams)
+// A block, and if `pairs` its mirror image tile by tile: what one reads along rows the other reads
+// along columns, and finds in a cache.
+INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX rows, INDEX columns,
+                     bool streams, bool pairs)
 {
     EACH_INPUT(LINES)
     EACH_INPUT(OTHERS)
@@ -452,10 +434,17 @@ INLINE void do_pair(const spot *s, const spot *image, const values *v, INDEX row
             const int n_rows = (int)min(rows - j, (INDEX)FOLD);
             const int n_columns = (int)min(columns - i, (INDEX)FOLD);
             read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
-            read_tile(&other, n_columns, n_rows EACH_INPUT(OTHERS_NAME));
+            if (pairs)
+                read_tile(&other, n_columns, n_rows EACH_INPUT(OTHERS_NAME));
             put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
-            put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));
+            if (pairs)
+                put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));
         }
+}
+
+INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
+{
+    do_tiles(s, s, v, rows, columns, streams, false);
 }
 #endif
 
@@ -559,7 +548,7 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
                 if (pairs && x != y) {
                     const spot image = moved(here, x * rows, y * columns);
                     if (x > y)
-                        do_pair(&block, &image, &v, n_rows, n_columns, streams);
+                        do_tiles(&block, &image, &v, n_rows, n_columns, streams, true);
                     continue;
                 }
 #elif TURNS_LOCAL

@@ -189,15 +189,19 @@ INLINE state taken_one(state a, ACCS *x, PLACES place)
     return a;
 }
 
-// NaN is looked for in pairs, apart from what is largest: half the comparisons.
+// has_nan: where any of the n vectors has NaN, of(0), of(1), ... They are looked at in pairs, apart
+// from what is largest: half the comparisons.
+#define FIND_NAN(has_nan, of, n)                                                                   \
+    MASKS has_nan = unordered(of(0), of((n)-1));                                                   \
+    _Pragma("unroll") for (int i = 1; i + 1 < (n); i += 2) has_nan |= unordered(of(i), of(i + 1));
+#define ELEMENT(i) x[i]
+#define BEST(i)    rows[i].best
+
 INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
     a.best = larger(a.best, TREE(larger, x));
 #if IN_REALS
-    MASKS has_nan = unordered(x[0], x[UNROLL - 1]);
-#pragma unroll
-    for (int i = 1; i + 1 < UNROLL; i += 2)
-        has_nan |= unordered(x[i], x[i + 1]);
+    FIND_NAN(has_nan, ELEMENT, UNROLL)
     a.best = has_nan ? (ACCS)NAN : a.best;
 #endif
     return a;
@@ -209,7 +213,7 @@ INLINE state joined(state a, state b)
     return a;
 }
 
-// May lose what is not a number: rows_joined() looks for it.
+// May lose what is not a number: joined_block() looks for it.
 INLINE state joined_few(state a, state b)
 {
     a.best = larger(a.best, b.best);
@@ -412,18 +416,15 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 #if BY_ROWS
-// The same as joined_rows(), and a row with what is not a number is none.
-INLINE state rows_joined(state rows[FOLD])
+// joined_rows() of any numbers: a row with what is not one is none.
+INLINE state joined_block(state rows[FOLD])
 {
 #if IS_EXTREME && IN_REALS
-    MASKS has_nan = unordered(rows[0].best, rows[FOLD - 1].best);
-#pragma unroll
-    for (int i = 1; i + 1 < FOLD; i += 2)
-        has_nan |= unordered(rows[i].best, rows[i + 1].best);
+    FIND_NAN(has_nan, BEST, FOLD)
     if (any_lane(has_nan)) {
         state nans[FOLD];
         for (int i = 0; i < FOLD; i++)
-            nans[i].best = unordered(rows[i].best, rows[i].best) ? (ACCS)1 : (ACCS)0;
+            nans[i].best = unordered(BEST(i), BEST(i)) ? (ACCS)1 : (ACCS)0;
         state s = joined_rows(rows);
         s.best = joined_rows(nans).best > (ACCS)0 ? (ACCS)NAN : s.best;
         return s;
@@ -451,7 +452,7 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
             sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
-    return rows_joined(rows);
+    return joined_block(rows);
 }
 
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
@@ -467,7 +468,7 @@ INLINE state swept_vectors(lines row[READS], long step, int n)
         row[0].at += step;
         row[0].left -= step;
     }
-    return rows_joined(rows);
+    return joined_block(rows);
 }
 
 // The same for rows of a few vectors, n lanes in the last.
@@ -487,7 +488,7 @@ INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
         row[0].at += step;
         row[0].left -= step;
     }
-    return rows_joined(rows);
+    return joined_block(rows);
 }
 
 // Rows that follow each other at equal steps, and have few vectors.
@@ -557,8 +558,8 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
 #if BY_ROWS
     for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
-        const long stop = min(w.high, (turn + 1) * w.run);
         const long start = turn * w.run;
+        const long stop = min(w.high, start + w.run);
         const long apart =
             has_short_rows(&w) && w.lines == 1 ? (stop - start) / FOLD / RUNS_AT_ONCE : 0;
         for (long block = 0; start + block * FOLD < stop; block++) {

@@ -15,6 +15,11 @@ static inline int64_t max_i64(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static inline int64_t abs_i64(int64_t x)
+{
+    return x < 0 ? -x : x;
+}
+
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);

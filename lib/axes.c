@@ -30,11 +30,6 @@ typedef struct {
     int n;
 } axes;
 
-static int64_t magnitude(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
-
 static axes axes_of(const weft_axes_request *request, bool are_reduced)
 {
     axes found = {.n = 0};
@@ -74,7 +69,7 @@ static void turn_around(weft_axes *sorted, axes *some)
 // again is then read whole, neighbour by neighbour, each time.
 static int64_t slowness(int64_t stride)
 {
-    return stride == 0 ? INT64_MAX : magnitude(stride);
+    return stride == 0 ? INT64_MAX : abs_i64(stride);
 }
 
 static bool is_slower(const weft_axis *a, const weft_axis *b, int n_operands)
@@ -182,7 +177,7 @@ static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_f
         return low_beside(kept, adjacent, mid, n_lines);
     if (mid->extent == 1)
         return fastest >= 0 ? fastest : longest_one(kept);
-    if (fastest >= 0 && kept->axis[fastest].stride[0] < magnitude(mid->stride[0]))
+    if (fastest >= 0 && kept->axis[fastest].stride[0] < abs_i64(mid->stride[0]))
         return fastest;
     return low_or_mid(kept, mid, n_lines, is_folded);
 }

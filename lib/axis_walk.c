@@ -8,7 +8,7 @@
 #include "context.h"
 #include "view.h"
 
-enum { FEW_VECTORS = 8 };
+enum { FEW_VECTORS = 8 }; // of a group's items, in one class
 
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
@@ -19,10 +19,9 @@ static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in
 // memory better than one, or than pages here and there, and leaps within a page not at all.
 static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
 {
-    const int64_t step = mid_step < 0 ? -mid_step : mid_step;
+    const int64_t step = abs_i64(mid_step);
     const bool is_near = step < PAGE_ELEMENTS / w->widen || step <= strip_width / w->widen;
-    return is_near &&
-           step * w->widen * (w->part_lines < w->full ? w->part_lines : w->full) >= FAR_ELEMENTS;
+    return is_near && step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
 }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)

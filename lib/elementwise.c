@@ -387,9 +387,9 @@ static blocks blocks_of(const weft_elementwise_plan *plan)
     return b;
 }
 
-static void add_shape(arguments *a, const weft_elementwise_plan *plan, bool pairs)
+static void add_shape(arguments *a, const weft_elementwise_plan *plan, const blocks *cut,
+                      bool pairs)
 {
-    const blocks cut = blocks_of(plan);
     const int64_t outers = weft_nest_count(&plan->nest, 2);
     int64_t multipliers[WEFT_MAX_NDIM], shifts[WEFT_MAX_NDIM];
     for (int d = 0; d < plan->rank; ++d) {
@@ -402,10 +402,10 @@ static void add_shape(arguments *a, const weft_elementwise_plan *plan, bool pair
     add_indices(a, plan, &a->multipliers, multipliers, plan->rank);
     add_indices(a, plan, &a->shifts, shifts, plan->rank);
     add_indices(a, plan, &a->outers, &outers, 1);
-    add_indices(a, plan, &a->n_y, &cut.n_y, 1);
-    add_indices(a, plan, &a->rows, &cut.rows, 1);
-    add_indices(a, plan, &a->n_x, &cut.n_x, 1);
-    add_indices(a, plan, &a->columns, &cut.columns, 1);
+    add_indices(a, plan, &a->n_y, &cut->n_y, 1);
+    add_indices(a, plan, &a->rows, &cut->rows, 1);
+    add_indices(a, plan, &a->n_x, &cut->n_x, 1);
+    add_indices(a, plan, &a->columns, &cut->columns, 1);
     a->streams = plan->streams;
     add(a, sizeof(a->streams), &a->streams);
     a->pairs = pairs;
@@ -413,7 +413,7 @@ static void add_shape(arguments *a, const weft_elementwise_plan *plan, bool pair
 }
 
 // In the kernel's order: inputs, outputs, values, the shape.
-static void find_arguments(arguments *a, const weft_elementwise_plan *plan,
+static void find_arguments(arguments *a, const weft_elementwise_plan *plan, const blocks *cut,
                            const weft_elementwise_operands *operands)
 {
     a->n = 0;
@@ -423,7 +423,7 @@ static void find_arguments(arguments *a, const weft_elementwise_plan *plan,
         add_view(a, plan, i, operands->outputs[i].tensor->buffer);
     for (int i = 0; i < plan->n_values; ++i)
         add_value(a, plan->arithmetic, i, operands->params->values[i].value);
-    add_shape(a, plan, reads_twice(plan, operands));
+    add_shape(a, plan, cut, reads_twice(plan, operands));
 }
 
 // ---- enqueue
@@ -434,10 +434,10 @@ static weft_status enqueue(weft_launch *launch, const weft_elementwise_plan *pla
     const weft_elementwise_tiling *tiling = &plan->tiling;
     if (plan->is_empty)
         return WEFT_OK;
-    arguments a;
-    find_arguments(&a, plan, operands);
-    const size_t local[3] = {(size_t)tiling->items, (size_t)tiling->team, 1};
     const blocks cut = blocks_of(plan);
+    arguments a;
+    find_arguments(&a, plan, &cut, operands);
+    const size_t local[3] = {(size_t)tiling->items, (size_t)tiling->team, 1};
     const size_t x = (size_t)min_i64(tiling->grid_x, cut.n_x);
     const size_t y = (size_t)min_i64(tiling->grid_y, cut.n_y);
     const size_t first = tiling->tiled ? y : x, second = tiling->tiled ? x : y;

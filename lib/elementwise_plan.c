@@ -105,9 +105,10 @@ static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const fac
         .items = 1,
         .team = 1,
         .tiled = true,
+        .columns = TILED_LINES,
+        .rows = TILED_LINES,
     };
     const int64_t elements = block_elements(limits, f, TILED_LINES * TILED_LINES);
-    t.columns = t.rows = TILED_LINES;
     while (t.rows > LEAST_TILED_LINES && t.rows * t.columns > elements)
         t.columns = t.rows /= 2;
     set_grid(&t, f);

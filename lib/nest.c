@@ -5,11 +5,6 @@
 #include "arithmetic.h"
 #include "view.h"
 
-static int64_t distance(int64_t stride)
-{
-    return stride < 0 ? -stride : stride;
-}
-
 // What a view has along the dimensions of the first one, from the last on.
 static int64_t stride_of(const weft_tensor *view, int from_last)
 {
@@ -134,7 +129,7 @@ int64_t weft_nest_reach(const weft_nest *nest)
     for (int i = 0; i < nest->n_operands; i++) {
         int64_t reach = 0;
         for (int d = 0; d < nest->n_loops; d++)
-            reach += (nest->extent[d] - 1) * distance(nest->stride[i][d]);
+            reach += (nest->extent[d] - 1) * abs_i64(nest->stride[i][d]);
         most = max_i64(most, reach);
     }
     return most;

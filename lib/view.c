@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "arithmetic.h"
 #include "ocl.h"
 
 bool weft_mul(int64_t a, int64_t b, int64_t *out)
@@ -178,7 +179,7 @@ static int sorted_axes(const weft_tensor *tensor, axis axes[WEFT_MAX_NDIM])
         if (tensor->shape[d] == 1)
             continue;
         const int64_t stride = tensor->stride[d];
-        const axis next = {tensor->shape[d], stride < 0 ? -stride : stride};
+        const axis next = {tensor->shape[d], abs_i64(stride)};
         int place = n++;
         for (; place > 0 && axes[place - 1].step > next.step; place--)
             axes[place] = axes[place - 1];

@@ -187,11 +187,13 @@ static void reduce_knows_its_ops(void **state)
         double of_rows[2];
     } cases[] = {
         {"prod", WEFT_F32, {-6, 0}},
+        {"mean", WEFT_F32, {2 / 3.0, -1 / 3.0}},
         {"min", WEFT_F32, {-2, -5}},
         {"argmax", WEFT_I64, {2, 0}},
         {"all", WEFT_U8, {1, 0}},
         {"norm2", WEFT_F32, {3.7416574, 6.4031242}},
         {"var --correction 1", WEFT_F32, {19 / 3.0, 61 / 3.0}},
+        {"std", WEFT_F32, {2.0548047, 3.6817870}},
         {"logsumexp", WEFT_F32, {3.1328453, 4.0182715}},
     };
     static const int64_t rows[] = {2};

@@ -34,7 +34,7 @@ static const bench_formula formulas[] = {
      0},
     {"chain_of_4",
      "x * a + max(b, 0) * c - d",
-     BENCH_NO_GOAL,
+     BENCH_CHAIN,
      WEFT_F32,
      WEFT_F32,
      {0, 4096},
