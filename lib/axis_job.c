@@ -120,10 +120,8 @@ static weft_status enqueue_whole(weft_launch *launch, const weft_axis_job *job,
 
 static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
 {
-    char what[WEFT_OPERAND_TEXT];
-    const weft_tensor scratch = {
-        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    TRY(weft_output_check(job->ctx, &scratch, weft_operand_text(what, job->what, "workspace")));
+    weft_tensor scratch;
+    TRY(weft_workspace_view(&scratch, job->ctx, workspace, bytes, job->what));
     for (size_t i = 0; i < sizeof(job->in) / sizeof(job->in[0]) && job->in[i]; ++i)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", job->in[i], job->in_names[i],
                                       job->what));
@@ -156,17 +154,7 @@ weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *te
     return view;
 }
 
-weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
-{
-    if (dtype == WEFT_F64) {
-        scalar->f64 = value;
-        return ARGUMENT(scalar->f64);
-    }
-    scalar->f32 = (cl_float)value;
-    return ARGUMENT(scalar->f32);
-}
-
-// ---- words and checks
+// ---- words
 
 int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size)
 {
@@ -177,40 +165,4 @@ int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, siz
                     " (high, outer, mid, low); %s",
                     (int64_t)schedule->walk.high, (int64_t)schedule->walk.outer,
                     (int64_t)schedule->walk.mid, (int64_t)schedule->walk.low, tiling);
-}
-
-const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand)
-{
-    snprintf(text, WEFT_OPERAND_TEXT, "%s: %s", what, operand);
-    return text;
-}
-
-weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
-                            const char *b_name, const char *what)
-{
-    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
-    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
-    if (a->ndim != b->ndim)
-        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %s %d", what, a_name, a->ndim,
-                    b_name, b->ndim);
-    for (int d = 0; d < a->ndim; ++d)
-        if (a->shape[d] != b->shape[d])
-            return fail(WEFT_BAD_SHAPE, "%s: extent %d of %s is %" PRId64 ", of %s %" PRId64, what,
-                        d, a_name, a->shape[d], b_name, b->shape[d]);
-    if (a_dtype != b_dtype)
-        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
-                    weft_dtype_name(a_dtype), b_name, weft_dtype_name(b_dtype));
-    return WEFT_OK;
-}
-
-weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
-                                const char *name, const char *what)
-{
-    const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
-    if (!weft_is_floating(dtype))
-        return fail(WEFT_BAD_DTYPE, "%s: %s is %s: f32, f64, f16 or bf16 is wanted", what, name,
-                    weft_dtype_name(dtype));
-    if (dtype == WEFT_F64 && !ctx->limits.has_f64)
-        return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
-    return WEFT_OK;
 }

@@ -33,14 +33,6 @@ typedef struct weft_axis_schedule {
 // Where elements of an operand that is read stand, the i-th of the job's axes.
 weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor);
 
-// A number as kernels reckon with the data type.
-typedef union weft_scalar {
-    cl_float f32;
-    cl_double f64;
-} weft_scalar;
-
-weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
-
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
 weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job);
 
@@ -53,17 +45,5 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
 
 // The plan in words, as snprintf() does it.
 int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size);
-
-// "softmax: X"
-enum { WEFT_OPERAND_TEXT = 64 };
-const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand);
-
-// Shapes and data types of two operands that want to be the same.
-weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
-                            const char *b_name, const char *what);
-
-// f32, f64 (where the device has it), f16 or bf16.
-weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
-                                const char *name, const char *what);
 
 #endif

@@ -143,3 +143,13 @@ weft_status weft_launch_end(weft_launch *launch, cl_event *event)
         clEnqueueMarkerWithWaitList(launch->queue, launch->n_wait, launch->wait, event),
         launch->what, "clEnqueueMarkerWithWaitList");
 }
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
+{
+    if (dtype == WEFT_F64) {
+        scalar->f64 = value;
+        return ARGUMENT(scalar->f64);
+    }
+    scalar->f32 = (cl_float)value;
+    return ARGUMENT(scalar->f32);
+}

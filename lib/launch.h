@@ -16,6 +16,14 @@ typedef struct weft_argument {
         sizeof(x), &(x)                                                                            \
     }
 
+// A number as kernels reckon with the data type.
+typedef union weft_scalar {
+    cl_float f32;
+    cl_double f64;
+} weft_scalar;
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
+
 typedef struct weft_launch {
     weft_context *ctx;
     cl_command_queue queue;

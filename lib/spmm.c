@@ -212,10 +212,7 @@ typedef struct {
     cl_mem B, C;
     cl_long b[4], c[4];    // start, row, column, batch
     cl_long scratch_start; // of the sums of pieces, in sums
-    union {
-        cl_float f32;
-        cl_double f64;
-    } alpha, beta;
+    weft_scalar alpha, beta;
     size_t scalar_bytes;
 } values;
 
@@ -242,7 +239,7 @@ static void matrix_values(values *v, const weft_spmm_product *p)
     v->list = v->has_list ? plan->pieces : v->offsets;
 }
 
-static void dense_values(cl_mem *buffer, cl_long strides[4], const weft_spmm_dense *d)
+static void dense_values(cl_mem *buffer, cl_long strides[4], const weft_dense *d)
 {
     *buffer = d->buffer;
     strides[0] = d->start;
@@ -255,19 +252,6 @@ static void dense_values(cl_mem *buffer, cl_long strides[4], const weft_spmm_den
 static double rounded(weft_dtype dtype, double scalar)
 {
     return dtype == WEFT_F64 ? scalar : (cl_float)scalar;
-}
-
-static void scalar_values(values *v, weft_dtype dtype, double alpha, double beta)
-{
-    if (dtype == WEFT_F64) {
-        v->alpha.f64 = alpha;
-        v->beta.f64 = beta;
-        v->scalar_bytes = sizeof(cl_double);
-    } else {
-        v->alpha.f32 = (cl_float)alpha;
-        v->beta.f32 = (cl_float)beta;
-        v->scalar_bytes = sizeof(cl_float);
-    }
 }
 
 static values values_of(const weft_spmm_product *p, const schedule *s, double alpha, double beta)
@@ -284,7 +268,8 @@ static values values_of(const weft_spmm_product *p, const schedule *s, double al
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
-    scalar_values(&v, p->problem.dtype, alpha, beta);
+    v.scalar_bytes = weft_scalar_argument(&v.alpha, p->problem.dtype, alpha).size;
+    weft_scalar_argument(&v.beta, p->problem.dtype, beta);
     return v;
 }
 

@@ -59,29 +59,6 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     return WEFT_OK;
 }
 
-// Refuses what is written where A's arrays are.
-static weft_status arrays_apart(const weft_tensor *output, const char *name, const weft_csr *A,
-                                int64_t n_batches)
-{
-    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(A->dtype, WEFT_F32));
-    const int64_t offset_size = (int64_t)weft_dtype_size(weft_dtype_or(A->offset_dtype, WEFT_I32));
-    const int64_t index_size = (int64_t)weft_dtype_size(weft_dtype_or(A->index_dtype, WEFT_I32));
-    const weft_span offsets = {A->offsets_start * offset_size,
-                               (A->offsets_start + A->n_rows + 1) * offset_size};
-    TRY(weft_overlap_check(output, name, A->offsets, offsets, "A's offsets", "spmm"));
-    if (A->nnz == 0)
-        return WEFT_OK;
-
-    const weft_span indices = {A->indices_start * index_size,
-                               (A->indices_start + A->nnz) * index_size};
-    TRY(weft_overlap_check(output, name, A->indices, indices, "A's indices", "spmm"));
-
-    const int64_t values_last =
-        A->values_start + A->nnz + (max_i64(n_batches, 1) - 1) * A->values_batch_stride;
-    const weft_span values = {A->values_start * size, values_last * size};
-    return weft_overlap_check(output, name, A->values, values, "A's values", "spmm");
-}
-
 static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
                              const weft_spmm_params *params)
 {
@@ -110,18 +87,6 @@ static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
     return WEFT_OK;
 }
 
-static weft_spmm_dense dense_of(const weft_tensor *tensor)
-{
-    const int axis = tensor->ndim - 2;
-    return (weft_spmm_dense){
-        .buffer = tensor->buffer,
-        .start = tensor->offset,
-        .row = tensor->stride[axis],
-        .column = tensor->stride[axis + 1],
-        .batch = axis == 1 ? tensor->stride[0] : 0,
-    };
-}
-
 // Where n is 1 no stride along n is ever taken, and the field may hold anything.
 static void settle_columns(weft_spmm_product *p)
 {
@@ -131,8 +96,8 @@ static void settle_columns(weft_spmm_product *p)
 }
 
 static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
-                                    const weft_spmm_params *params, const weft_spmm_dense *b,
-                                    const weft_spmm_dense *c)
+                                    const weft_spmm_params *params, const weft_dense *b,
+                                    const weft_dense *c)
 {
     const int axis = B->ndim - 2;
     return (weft_spmm_problem){
@@ -160,7 +125,7 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
     TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
     TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
-    TRY(arrays_apart(C, "C", A, n_batches));
+    TRY(weft_csr_overlap_check(C, "C", A, "A", n_batches, "spmm"));
     return plan_fits(ctx, A, params);
 }
 
@@ -176,8 +141,8 @@ static weft_spmm_product product_of(weft_context *ctx, const weft_csr *A, const 
         .forced = params->tiling,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
-        .B = dense_of(B),
-        .C = dense_of(C),
+        .B = weft_dense_of(B),
+        .C = weft_dense_of(C),
     };
     p.problem = problem_of(A, B, C, params, &p.B, &p.C);
     settle_columns(&p);
@@ -209,10 +174,9 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
 
 weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes)
 {
-    const weft_tensor scratch = {
-        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    TRY(weft_output_check(p->ctx, &scratch, "spmm: workspace"));
+    weft_tensor scratch;
+    TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
-    return arrays_apart(&scratch, "workspace", p->A, p->problem.n_batches);
+    return weft_csr_overlap_check(&scratch, "workspace", p->A, "A", p->problem.n_batches, "spmm");
 }

@@ -5,12 +5,7 @@
 
 #include "spmm_limits.h"
 #include "spmm_pattern.h"
-
-// One dense operand with its batch made plain: strides in elements, [batch x rows x columns].
-typedef struct weft_spmm_dense {
-    cl_mem buffer;
-    int64_t start, row, column, batch;
-} weft_spmm_dense;
+#include "view.h"
 
 typedef struct weft_spmm_product {
     weft_context *ctx;
@@ -20,7 +15,7 @@ typedef struct weft_spmm_product {
     const weft_spmm_tiling *forced;
     weft_spmm_problem problem;
     weft_dtype offset_dtype, index_dtype; // of op(A) as the kernels see it
-    weft_spmm_dense B, C;
+    weft_dense B, C;
 } weft_spmm_product;
 
 // Everything that can be wrong with a call, before anything is done about it.

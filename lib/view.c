@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
-#include "ocl.h"
+#include "context.h"
 
 bool weft_mul(int64_t a, int64_t b, int64_t *out)
 {
@@ -227,53 +227,8 @@ weft_status weft_output_form_check(const weft_tensor *tensor, const char *what)
     return weft_tensor_is_empty(tensor) ? WEFT_OK : distinct_check(tensor, what);
 }
 
-static int64_t most_columns(weft_dtype index_dtype)
-{
-    return index_dtype == WEFT_I16 ? INT64_C(1) << 15 : INT64_C(1) << 31;
-}
-
-static int64_t most_entries(weft_dtype offset_dtype)
-{
-    return offset_dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
-}
-
-weft_status weft_csr_form_check(const weft_csr *csr, const char *what)
-{
-    if (!csr)
-        return fail(WEFT_BAD_ARGUMENT, "%s is NULL", what);
-    if (csr->n_rows < 0 || csr->n_cols < 0 || csr->nnz < 0)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "%s is %" PRId64 " x %" PRId64 " with %" PRId64 " entries: negative", what,
-                    csr->n_rows, csr->n_cols, csr->nnz);
-    if (csr->n_rows == INT64_MAX)
-        return fail(WEFT_BAD_SHAPE, "%s has %" PRId64 " rows: one more offset does not fit", what,
-                    csr->n_rows);
-
-    const weft_dtype offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
-    const weft_dtype index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
-    const weft_dtype dtype = weft_dtype_or(csr->dtype, WEFT_F32);
-    if (offset_dtype != WEFT_I32 && offset_dtype != WEFT_I64)
-        return fail(WEFT_BAD_DTYPE, "%s has %s offsets, i32 and i64 are possible", what,
-                    weft_dtype_name(offset_dtype));
-    if (index_dtype != WEFT_I32 && index_dtype != WEFT_I16)
-        return fail(WEFT_BAD_DTYPE, "%s has %s indices, i32 and i16 are possible", what,
-                    weft_dtype_name(index_dtype));
-    if (!weft_is_floating(dtype))
-        return fail(WEFT_BAD_DTYPE, "%s has %s values, f32, f64, f16 and bf16 are possible", what,
-                    weft_dtype_name(dtype));
-
-    if (csr->n_cols > most_columns(index_dtype))
-        return fail(WEFT_BAD_DTYPE, "%s has %" PRId64 " columns, %s indices reach %" PRId64, what,
-                    csr->n_cols, weft_dtype_name(index_dtype), most_columns(index_dtype));
-    if (csr->nnz > most_entries(offset_dtype))
-        return fail(WEFT_BAD_DTYPE, "%s has %" PRId64 " entries, %s offsets reach %" PRId64, what,
-                    csr->nnz, weft_dtype_name(offset_dtype), most_entries(offset_dtype));
-    return WEFT_OK;
-}
-
-// One array of a CSR: `n` elements from `start`.
-static weft_status array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
-                               weft_dtype dtype, const char *what, const char *part)
+weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                             weft_dtype dtype, const char *what, const char *part)
 {
     int64_t needed;
     if (start < 0)
@@ -290,39 +245,6 @@ static weft_status array_check(const weft_context *ctx, cl_mem buffer, int64_t s
                     " bytes, their buffer has %zu",
                     what, part, n, start, needed, bytes);
     return WEFT_OK;
-}
-
-// Elements from the first value of the first matrix to the last value of the last.
-static weft_status count_values(const weft_csr *csr, int64_t n_batches, const char *what,
-                                int64_t *n)
-{
-    if (csr->values_batch_stride < 0)
-        return fail(WEFT_BAD_ARGUMENT, "%s has a batch stride of %" PRId64, what,
-                    csr->values_batch_stride);
-    if (!weft_mul(n_batches > 1 ? n_batches - 1 : 0, csr->values_batch_stride, n) ||
-        !weft_add(*n, csr->nnz, n))
-        return fail(WEFT_BAD_SHAPE,
-                    "%s's values: %" PRId64 " matrices, %" PRId64 " elements apart, pass 2^63",
-                    what, n_batches, csr->values_batch_stride);
-    return WEFT_OK;
-}
-
-weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
-                                const char *what)
-{
-    TRY(weft_csr_form_check(csr, what));
-
-    int64_t n_values = 0;
-    TRY(count_values(csr, n_batches, what, &n_values));
-
-    TRY(array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
-                    weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
-    if (csr->nnz == 0)
-        return WEFT_OK;
-    TRY(array_check(ctx, csr->indices, csr->indices_start, csr->nnz,
-                    weft_dtype_or(csr->index_dtype, WEFT_I32), what, "'s indices"));
-    return array_check(ctx, csr->values, csr->values_start, n_values,
-                       weft_dtype_or(csr->dtype, WEFT_F32), what, "'s values");
 }
 
 // The buffer that owns the memory; `bytes` moves along where `buffer` is a part of another.
@@ -437,4 +359,61 @@ weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const
 {
     return is_same_view(out, in) ? WEFT_OK
                                  : weft_tensor_overlap_check(out, out_name, in, in_name, what);
+}
+
+const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand)
+{
+    snprintf(text, WEFT_OPERAND_TEXT, "%s: %s", what, operand);
+    return text;
+}
+
+weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                            const char *b_name, const char *what)
+{
+    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
+    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
+    if (a->ndim != b->ndim)
+        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %s %d", what, a_name, a->ndim,
+                    b_name, b->ndim);
+    for (int d = 0; d < a->ndim; ++d)
+        if (a->shape[d] != b->shape[d])
+            return fail(WEFT_BAD_SHAPE, "%s: extent %d of %s is %" PRId64 ", of %s %" PRId64, what,
+                        d, a_name, a->shape[d], b_name, b->shape[d]);
+    if (a_dtype != b_dtype)
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
+                    weft_dtype_name(a_dtype), b_name, weft_dtype_name(b_dtype));
+    return WEFT_OK;
+}
+
+weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
+                                const char *name, const char *what)
+{
+    const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
+    if (!weft_is_floating(dtype))
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s: f32, f64, f16 or bf16 is wanted", what, name,
+                    weft_dtype_name(dtype));
+    if (dtype == WEFT_F64 && !ctx->limits.has_f64)
+        return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
+    return WEFT_OK;
+}
+
+weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
+                                size_t bytes, const char *op)
+{
+    char what[WEFT_OPERAND_TEXT];
+    *out = (weft_tensor){
+        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
+    return weft_output_check(ctx, out, weft_operand_text(what, op, "workspace"));
+}
+
+weft_dense weft_dense_of(const weft_tensor *tensor)
+{
+    const int axis = tensor->ndim - 2;
+    return (weft_dense){
+        .buffer = tensor->buffer,
+        .start = tensor->offset,
+        .row = tensor->stride[axis],
+        .column = tensor->stride[axis + 1],
+        .batch = axis == 1 ? tensor->stride[0] : 0,
+    };
 }

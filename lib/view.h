@@ -34,6 +34,10 @@ weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what);
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 weft_status weft_output_form_check(const weft_tensor *tensor, const char *what);
 
+// `n` elements from `start` in a buffer of the context; `part` is "'s offsets", behind `what`.
+weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                             weft_dtype dtype, const char *what, const char *part);
+
 // Sizes and data types of a CSR that agree, whatever its buffers are.
 weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
 
@@ -41,6 +45,15 @@ weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
 // needed always, indices and values where there are entries. What stands in them is not looked at.
 weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
                                 const char *what);
+
+// Values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which is one of
+// the device's.
+weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
+                                  const char *name, const weft_csr *csr, const char *csr_name,
+                                  const char *op);
+
+// The CSR's own values as such a tensor; n_batches 0: no batch.
+weft_tensor weft_csr_values(const weft_csr *csr, int64_t n_batches);
 
 // Refuses an output that shares bytes with an input, also where one of the buffers is a sub-buffer
 // of the other or both are of a third. `bytes` is a range of `buffer`; the output counts from its
@@ -54,7 +67,14 @@ weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *out
                                       const weft_tensor *input, const char *input_name,
                                       const char *op);
 
-// The same, but an input may be the output: the same view of the same data type.
+// The same for a CSR: its pattern, and its values for each matrix of the batch.
+weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output_name,
+                                   const weft_csr *csr, const char *csr_name, int64_t n_batches,
+                                   const char *op);
+weft_status weft_pattern_overlap_check(const weft_tensor *output, const char *output_name,
+                                       const weft_csr *csr, const char *csr_name, const char *op);
+
+// The same for two tensors, but an input may be the output: the same view of the same data type.
 weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
                              const char *in_name, const char *what);
 
@@ -64,6 +84,31 @@ weft_span weft_tensor_span(const weft_tensor *tensor);
 // "[4 x 16]"
 enum { WEFT_SHAPE_TEXT = 2 + WEFT_MAX_NDIM * 24 };
 const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT]);
+
+// "softmax: X"
+enum { WEFT_OPERAND_TEXT = 64 };
+const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand);
+
+// Shapes and data types of two operands that want to be the same.
+weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                            const char *b_name, const char *what);
+
+// f32, f64 (where the device has it), f16 or bf16.
+weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
+                                const char *name, const char *what);
+
+// The caller's scratch memory as bytes: large enough, and writable.
+weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
+                                size_t bytes, const char *op);
+
+// A matrix, or a batch of them, as kernels take it: [batch x rows x columns], strides in elements.
+typedef struct weft_dense {
+    cl_mem buffer;
+    int64_t start, row, column, batch;
+} weft_dense;
+
+// Of a tensor of 2 or 3 dimensions.
+weft_dense weft_dense_of(const weft_tensor *tensor);
 
 // a * b, or a + b; false where that does not fit.
 bool weft_mul(int64_t a, int64_t b, int64_t *out);
