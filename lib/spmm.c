@@ -59,7 +59,7 @@ static bool count_pieces(schedule *s, const weft_spmm_product *p, int64_t piece)
     const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
     s->n_pieces = pieces_of(p, piece);
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
-    return s->n_pieces <= WEFT_SPMM_MAX_EXTENT &&
+    return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
            scratch_for(&s->sums_bytes, s->n_pieces, p->problem.n, p->problem.n_batches, sum_bytes);
 }
 

@@ -37,11 +37,11 @@ static weft_status shapes_check(const weft_csr *A, const weft_tensor *B, const w
     if (axis == 1 && B->shape[0] != C->shape[0])
         return fail(WEFT_BAD_SHAPE, "spmm: B is a batch of %" PRId64 ", C of %" PRId64, B->shape[0],
                     C->shape[0]);
-    if (m > WEFT_SPMM_MAX_EXTENT || k > WEFT_SPMM_MAX_EXTENT ||
-        B->shape[axis + 1] > WEFT_SPMM_MAX_EXTENT)
+    if (m > WEFT_SPARSE_MAX_EXTENT || k > WEFT_SPARSE_MAX_EXTENT ||
+        B->shape[axis + 1] > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm: m %" PRId64 ", k %" PRId64 ", n %" PRId64 "; at most %d each", m, k,
-                    B->shape[axis + 1], WEFT_SPMM_MAX_EXTENT);
+                    B->shape[axis + 1], WEFT_SPARSE_MAX_EXTENT);
     return WEFT_OK;
 }
 

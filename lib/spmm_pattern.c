@@ -12,7 +12,7 @@
 #include "csr_pattern.h"
 #include "element.h"
 #include "launch.h"
-#include "spmm_limits.h"
+#include "sparse_limits.h"
 #include "view.h"
 
 // Rows whose lengths vary less than this are dealt well enough as they come.
@@ -332,10 +332,10 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     weft_launch launch; // for its checks
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
     TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
-    if (A->n_rows > WEFT_SPMM_MAX_EXTENT || A->n_cols > WEFT_SPMM_MAX_EXTENT)
+    if (A->n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
-                    A->n_rows, A->n_cols, WEFT_SPMM_MAX_EXTENT);
+                    A->n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
     return WEFT_OK;
 }
 

@@ -7,18 +7,17 @@
 
 #include "arithmetic.h"
 #include "fail.h"
-#include "spmm_limits.h"
+#include "sparse_limits.h"
+#include "sparse_plan.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_SUMS = 8,          // independent sums that hide the latency of a multiply-add
-    FOLDED_ERRANDS = 32,      // items for each core, so that the last ones end together
-    FOLDED_PIECE = 4096,      // entries that cost a core tens of microseconds
-    USUAL_L1_BYTES = 1 << 15, // where the limits do not say
-    USUAL_L2_BYTES = 1 << 20,
+    FOLDED_SUMS = 8,        // independent sums that hide the latency of a multiply-add
+    FOLDED_ERRANDS = 32,    // items for each core, so that the last ones end together
+    FOLDED_PIECE = 4096,    // entries that cost a core tens of microseconds
     WINDOW_BYTES = 1 << 15, // of B at least, or rows have too few entries in a window
     FAR_L1S = 10,           // L1 caches that a slice of B is as large as: mostly out of it
 };
@@ -51,55 +50,21 @@ static facts facts_of(const weft_spmm_problem *problem)
     };
 }
 
-static int64_t items_along(const weft_limits *limits, int dimension)
-{
-    const size_t most = limits->max_items < limits->max_items_along[dimension]
-                            ? limits->max_items
-                            : limits->max_items_along[dimension];
-    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
-}
-
-// Vectors an item sums, in steps that keep the programs few and waste little of the last slice.
-static int vectors_for(int64_t n, int64_t fold, int64_t most)
-{
-    static const int steps[] = {1, 2, 3, 4, 6, 8};
-    const int64_t needed = ceil_div(n, fold);
-    const int64_t each = ceil_div(needed, ceil_div(needed, most));
-    int chosen = 1;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && chosen < each; ++i)
-        if (steps[i] <= most)
-            chosen = steps[i];
-    return chosen;
-}
-
 // Rows of an item: many enough to use a window of B well, few enough that the last items end
 // together.
 static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool in_windows)
 {
     const int64_t most = in_windows ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
     const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
-    const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPMM_MARGIN);
+    const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
     const int64_t rows = pow2_down(max_i64(all / (limits->compute_units * errands), 1));
     return (int)min_i64(max_i64(rows, 4), most);
-}
-
-// What lies in front of memory, of one core.
-typedef struct {
-    int64_t l1_bytes, l2_bytes;
-} caches;
-
-static caches caches_of(const weft_limits *limits)
-{
-    return (caches){
-        .l1_bytes = limits->l1_bytes > 0 ? (int64_t)limits->l1_bytes : USUAL_L1_BYTES,
-        .l2_bytes = limits->l2_bytes > 0 ? (int64_t)limits->l2_bytes : USUAL_L2_BYTES,
-    };
 }
 
 // With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
 // without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
 // conversion, not for B.
-static bool is_far(const caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
+static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_half = problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
     const bool is_planned = problem->rows != NULL;
@@ -112,7 +77,8 @@ static bool is_far(const caches *near, const weft_spmm_problem *problem, int64_t
 // has several entries in it: where the matrix is dense enough, and earlier where B is far away. The
 // sparser, the larger: what is near must make up for fetching a row's sums and putting them back.
 // Rows of B = bytes / row_bytes.
-static int folded_window(const caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
+static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
+                         int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
@@ -125,7 +91,7 @@ static int folded_window(const caches *near, const weft_spmm_problem *problem, i
         bytes = 2 * near->l1_bytes / 3;
     if (bytes == 0 || row_bytes < 256)
         return 0;
-    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPMM_MARGIN);
+    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
     return problem->k > 2 * window ? (int)window : 0;
 }
 
@@ -149,8 +115,8 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t widest = min_i64(max_i64(limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
-    const int vectors = fold == widest ? vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
-    const caches near = caches_of(limits);
+    const int vectors = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
+    const weft_caches near = weft_caches_of(limits);
     const int window = folded_window(&near, problem, fold * vectors * sum_bytes);
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
@@ -186,10 +152,11 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t widest = max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1);
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
     const int64_t units = ceil_div(f->n, fold);
-    const int64_t items = min_i64(min_i64(limits->max_block, SPREAD_ITEMS), items_along(limits, 0));
+    const int64_t items =
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
+    const int64_t rows = min_i64(items / lanes, weft_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
     const int stage = stage_for(limits, f, lanes, rows);
     const int64_t load =
@@ -217,14 +184,9 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
     return spread_tiling(limits, problem, &f);
 }
 
-static bool is_pow2_upto(int x, int most)
-{
-    return x >= 1 && x <= most && (x & (x - 1)) == 0;
-}
-
 static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
 {
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
+    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
                     " is wanted",
@@ -233,11 +195,11 @@ static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
                     tiling->vectors, MAX_VECTORS);
     const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
-    if (columns > WEFT_SPMM_MARGIN)
+    if (columns > WEFT_SPARSE_MARGIN)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
                     " columns: at most %d are wanted",
-                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPMM_MARGIN);
+                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPARSE_MARGIN);
     if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
@@ -252,7 +214,7 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
                     lanes, limits->max_items_along[0]);
-    if (rows < 1 || rows > WEFT_SPMM_MARGIN || (uint64_t)rows > limits->max_items_along[1])
+    if (rows < 1 || rows > WEFT_SPARSE_MARGIN || (uint64_t)rows > limits->max_items_along[1])
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %zu is wanted", rows,
                     limits->max_items_along[1]);
@@ -264,9 +226,9 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
                     tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
-    if (tiling->window < 0 || tiling->window > WEFT_SPMM_MARGIN)
+    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MARGIN)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
-                    tiling->window, WEFT_SPMM_MARGIN);
+                    tiling->window, WEFT_SPARSE_MARGIN);
     return WEFT_OK;
 }
 
@@ -285,13 +247,13 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
                     tiling->stage);
-    if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
+    if (!weft_is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
                     "indices and values, %" PRId64 ", is wanted",
                     tiling->load, tiling->stage, f->entry_alignment);
-    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
+    if (!weft_is_pow2_upto(tiling->unroll, MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)

@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_SPMM_PRODUCT_H
 #define WEFT_LIB_SPMM_PRODUCT_H
 
-#include "spmm_limits.h"
+#include "sparse_limits.h"
 #include "spmm_pattern.h"
 #include "view.h"
 

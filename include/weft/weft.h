@@ -13,6 +13,7 @@
 #include <weft/limits.h>
 #include <weft/norm.h>
 #include <weft/reduce.h>
+#include <weft/sddmm.h>
 #include <weft/softmax.h>
 #include <weft/spmm.h>
 #include <weft/status.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What 32-bit rows and columns in the kernels leave room for: the last group may reach past the
 // last row or column by as much as a group has, and a window past the last row of B.
-#ifndef WEFT_LIB_SPMM_LIMITS_H
-#define WEFT_LIB_SPMM_LIMITS_H
+#ifndef WEFT_LIB_SPARSE_LIMITS_H
+#define WEFT_LIB_SPARSE_LIMITS_H
 
 #include <stdint.h>
 
 enum {
-    WEFT_SPMM_MARGIN = 4096, // bounds slices, rows of a group, and windows
-    WEFT_SPMM_MAX_EXTENT = INT32_MAX - WEFT_SPMM_MARGIN,
+    WEFT_SPARSE_MARGIN = 4096, // bounds slices, rows of a group, and windows
+    WEFT_SPARSE_MAX_EXTENT = INT32_MAX - WEFT_SPARSE_MARGIN,
 };
 
 #endif

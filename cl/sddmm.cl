@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// D = alpha (A B) .* C + beta D at the entries of C, a sparse matrix by rows (CSR); A and B dense.
+//
+// A slice is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
+// dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
+// registers, LANES x FOLD apart. What all lanes keep is a tile of k; the host launches once for
+// each tile, and sums wait in scratch memory. SLICES_PER_GROUP slices make a group; group (x, 0, z)
+// has bundle x of slices, for matrix z of the batch.
+//
+//   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
+//   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
+//   sddmm_scale        D = beta D, where there is nothing to add
+//
+// The last vector along k would reach past the end. It is moved back to end there, and its lanes
+// that come twice are 0 in A and in B. The host promises k >= FOLD.
+#include "types.clh"
+
+#ifndef LANES // items that share a slice
+#define LANES 4
+#endif
+#ifndef VECTORS // of a row of A that an item keeps
+#define VECTORS 2
+#endif
+#ifndef SLICES_PER_GROUP
+#define SLICES_PER_GROUP 4
+#endif
+#ifndef A_ADJACENT // A has stride 1 along k
+#define A_ADJACENT 1
+#endif
+#ifndef B_ADJACENT // B has
+#define B_ADJACENT 1
+#endif
+#ifndef PACKED // B comes from sddmm_pack
+#define PACKED 0
+#endif
+#ifndef INDICATOR // C's values are not read
+#define INDICATOR 0
+#endif
+#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#define SHUFFLES 0
+#endif
+
+#define TILE  (LANES * VECTORS * FOLD)
+#define GROUP __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
+
+// Entries that are summed before the lanes join: then each of these writes one of them.
+#if LANES == 1
+#define BLOCK FOLD
+#else
+#define BLOCK LANES
+#endif
+
+// One item's share of a dot product. Alone, its lanes are joined together with those of other
+// entries; else first.
+#define FIELDS(F) F(ACC, sum)
+typedef struct {
+#if LANES == 1
+    ACCS sum;
+#else
+    ACC sum;
+#endif
+} state;
+
+#include "lanes.clh"
+#include "rows.clh"
+
+#if LANES == 1
+INLINE state joined_few(state a, state b)
+{
+    a.sum += b.sum;
+    return a;
+}
+#include "join_rows.clh"
+#elif SHUFFLES
+#define ITEMS LANES
+#define TEAM  SLICES_PER_GROUP
+#include "shuffle.clh"
+#endif
+
+#if FOLD > 1
+#include "transpose.clh"
+#endif
+
+#define DENSE_A global const T *restrict A, long a_start, long a_row, long a_column, long a_batch
+#define DENSE_B global const T *restrict B, long b_start, long b_row, long b_column, long b_batch
+#define ENTRIES_OF_C                                                                               \
+    int n_rows, long nnz, global const OFFSET *restrict offsets,                                   \
+        global const INDEX *restrict indices, long offsets_start, long indices_start
+
+#define A_STRIDE (A_ADJACENT ? 1 : a_column)
+#define B_STRIDE (B_ADJACENT ? 1 : b_row)
+
+// FOLD neighbours along k.
+INLINE ACCS load_neighbours(global const T *p, long stride, int is_adjacent)
+{
+    if (is_adjacent)
+        return load_vector(p);
+    ACC lanes[FOLD];
+    for (int i = 0; i < FOLD; ++i)
+        lanes[i] = load_one(p + i * stride);
+    return VLOAD(lanes);
+}
+
+// The vector of a row of A, or of a column of B, that has element `at` first; 0 from element k on.
+INLINE ACCS load_along(global const T *row, long stride, int is_adjacent, long at, int k)
+{
+    if (at + FOLD <= k)
+        return load_neighbours(row + at * stride, stride, is_adjacent);
+    if (at >= k)
+        return (ACCS)0;
+    const int twice = (int)(at + FOLD - k);
+    const ACCS last = load_neighbours(row + (k - FOLD) * stride, stride, is_adjacent);
+    return JOIN(first_, ACC)(twice, last, (ACCS)0);
+}
+
+// Where the item's vector v of a tile begins.
+INLINE long vector_at(long tile, int v)
+{
+    return tile + (v * LANES + (int)get_local_id(0)) * FOLD;
+}
+
+INLINE void load_row(ACCS a[VECTORS], global const T *row, long stride, int tile, int k)
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        a[v] = load_along(row, stride, A_ADJACENT, vector_at(tile, v), k);
+}
+
+// sum += the item's share of the row of A at hand times one column of B.
+INLINE ACCS add_product(ACCS sum, const ACCS a[VECTORS], global const T *column, long stride,
+                        int tile, int k)
+{
+    ACCS other = 0; // a second chain
+    const bool is_whole = tile + TILE <= k;
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        ACCS b;
+        if (PACKED)
+            b = load_vector(column + vector_at(0, v));
+        else if (is_whole)
+            b = load_neighbours(column + vector_at(tile, v) * stride, stride, B_ADJACENT);
+        else
+            b = load_along(column, stride, B_ADJACENT, vector_at(tile, v), k);
+        if (v % 2 == 0)
+            sum = multiply_add(a[v], b, sum);
+        else
+            other = multiply_add(a[v], b, other);
+    }
+    return VECTORS > 1 ? sum + other : sum;
+}
+
+// The row of entry e, which is behind all entries of `row`; -1: whatever row that was.
+INLINE int next_row(global const OFFSET *offsets, int n_rows, int row, long e)
+{
+    return row >= 0 && offsets[row + 2] > e ? row + 1 : row_of_entry(offsets, n_rows, e);
+}
+
+// Where results go: D of one matrix, and while k is not at its end the sums so far.
+typedef struct {
+    global const BITS *c;
+    global T *d;
+    global ACC *sums;
+    ACC alpha, beta;
+    int is_first, is_last;
+} output;
+
+INLINE void write_entry(ACC x, const output o, long e)
+{
+    if (!o.is_first)
+        x += o.sums[e];
+    if (!o.is_last) {
+        o.sums[e] = x;
+        return;
+    }
+    x *= o.alpha;
+#if !INDICATOR
+    x *= load_one((global const T *)o.c + e);
+#endif
+    if (o.beta != 0)
+        x += o.beta * load_one(o.d + e);
+    store_one(x, o.d + e);
+}
+
+// What the items of a group tell each other about a block.
+#if LANES == 1
+#define EXCHANGED 1
+#elif SHUFFLES
+#define EXCHANGED (SLICES_PER_GROUP * LANES)
+#else
+#define EXCHANGED (SLICES_PER_GROUP * LANES * (LANES + 1))
+#endif
+
+#if LANES == 1
+#define SHARE_OF(b) row_slot(b)
+
+INLINE state share_of(ACCS sum)
+{
+    const state s = {sum};
+    return s;
+}
+
+// Writes the entries e .. e + BLOCK - 1, as far as they come before `stop`. shares[SHARE_OF(b)] is
+// what the item has of entry e + b. Every item of the group must call it.
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
+                        long stop)
+{
+    ACCS x = joined_rows(shares).sum;
+    if (e + FOLD > stop) {
+        ACC lanes[FOLD];
+        VSTORE(x, lanes);
+        for (int i = 0; e + i < stop; ++i)
+            write_entry(lanes[i], o, e + i);
+        return;
+    }
+    if (!o.is_first)
+        x += VLOAD(o.sums + e);
+    if (!o.is_last) {
+        VSTORE(x, o.sums + e);
+        return;
+    }
+    x *= (ACCS)o.alpha;
+#if !INDICATOR
+    x *= load_vector((global const T *)o.c + e);
+#endif
+    if (o.beta != 0)
+        x = multiply_add((ACCS)o.beta, load_vector(o.d + e), x);
+    store_vector(x, o.d + e);
+}
+#else
+#define SHARE_OF(b) (b)
+#define ADD(a, b)   ((a) + (b))
+
+INLINE state share_of(ACCS sum)
+{
+    ACROSS(ADD, sum)
+#if FOLD > 1
+    const state s = {sum.s0};
+#else
+    const state s = {sum};
+#endif
+    return s;
+}
+
+#if SHUFFLES
+// Entry by entry: the lower half of the lanes takes what the upper half has, and so on.
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
+                        long stop)
+{
+    const int lane = get_local_id(0);
+    for (int b = 0; b < BLOCK; ++b) {
+        state mine = shares[b];
+        for (int below = LANES / 2; below > 0; below /= 2)
+            mine.sum += handed_down(mine, below, exchange).sum;
+        if (lane == 0 && e + b < stop)
+            write_entry(mine.sum, o, e + b);
+    }
+}
+#else
+// Each lane adds up what all have of one entry, in the same order.
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
+                        long stop)
+{
+    const int lane = get_local_id(0);
+    local state *mine = exchange + get_local_id(1) * LANES * (LANES + 1);
+    for (int b = 0; b < BLOCK; ++b)
+        mine[b * (LANES + 1) + lane].sum = shares[b].sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    ACC sums[LANES];
+    for (int i = 0; i < LANES; ++i)
+        sums[i] = mine[lane * (LANES + 1) + i].sum;
+    barrier(CLK_LOCAL_MEM_FENCE); // before the next block
+    for (int below = LANES / 2; below > 0; below /= 2)
+        for (int i = 0; i < below; ++i)
+            sums[i] += sums[i + below];
+    if (e + lane < stop)
+        write_entry(sums[0], o, e + lane);
+}
+#endif
+#endif
+
+// Tiles of k from `from` on, up to `upto`.
+kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values,
+                                    long values_start, long values_batch, global T *D, long d_start,
+                                    long d_batch, int k, int from, int upto, long entries,
+                                    ACC alpha, ACC beta, global ACC *sums, long sums_start)
+{
+    local state exchange[EXCHANGED];
+    const long batch = get_group_id(2);
+    const output o = {values + values_start + batch * values_batch,
+                      D + d_start + batch * d_batch,
+                      sums + sums_start + batch * nnz,
+                      alpha,
+                      beta,
+                      from == 0,
+                      upto >= k};
+    global const OFFSET *rows = offsets + offsets_start;
+    global const INDEX *columns = indices + indices_start;
+    global const T *matrix_a = A + a_start + batch * a_batch;
+    global const T *matrix_b = B + b_start + batch * b_batch;
+    const bool is_one_tile = from + TILE >= upto;
+    const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
+    const long first = slice * entries, stop = min(first + entries, nnz);
+
+    ACCS a[VECTORS];
+    int row = -1;
+    long row_stop = first;
+    for (long e = first; e < first + entries; e += BLOCK) {
+        state shares[BLOCK];
+        for (int b = 0; b < BLOCK; ++b) {
+            ACCS sum = 0;
+            if (e + b < stop) {
+                const bool is_new = e + b >= row_stop;
+                if (is_new) {
+                    row = next_row(rows, n_rows, row, e + b);
+                    row_stop = rows[row + 1];
+                }
+                global const T *column = matrix_b + columns[e + b] * b_column;
+                for (int tile = from; tile < upto; tile += TILE) {
+                    if (is_new || !is_one_tile)
+                        load_row(a, matrix_a + row * a_row, A_STRIDE, tile, k);
+                    sum = add_product(sum, a, column, B_STRIDE, tile, k);
+                }
+            }
+            shares[SHARE_OF(b)] = share_of(sum);
+        }
+        write_block(shares, exchange, o, e, stop);
+    }
+}
+
+// Item (lane, slice): its vectors of FOLD columns of B. Where neighbours in memory are neighbours
+// along n they are turned round.
+kernel GROUP void sddmm_pack(DENSE_B, int n, int k, int from, global T *restrict packed)
+{
+    const long batch = get_group_id(2);
+    const long first = (get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1)) * FOLD;
+    const int count = (int)min((long)FOLD, n - first);
+    global const T *in = B + b_start + batch * b_batch + first * b_column;
+    global T *out = packed + (batch * n + first) * TILE;
+    for (int v = 0; v < VECTORS; ++v) {
+        const long at = vector_at(from, v), to = vector_at(0, v);
+#if FOLD > 1 && !B_ADJACENT
+        if (b_column == 1 && count == FOLD && at + FOLD <= k) {
+            ACCS rows[FOLD];
+            for (int i = 0; i < FOLD; ++i)
+                rows[i] = load_vector(in + (at + i) * b_row);
+            transpose(rows);
+            for (int i = 0; i < FOLD; ++i)
+                store_vector(rows[i], out + i * TILE + to);
+            continue;
+        }
+#endif
+        for (int i = 0; i < count; ++i)
+            store_vector(load_along(in + i * b_column, B_STRIDE, B_ADJACENT, at, k),
+                         out + i * TILE + to);
+    }
+}
+
+// Each lane has every LANES-th entry of the slice.
+kernel GROUP void sddmm_scale(long nnz, global T *D, long d_start, long d_batch, long entries,
+                              ACC beta)
+{
+    const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
+    const long stop = min(slice * entries + entries, nnz);
+    global T *d = D + d_start + get_group_id(2) * d_batch;
+    for (long e = slice * entries + get_local_id(0); e < stop; e += LANES)
+        store_one(beta != 0 ? beta * load_one(d + e) : (ACC)0, d + e);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// SDDMM: a product of dense matrices, sampled where a sparse one has entries.
+#ifndef WEFT_SDDMM_H
+#define WEFT_SDDMM_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sddmm_problem {
+    int64_t m, n, k, nnz; // C is m x n, A m x k
+    int64_t n_batches;    // 0 counts as 1
+    weft_dtype dtype;     // WEFT_DEFAULT is f32
+    bool a_adjacent;      // A has stride 1 along k
+    bool b_adjacent;      // B has: it is the transpose of a row-major matrix
+    int64_t alignment;    // largest power of two that divides, in elements, where each row of A and
+                          // column of B starts; 0 counts as 1
+} weft_sddmm_problem;
+
+enum { WEFT_SDDMM_MOST_LANES = 64, WEFT_SDDMM_MOST_ENTRIES = 1 << 20 };
+
+// How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
+// of them make a group. A tile is lanes x vectors x fold elements along k.
+typedef struct weft_sddmm_tiling {
+    int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 8
+    int lanes;            // items that share a slice, and every dot product in it: a power of two
+                          // up to WEFT_SDDMM_MOST_LANES
+    int slices_per_group; // slices that share a group
+    int64_t entries;      // of a slice: a multiple of 16 and of lanes, up to
+                          // WEFT_SDDMM_MOST_ENTRIES
+    bool passes;          // a launch for each tile of k, between which sums wait in scratch memory;
+                          // else one launch goes through all of them, entry by entry
+    bool packed;          // B is first copied to scratch memory, tile by tile; wants passes
+    bool aligned;         // A and B are read by aligned vectors
+} weft_sddmm_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
+                                                 const weft_sddmm_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling,
+                                             const weft_limits *limits,
+                                             const weft_sddmm_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size);
+
+typedef struct weft_sddmm_params {
+    size_t size;    // sizeof(weft_sddmm_params): WEFT_SDDMM() fills it in
+    bool indicator; // C says where, and its values, which may be NULL, are not read
+    const weft_sddmm_tiling *tiling; // NULL: what weft_sddmm_tiling_for() chooses
+    cl_mem workspace;                // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;                  // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_sddmm_params;
+
+#define WEFT_SDDMM(...) (&(const weft_sddmm_params){.size = sizeof(weft_sddmm_params), __VA_ARGS__})
+
+// D = alpha (A B) .* C + beta D at the entries of C: for entry e in row i and column j
+//
+//     d[e] = alpha (sum over l of a[i, l] b[l, j]) c[e] + beta d[e]
+//
+// or without the factor c[e], with params->indicator.
+//
+//   A  dense [m x k]     any strides, fastest with stride 1 along k; f32, f64, f16 or bf16
+//   B  dense [k x n]     any strides, fastest with stride 1 along k: a row-major B^T, [n x k], is
+//                        the view {.shape = {k, n}, .stride = {1, k}}
+//   C  sparse CSR [m x n]   values as A; i32 or i64 offsets; i32 or i16 indices
+//   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
+//      buffer and start); else no byte is shared with A, B or C.
+//
+// All have one data type. Sums, alpha and beta are f32 (f64 for f64); the order of sums depends on
+// the tiling and the context alone: the same input gives the same bits. D as the values of a CSR
+// with C's pattern is an operand for weft_spmm().
+//
+// A batch: with A [batch x m x k], B [batch x k x n] and D [batch x nnz] each pair of matrices is
+// sampled at C's pattern; where C->values_batch_stride is not 0, with values of its own.
+//
+// beta == 0 never reads D: it may hold anything, NaN included. alpha == 0 reads neither A, B nor
+// C's values, and k == 0 is the same: D = beta D. Inf and NaN go through as in the formula; rows of
+// A and columns of B that no entry names change nothing. No entries or no batch: nothing to do.
+// m, n and k up to 2^31 - 4097; nnz as far as the offsets reach.
+//
+// The launch is proportional to nnz, whatever the rows' lengths; rows are found on the way, and no
+// analysis of C is needed.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with A, B, C or D, and is the call's until `event` completes). Buffers
+// stay yours; keep them until `event` completes. What C's offsets and indices say is trusted:
+// weft_csr_check() is for those that nobody vouches for.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): work by
+// entries, and lanes that share each dot product. Slices that pass the ends of rows, tiles of k
+// with sums that wait, and the folding for CPUs, are weft's.
+WEFT_API weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
+                                const weft_tensor *A, const weft_tensor *B, const weft_csr *C,
+                                double beta, const weft_tensor *D, const weft_sddmm_params *params);
+
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
+// will run, as the compiled kernels decide about the tiling too.
+WEFT_API weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A,
+                                          const weft_tensor *B, const weft_csr *C,
+                                          const weft_tensor *D, const weft_sddmm_params *params,
+                                          size_t *bytes);
+
+// What weft_sddmm() would do with these operands, in words, as snprintf() does it. Compiles as
+// above. Returns the length, or -1 after a failure.
+WEFT_API int weft_sddmm_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
+                                 const weft_csr *C, const weft_tensor *D,
+                                 const weft_sddmm_params *params, char *text, size_t size);
+
+WEFT_END
+
+#endif

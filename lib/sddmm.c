@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// D = alpha (A B) .* C + beta D at the entries of a sparse C. Checked by sddmm_check.c; here: plan,
+// defines, arguments, enqueue.
+#include <weft/sddmm.h>
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arithmetic.h"
+#include "clamp.h"
+#include "context.h"
+#include "launch.h"
+#include "sddmm_product.h"
+#include "workspace.h"
+
+// ---- plan
+
+// How a call runs: its tiling, and what it wants in scratch memory: a tile of B packed, then the
+// sums that wait for further tiles.
+typedef struct {
+    weft_sddmm_tiling tiling;
+    int64_t n_groups;
+    size_t packed_bytes, sums_bytes;
+} schedule;
+
+static const int64_t SCRATCH_ALIGNMENT = 256;
+static const int MOST_SHUFFLED_LANES = 8; // the narrowest sub-group that devices make
+
+static int64_t tile_of(const weft_sddmm_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+}
+
+static bool is_several(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
+{
+    return tiling->passes && p->problem.k > tile_of(tiling);
+}
+
+// a * b * c bytes, rounded up; false where that does not fit.
+static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c)
+{
+    int64_t bytes;
+    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) ||
+        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
+        return false;
+    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
+    return true;
+}
+
+static size_t scratch_bytes(const schedule *s)
+{
+    return s->packed_bytes + s->sums_bytes;
+}
+
+static bool count_scratch(schedule *s, const weft_sddmm_product *p)
+{
+    const weft_sddmm_problem *problem = &p->problem;
+    const weft_sddmm_tiling *tiling = &s->tiling;
+    const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
+    const int64_t sum_size = problem->dtype == WEFT_F64 ? 8 : 4;
+    s->packed_bytes = s->sums_bytes = 0;
+    return (!tiling->packed || scratch_for(&s->packed_bytes, problem->n * tile_of(tiling),
+                                           problem->n_batches, size)) &&
+           (!is_several(p, tiling) ||
+            scratch_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size));
+}
+
+// What scratch memory is short of is left out, unless it was asked for.
+static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
+{
+    const uint64_t most = weft_workspace_most(p->ctx);
+    bool counts = count_scratch(s, p);
+    if (p->forced && !counts)
+        return fail(WEFT_NO_MEMORY,
+                    "sddmm: sums of %" PRId64 " entries and tiles of %" PRId64
+                    " columns of B, for each of %" PRId64 " matrices, are too large",
+                    p->problem.nnz, p->problem.n, p->problem.n_batches);
+    if (p->forced)
+        return WEFT_OK;
+    if (!counts || scratch_bytes(s) > most) {
+        s->tiling.packed = false;
+        counts = count_scratch(s, p);
+    }
+    if (!counts || scratch_bytes(s) > most) {
+        s->tiling.passes = false;
+        count_scratch(s, p);
+    }
+    return WEFT_OK;
+}
+
+static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const weft_limits *limits)
+{
+    *s = (schedule){
+        .tiling = p->forced ? *p->forced : weft_sddmm_tiling_for(limits, &p->problem),
+    };
+    const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
+    s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
+    return schedule_scratch(s, p);
+}
+
+// ---- defines
+
+// Where the limits want sub-groups and the device has none, what they do goes through local memory.
+static int64_t shuffles_of(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
+{
+    if (!p->ctx->limits.has_subgroups || tiling->lanes == 1 || tiling->lanes > MOST_SHUFFLED_LANES)
+        return 0;
+    return p->ctx->has_shuffles ? 2 : 1;
+}
+
+static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
+                       const weft_sddmm_tiling *tiling)
+{
+    const weft_csr *C = p->C;
+    const bool has_short_indices = weft_dtype_or(C->index_dtype, WEFT_I32) == WEFT_I16;
+    weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
+    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "ALIGNED", tiling->aligned);
+    weft_defines_add(defines, "LANES", tiling->lanes);
+    weft_defines_add(defines, "VECTORS", tiling->vectors);
+    weft_defines_add(defines, "SLICES_PER_GROUP", tiling->slices_per_group);
+    weft_defines_add(defines, "A_ADJACENT", p->problem.a_adjacent);
+    weft_defines_add(defines, "B_ADJACENT", p->problem.b_adjacent);
+    weft_defines_add(defines, "PACKED", tiling->packed);
+    weft_defines_add(defines, "INDICATOR", p->indicator);
+    weft_defines_add(defines, "SHUFFLES", shuffles_of(p, tiling));
+    weft_defines_add_word(defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
+    weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
+}
+
+// The kernels of one call; NULL where it needs none.
+typedef struct {
+    weft_kernel *pack, *entries, *scale;
+} kernels;
+
+static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_sddmm_product *p,
+                              const weft_defines *defines, const char *name)
+{
+    TRY(weft_kernel_get(p->ctx, &weft_source_sddmm, defines, name, out));
+    if (weft_kernel_max_items(*out) < *max_items)
+        *max_items = weft_kernel_max_items(*out);
+    return WEFT_OK;
+}
+
+static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_product *p,
+                               const schedule *s, bool is_scale)
+{
+    weft_defines defines = {0};
+    defines_of(&defines, p, &s->tiling);
+    *k = (kernels){0};
+    if (is_scale)
+        return kernel_for(&k->scale, max_items, p, &defines, "sddmm_scale");
+    if (s->tiling.packed)
+        TRY(kernel_for(&k->pack, max_items, p, &defines, "sddmm_pack"));
+    return kernel_for(&k->entries, max_items, p, &defines, "sddmm_csr_entries");
+}
+
+// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
+static weft_status prepare(schedule *s, kernels *k, const weft_sddmm_product *p, bool is_scale)
+{
+    weft_limits limits = p->ctx->limits;
+    for (;;) {
+        TRY(schedule_for(s, p, &limits));
+        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.slices_per_group;
+        size_t most = wanted;
+        TRY(kernels_for(k, &most, p, s, is_scale));
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "sddmm"));
+        if (fits)
+            return WEFT_OK;
+    }
+}
+
+// ---- arguments and enqueue
+
+// A call on its way: scalars as kernels take them, and scratch memory.
+typedef struct {
+    weft_launch *launch;
+    const weft_sddmm_product *p;
+    const schedule *s;
+    const kernels *k;
+    double alpha, beta;
+    cl_mem scratch; // NULL where none is needed
+} errand;
+
+static weft_status enqueue(const errand *e, weft_kernel *kernel, size_t n,
+                           const weft_argument *arguments, int64_t n_groups)
+{
+    const weft_sddmm_tiling *tiling = &e->s->tiling;
+    const size_t local[3] = {(size_t)tiling->lanes, (size_t)tiling->slices_per_group, 1};
+    const size_t global[3] = {(size_t)n_groups * local[0], local[1],
+                              (size_t)e->p->problem.n_batches};
+    return weft_launch_kernel(e->launch, kernel, n, arguments, global, local);
+}
+
+#define ENQUEUE(e, kernel, arguments, n_groups)                                                    \
+    enqueue(e, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments, n_groups)
+
+#define DENSE_ARGUMENTS(d)                                                                         \
+    ARGUMENT((d).buffer), ARGUMENT((d).start), ARGUMENT((d).row), ARGUMENT((d).column),            \
+        ARGUMENT((d).batch)
+
+static weft_status enqueue_pack(const errand *e, cl_int from)
+{
+    const weft_sddmm_product *p = e->p;
+    const cl_int n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
+    const weft_argument arguments[] = {
+        DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(from), ARGUMENT(e->scratch),
+    };
+    const int64_t columns = (int64_t)e->s->tiling.slices_per_group * e->s->tiling.fold;
+    return ENQUEUE(e, e->k->pack, arguments, ceil_div(p->problem.n, columns));
+}
+
+// B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or where it is.
+static weft_dense tile_of_B(const errand *e)
+{
+    const int64_t tile = tile_of(&e->s->tiling);
+    const weft_dense packed = {e->scratch, 0, 1, tile, tile * e->p->problem.n};
+    return e->s->tiling.packed ? packed : e->p->B;
+}
+
+static weft_status enqueue_entries(const errand *e, cl_int from, cl_int upto)
+{
+    const weft_sddmm_product *p = e->p;
+    const weft_csr *C = p->C;
+    const weft_dense B = tile_of_B(e);
+    const cl_int n_rows = (cl_int)p->problem.m, k = (cl_int)p->problem.k;
+    const int64_t sum_size = p->problem.dtype == WEFT_F64 ? 8 : 4;
+    const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
+    // Where there is no such array some buffer must stand in: it is never touched.
+    const cl_mem values = p->indicator ? C->offsets : C->values;
+    const cl_mem sums = e->s->sums_bytes > 0 ? e->scratch : p->D_view->buffer;
+    weft_scalar alpha, beta;
+    const weft_argument arguments[] = {
+        DENSE_ARGUMENTS(p->A),
+        DENSE_ARGUMENTS(B),
+        ARGUMENT(n_rows),
+        ARGUMENT(C->nnz),
+        ARGUMENT(C->offsets),
+        ARGUMENT(C->indices),
+        ARGUMENT(C->offsets_start),
+        ARGUMENT(C->indices_start),
+        ARGUMENT(values),
+        ARGUMENT(C->values_start),
+        ARGUMENT(C->values_batch_stride),
+        ARGUMENT(p->D_view->buffer),
+        ARGUMENT(p->D_view->offset),
+        ARGUMENT(p->d_batch),
+        ARGUMENT(k),
+        ARGUMENT(from),
+        ARGUMENT(upto),
+        ARGUMENT(e->s->tiling.entries),
+        weft_scalar_argument(&alpha, p->problem.dtype, e->alpha),
+        weft_scalar_argument(&beta, p->problem.dtype, e->beta),
+        ARGUMENT(sums),
+        ARGUMENT(sums_start),
+    };
+    return ENQUEUE(e, e->k->entries, arguments, e->s->n_groups);
+}
+
+static weft_status enqueue_scale(const errand *e)
+{
+    const weft_sddmm_product *p = e->p;
+    weft_scalar beta;
+    const weft_argument arguments[] = {
+        ARGUMENT(p->problem.nnz),       ARGUMENT(p->D_view->buffer),
+        ARGUMENT(p->D_view->offset),    ARGUMENT(p->d_batch),
+        ARGUMENT(e->s->tiling.entries), weft_scalar_argument(&beta, p->problem.dtype, e->beta),
+    };
+    return ENQUEUE(e, e->k->scale, arguments, e->s->n_groups);
+}
+
+static weft_status enqueue_tiles(const errand *e)
+{
+    const int64_t k = e->p->problem.k;
+    const int64_t step = e->s->tiling.passes ? tile_of(&e->s->tiling) : k;
+    for (int64_t from = 0; from < k; from += step) {
+        if (e->s->tiling.packed)
+            TRY(enqueue_pack(e, (cl_int)from));
+        TRY(enqueue_entries(e, (cl_int)from, (cl_int)min_i64(from + step, k)));
+    }
+    return WEFT_OK;
+}
+
+static weft_status enqueue_product(errand *e, cl_mem workspace)
+{
+    e->scratch = workspace;
+    const size_t bytes = scratch_bytes(e->s);
+    if (workspace || bytes == 0)
+        return enqueue_tiles(e);
+    TRY(weft_workspace_take(e->p->ctx, e->launch->queue, "sddmm", bytes, &e->scratch));
+    e->launch->wants_event = true;
+    const weft_status status = enqueue_tiles(e);
+    weft_workspace_give(e->p->ctx, e->launch->queue, e->scratch, e->launch->last);
+    return status;
+}
+
+// As the kernels take it.
+static double rounded(weft_dtype dtype, double scalar)
+{
+    return dtype == WEFT_F64 ? scalar : (cl_float)scalar;
+}
+
+static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,
+                       cl_mem workspace)
+{
+    if (weft_sddmm_is_empty(p))
+        return WEFT_OK;
+    const bool is_scale = rounded(p->problem.dtype, alpha) == 0 || p->problem.k == 0;
+    schedule s;
+    kernels k;
+    TRY(prepare(&s, &k, p, is_scale));
+    errand e = {.launch = launch, .p = p, .s = &s, .k = &k, .alpha = alpha, .beta = beta};
+    if (is_scale)
+        return enqueue_scale(&e);
+    if (workspace && scratch_bytes(&s) > 0)
+        TRY(weft_sddmm_workspace_check(p, workspace, scratch_bytes(&s)));
+    return enqueue_product(&e, workspace);
+}
+
+weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
+                       const weft_tensor *A, const weft_tensor *B, const weft_csr *C, double beta,
+                       const weft_tensor *D, const weft_sddmm_params *params)
+{
+    params = params ? params : WEFT_SDDMM(.indicator = false);
+    weft_sddmm_product p;
+    TRY(weft_sddmm_check(&p, ctx, A, B, C, D, params));
+    weft_launch launch;
+    TRY(weft_launch_begin(&launch, ctx, queue, "sddmm", params->n_wait, params->wait,
+                          params->event != NULL));
+    const weft_status status = run(&launch, &p, alpha, beta, params->workspace);
+    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
+    return status != WEFT_OK ? status : ended;
+}
+
+// ---- what a call would do
+
+weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
+                                 const weft_csr *C, const weft_tensor *D,
+                                 const weft_sddmm_params *params, size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm_workspace: bytes is NULL");
+    *bytes = 0;
+    weft_sddmm_product p;
+    TRY(weft_sddmm_check(&p, ctx, A, B, C, D, params ? params : WEFT_SDDMM(.indicator = false)));
+    if (weft_sddmm_is_empty(&p) || p.problem.k == 0)
+        return WEFT_OK;
+    schedule s;
+    kernels k;
+    TRY(prepare(&s, &k, &p, false));
+    *bytes = scratch_bytes(&s);
+    return WEFT_OK;
+}
+
+int weft_sddmm_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
+                        const weft_csr *C, const weft_tensor *D, const weft_sddmm_params *params,
+                        char *text, size_t size)
+{
+    weft_sddmm_product p;
+    schedule s;
+    kernels k;
+    params = params ? params : WEFT_SDDMM(.indicator = false);
+    if (weft_sddmm_check(&p, ctx, A, B, C, D, params) != WEFT_OK)
+        return -1;
+    if (weft_sddmm_is_empty(&p))
+        return snprintf(text, size, "nothing to do");
+    if (prepare(&s, &k, &p, p.problem.k == 0) != WEFT_OK)
+        return -1;
+    return weft_sddmm_tiling_print(&s.tiling, text, size);
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a sampled dense product is cut into slices, groups and tiles: limits and a problem to a
+// tiling.
+#include <weft/sddmm.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arithmetic.h"
+#include "fail.h"
+#include "sparse_limits.h"
+#include "sparse_plan.h"
+#include "view.h"
+
+enum {
+    MAX_FOLD = 16,
+    MAX_VECTORS = 8,
+    SLICE_STEP = 16, // entries: vectors of D begin where vectors do
+    PASSES_USES = 8, // of each column of B, from which sums are worth keeping it near
+    PACKED_USES = 8, // and from which it is worth writing and reading once more
+    APART_USES = 1,  // the same where its elements are far from each other
+};
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_ERRANDS = 32,   // slices for each core, so that the last ones end together
+    FOLDED_ENTRIES = 2048, // that cost a core tens of microseconds
+    FOLDED_LEAST = 64,
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 128,   // of a group
+    SPREAD_FOLD = 4,      // widest vector that is loaded at once, in elements
+    SPREAD_VECTORS = 4,   // loads in flight for each item
+    SPREAD_LANES = 8,     // which read a cache line together, and fit the narrowest sub-group
+    SPREAD_ENTRIES = 128, // of a slice: finding its first row is then a small part
+    SPREAD_LEAST = 16,
+};
+
+// A forgiving view of the problem: defaults filled in, extents at least 1.
+typedef struct {
+    int64_t k, alignment, bytes, sum_bytes, all_entries;
+} facts;
+
+static facts facts_of(const weft_sddmm_problem *problem)
+{
+    const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
+    const int64_t n_batches = min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
+    const bool are_adjacent = problem->a_adjacent && problem->b_adjacent;
+    return (facts){
+        .k = max_i64(problem->k, 1),
+        .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
+        .bytes = (int64_t)weft_dtype_size(dtype),
+        .sum_bytes = dtype == WEFT_F64 ? 8 : 4,
+        .all_entries = min_i64(problem->nnz, INT64_MAX / WEFT_SPARSE_MARGIN) * n_batches,
+    };
+}
+
+// Entries of a slice, so that there are so many slices, in whole steps.
+static int64_t slice_entries(const facts *f, int64_t slices, int64_t least, int64_t most)
+{
+    const int64_t each = f->all_entries / max_i64(slices, 1);
+    return min_i64(max_i64(each / SLICE_STEP * SLICE_STEP, least), most);
+}
+
+// Sums wait where columns of B are used often, so that one tile of all of them stays near. Copying
+// B pays where columns are used often and their elements stand apart, or a tile of them is a part
+// of columns so long that it would occupy few sets of a cache.
+static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
+                          const weft_sddmm_problem *problem, const facts *f)
+{
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const weft_caches near = weft_caches_of(limits);
+    const int64_t uses = problem->nnz / max_i64(problem->n, 1);
+    const bool is_long = f->k > tile && problem->n * tile * f->bytes >= near.l2_bytes / 8;
+    tiling->packed = problem->b_adjacent ? is_long && uses >= PACKED_USES : uses >= APART_USES;
+    tiling->passes = tiling->packed || (f->k > tile && uses >= PASSES_USES);
+}
+
+// Lanes are elements of one item's vectors, and nothing is shared.
+static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t widest = min_i64(max_i64(limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
+    const int64_t fold = min_i64(widest, pow2_down(f->k));
+    const int64_t slices = (int64_t)limits->compute_units * FOLDED_ERRANDS;
+    return (weft_sddmm_tiling){
+        .fold = (int)fold,
+        .vectors = weft_vectors_for(f->k, fold, min_i64(limits->vectors, MAX_VECTORS)),
+        .lanes = 1,
+        .slices_per_group = 1,
+        .entries = slice_entries(f, slices, FOLDED_LEAST, FOLDED_ENTRIES),
+    };
+}
+
+// Lanes are items: they read neighbouring elements of A and B, and join their sums.
+static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
+    const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->k)));
+    const int64_t items =
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+    const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
+    const int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
+    const int64_t shared_bytes = lanes * (lanes + 1) * f->sum_bytes;
+    const int64_t room = pow2_down(max_i64((int64_t)limits->local_bytes / 2 / shared_bytes, 1));
+    const int64_t slices = min_i64(min_i64(items / lanes, weft_items_along(limits, 1)), room);
+    return (weft_sddmm_tiling){
+        .fold = (int)fold,
+        .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
+        .lanes = (int)lanes,
+        .slices_per_group = (int)slices,
+        .entries = slice_entries(f, limits->max_blocks * slices, SPREAD_LEAST, SPREAD_ENTRIES),
+        .aligned = fold > 1,
+    };
+}
+
+weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
+                                        const weft_sddmm_problem *problem)
+{
+    const facts f = facts_of(problem);
+    weft_sddmm_tiling tiling =
+        limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    choose_passes(&tiling, limits, problem, &f);
+    return tiling;
+}
+
+static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
+                               const facts *f)
+{
+    const int64_t lanes = tiling->lanes, slices = tiling->slices_per_group;
+    if (!weft_is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) ||
+        (uint64_t)lanes > limits->max_items_along[0])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.lanes is %" PRId64 ": a power of two up to %zu is wanted", lanes,
+                    limits->max_items_along[0] < WEFT_SDDMM_MOST_LANES
+                        ? limits->max_items_along[0]
+                        : (size_t)WEFT_SDDMM_MOST_LANES);
+    if (slices < 1 || slices > WEFT_SPARSE_MARGIN || (uint64_t)slices > limits->max_items_along[1])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.slices_per_group is %" PRId64 ": 1 to %zu is wanted", slices,
+                    limits->max_items_along[1]);
+    if ((uint64_t)(lanes * slices) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64
+                    " are more than the %zu items of a group",
+                    lanes, slices, limits->max_items);
+    if (lanes > 1 && (uint64_t)(slices * lanes * (lanes + 1) * f->sum_bytes) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64 " share %" PRId64
+                    " bytes; local memory has %zu",
+                    lanes, slices, slices * lanes * (lanes + 1) * f->sum_bytes,
+                    limits->local_bytes);
+    return WEFT_OK;
+}
+
+static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
+{
+    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most k = %" PRId64
+                    " is wanted",
+                    tiling->fold, f->k);
+    if (tiling->vectors < 1 || tiling->vectors > MAX_VECTORS)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.vectors is %d: 1 to %d is wanted",
+                    tiling->vectors, MAX_VECTORS);
+    const int64_t tile = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    if (tile > WEFT_SPARSE_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
+                    " elements along k: at most %d are wanted",
+                    tiling->fold, tiling->vectors, tiling->lanes, tile, WEFT_SPARSE_MARGIN);
+    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->k % tiling->fold != 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.aligned with fold %d: rows of A and columns of B start on "
+                    "multiples of %" PRId64 ", k is %" PRId64,
+                    tiling->fold, f->alignment, f->k);
+    if (tiling->packed && !tiling->passes)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
+    return WEFT_OK;
+}
+
+weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
+                                    const weft_sddmm_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(group_check(tiling, limits, &f));
+    TRY(tile_check(tiling, &f));
+    const int64_t step = max_i64(tiling->lanes, SLICE_STEP);
+    if (tiling->entries < step || tiling->entries % step != 0 ||
+        tiling->entries > WEFT_SDDMM_MOST_ENTRIES)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.entries is %" PRId64 ": a multiple of %" PRId64
+                    " up to %d is wanted",
+                    tiling->entries, step, WEFT_SDDMM_MOST_ENTRIES);
+    return WEFT_OK;
+}
+
+int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size)
+{
+    return snprintf(
+        text, size,
+        "fold %d, vectors %d, lanes %d, slices per group %d, entries of a slice %" PRId64
+        ", k %s%s%s",
+        tiling->fold, tiling->vectors, tiling->lanes, tiling->slices_per_group, tiling->entries,
+        tiling->passes ? "tile by tile" : "from end to end", tiling->packed ? ", B packed" : "",
+        tiling->aligned ? ", aligned vectors" : "");
+}

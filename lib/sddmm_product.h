@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of weft_sddmm() once it has been checked.
+#ifndef WEFT_LIB_SDDMM_PRODUCT_H
+#define WEFT_LIB_SDDMM_PRODUCT_H
+
+#include <weft/sddmm.h>
+
+#include "view.h"
+
+typedef struct weft_sddmm_product {
+    weft_context *ctx;
+    const weft_csr *C;
+    const weft_tensor *A_view, *B_view, *D_view;
+    bool indicator;
+    const weft_sddmm_tiling *forced;
+    weft_sddmm_problem problem;
+    weft_dense A, B;
+    int64_t d_batch; // elements from D of one matrix to that of the next
+} weft_sddmm_product;
+
+// Everything that can be wrong with a call, before anything is done about it.
+weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
+                             const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
+                             const weft_sddmm_params *params);
+
+// No entries of C: nothing to do.
+bool weft_sddmm_is_empty(const weft_sddmm_product *p);
+
+// The caller's workspace: large enough, writable, and apart from every operand.
+weft_status weft_sddmm_workspace_check(const weft_sddmm_product *p, cl_mem workspace, size_t bytes);
+
+#endif
