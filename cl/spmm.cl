@@ -209,18 +209,6 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
         }
     }
 }
-
-// The most turns that a row of the group needs: barriers want everybody to take as many.
-INLINE int turns_of_group(local int *turns, int mine)
-{
-    turns[get_local_id(1)] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    int most = 0;
-    for (int row = 0; row < ROWS_PER_GROUP; ++row)
-        most = max(most, turns[row]);
-    barrier(CLK_LOCAL_MEM_FENCE); // before anybody puts down the turns of the next row
-    return most;
-}
 #else
 typedef int stages;
 #define DECLARE_STAGES const stages S = 0;

@@ -15,6 +15,7 @@
 #include <weft/reduce.h>
 #include <weft/sddmm.h>
 #include <weft/softmax.h>
+#include <weft/sparse_attention.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
