@@ -14,6 +14,7 @@
 #include <weft/norm.h>
 #include <weft/reduce.h>
 #include <weft/softmax.h>
+#include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
