@@ -286,7 +286,7 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
     DECLARE_EXCHANGE
     const operands A = OPERANDS;
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    row_piece mine = {0, 0, false, 0, 0};
+    row_piece mine = {0, 0, 0, 0, 0};
     if (p < n_pieces)
         mine = piece_at(offsets + offsets_start, n_rows, piece, p);
     ACCS sums[OUTPUTS];
@@ -315,7 +315,7 @@ kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M, int n_columns, in
     if (p >= n_pieces)
         return;
     const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
-    if (!first.is_first)
+    if (first.count == 0 || first.first != p)
         return;
     const long step = n_columns + 2;
     global const ACC *in = scratch + (get_group_id(2) * (long)n_pieces + p) * step;

@@ -430,7 +430,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
 
-    row_piece mine = {0, 0, false, 0, 0};
+    row_piece mine = {0, 0, 0, 0, 0};
     if (i < n_pieces)
         mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
 
@@ -456,9 +456,9 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
-    const row_piece first =
-        piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
-    if (!first.is_first)
+    const long p = has_list ? list[i] : i;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     global const ACC *in =
