@@ -22,6 +22,7 @@ typedef struct {
     int64_t piece;    // more than any row has where there are no pieces
     int64_t n_pieces; // all that there could be
     int64_t n_slices; // of the columns of V
+    weft_attention_steps steps;
     size_t scratch_bytes;
 } schedule;
 
@@ -43,14 +44,24 @@ static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, in
     return true;
 }
 
-// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
-static weft_status schedule_for(schedule *s, const weft_sparse_attention_call *call,
-                                const weft_limits *limits)
+// Where scratch memory has no room for the products, they are taken more than once after all.
+static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call *call)
 {
-    *s = (schedule){
-        .tiling =
-            call->forced ? *call->forced : weft_sparse_attention_tiling_for(limits, &call->problem),
-    };
+    bool fits;
+    TRY(weft_attention_steps_for(&s->steps, &fits, call));
+    if (call->forced && !fits)
+        return fail(WEFT_NO_MEMORY,
+                    "sparse_attention: %" PRId64 " products for each of %" PRId64
+                    " heads are too many",
+                    call->problem.nnz, call->n_heads);
+    s->tiling.in_steps = call->forced || (fits && s->steps.bytes <= weft_workspace_most(call->ctx));
+    s->scratch_bytes = s->steps.bytes;
+    return WEFT_OK;
+}
+
+// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call *call)
+{
     const weft_sparse_attention_tiling *tiling = &s->tiling;
     const int64_t slice = (int64_t)tiling->lanes * tiling->outputs * tiling->fold;
     s->n_slices = ceil_div(call->problem.d, slice);
@@ -67,6 +78,19 @@ static weft_status schedule_for(schedule *s, const weft_sparse_attention_call *c
                     " matrices, are too many",
                     s->n_pieces, tiling->piece, call->problem.d, call->problem.n_batches);
     return WEFT_OK;
+}
+
+static weft_status schedule_for(schedule *s, const weft_sparse_attention_call *call,
+                                const weft_limits *limits)
+{
+    *s = (schedule){
+        .tiling =
+            call->forced ? *call->forced : weft_sparse_attention_tiling_for(limits, &call->problem),
+    };
+    s->tiling.in_steps = s->tiling.in_steps && call->problem.nnz > 0;
+    if (s->tiling.in_steps)
+        TRY(schedule_steps(s, call));
+    return s->tiling.in_steps ? WEFT_OK : schedule_sweep(s, call);
 }
 
 // ---- defines
@@ -123,6 +147,8 @@ static weft_status prepare(schedule *s, kernels *k, const weft_sparse_attention_
     weft_limits limits = call->ctx->limits;
     for (;;) {
         TRY(schedule_for(s, call, &limits));
+        if (s->tiling.in_steps)
+            return WEFT_OK;
         const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
         size_t most = wanted;
         TRY(kernels_for(k, &most, call, s));
@@ -266,6 +292,15 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_sparse_attent
     return enqueue(launch, k->combine, &combine, call, s, ceil_div(s->n_pieces, rows));
 }
 
+static weft_status enqueue_all(weft_launch *launch, const weft_sparse_attention_call *call,
+                               const schedule *s, const kernels *k, cl_mem scratch)
+{
+    return s->tiling.in_steps
+               ? weft_attention_steps_run(call, launch->queue, &s->steps, scratch, launch->n_wait,
+                                          launch->wait, &launch->last)
+               : enqueue_kernels(launch, call, s, k, scratch);
+}
+
 static weft_status run(weft_launch *launch, const weft_sparse_attention_call *call,
                        cl_mem workspace)
 {
@@ -277,12 +312,12 @@ static weft_status run(weft_launch *launch, const weft_sparse_attention_call *ca
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_sparse_attention_workspace_check(call, workspace, s.scratch_bytes));
     if (workspace || s.scratch_bytes == 0)
-        return enqueue_kernels(launch, call, &s, &k, workspace);
+        return enqueue_all(launch, call, &s, &k, workspace);
     cl_mem scratch;
     TRY(weft_workspace_take(call->ctx, launch->queue, "sparse_attention", s.scratch_bytes,
                             &scratch));
     launch->wants_event = true;
-    const weft_status status = enqueue_kernels(launch, call, &s, &k, scratch);
+    const weft_status status = enqueue_all(launch, call, &s, &k, scratch);
     weft_workspace_give(call->ctx, launch->queue, scratch, launch->last);
     return status;
 }
@@ -343,5 +378,7 @@ int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q, cons
         return -1;
     char tiling[256];
     weft_sparse_attention_tiling_print(&s.tiling, tiling, sizeof(tiling));
+    if (s.tiling.in_steps)
+        return snprintf(text, size, "%s", tiling);
     return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s.n_pieces);
 }

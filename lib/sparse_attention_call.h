@@ -34,6 +34,21 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
                                         const weft_tensor *O,
                                         const weft_sparse_attention_params *params);
 
+// How the three steps share scratch memory: what each wants for itself, then the products.
+typedef struct weft_attention_steps {
+    size_t own_bytes, bytes;
+} weft_attention_steps;
+
+// Of such a call; *fits is false where that is more than sizes reach.
+weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
+                                     const weft_sparse_attention_call *call);
+
+// Enqueues them. `scratch` has that many bytes. *event is that of the last one enqueued, also after
+// a failure; NULL where there is none.
+weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_command_queue queue,
+                                     const weft_attention_steps *steps, cl_mem scratch,
+                                     cl_uint n_wait, const cl_event *wait, cl_event *event);
+
 // No elements of O: nothing to do.
 bool weft_sparse_attention_is_empty(const weft_sparse_attention_call *call);
 

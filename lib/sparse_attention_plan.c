@@ -101,7 +101,12 @@ weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
     const weft_limits *limits, const weft_sparse_attention_problem *problem)
 {
     const facts f = facts_of(problem);
-    return limits->fold > 1 ? folded_tiling(limits, problem, &f) : spread_tiling(limits, &f);
+    weft_sparse_attention_tiling tiling =
+        limits->fold > 1 ? folded_tiling(limits, problem, &f) : spread_tiling(limits, &f);
+    // A sweep would take the products once for each slice of V's columns.
+    const int64_t slice = (int64_t)tiling.lanes * tiling.outputs * tiling.fold;
+    tiling.in_steps = f.d > slice && f.bytes == f.sum_bytes;
+    return tiling;
 }
 
 static weft_status group_check(const weft_sparse_attention_tiling *tiling,
@@ -165,6 +170,12 @@ weft_status weft_sparse_attention_tiling_check(const weft_sparse_attention_tilin
                                                const weft_sparse_attention_problem *problem)
 {
     const facts f = facts_of(problem);
+    if (tiling->in_steps)
+        return f.bytes == f.sum_bytes
+                   ? WEFT_OK
+                   : fail(WEFT_BAD_ARGUMENT,
+                          "sparse_attention: tiling.in_steps would round products to %s",
+                          weft_dtype_name(problem->dtype));
     TRY(group_check(tiling, limits, &f));
     TRY(vectors_check(tiling, &f));
     if (tiling->rows_per_item < 1 || tiling->rows_per_item > MOST_ROWS)
@@ -181,6 +192,8 @@ weft_status weft_sparse_attention_tiling_check(const weft_sparse_attention_tilin
 int weft_sparse_attention_tiling_print(const weft_sparse_attention_tiling *tiling, char *text,
                                        size_t size)
 {
+    if (tiling->in_steps)
+        return snprintf(text, size, "products, softmax and sums in three steps");
     return snprintf(text, size,
                     "fold %d, vectors %d, outputs %d, lanes %d, rows per group %d, rows per item "
                     "%d, pieces of %" PRId64 "%s",

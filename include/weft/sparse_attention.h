@@ -30,6 +30,9 @@ typedef struct weft_sparse_attention_tiling {
     int64_t piece;      // rows longer than two pieces are cut into pieces, which are weighed apart
                         // and joined in order
     bool aligned;       // Q, K, V and O are read and written by aligned vectors
+    bool in_steps; // products, softmax and sums one after the other, through scratch memory, as
+                   // the three calls would; nothing above is looked at. Not for f16 and bf16,
+                   // whose products would be rounded on the way
 } weft_sparse_attention_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -73,8 +76,11 @@ typedef struct weft_sparse_attention_params {
 // All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
 // storage. It is what weft_sddmm(), weft_sparse_softmax() and weft_spmm() give one after the other,
 // in one sweep over the entries: what is largest so far is taken off as it goes, products and
-// weights are never written to memory, and large ones do not overflow. The same input on the same
-// context gives the same bits.
+// weights are never written to memory, and large ones do not overflow. Where V has more columns
+// than the items of a group sum at once (128 on CPUs, for f32) a sweep would take the products
+// again for each so many; there the three steps are taken, where scratch memory has room for the
+// products. Either way is the same but for rounding. The same input on the same context gives the
+// same bits.
 //
 // A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
 // and O, each matrix is attended to by itself, with the same M.
@@ -82,8 +88,7 @@ typedef struct weft_sparse_attention_params {
 // Rows without entries, and those whose products are all -inf, give 0. A product that is NaN or
 // +inf makes its row of O NaN. Rows of K and V that no entry names change nothing. No rows, no
 // columns of V, or no batch: nothing to do; k 0: all weights of a row are the same.
-// m, n, k and d up to 2^31 - 4097; nnz as far as the offsets reach. Columns of V beyond what the
-// items of a group sum at once (128 on CPUs, for f32) have the products taken once more.
+// m, n, k and d up to 2^31 - 4097; nnz as far as the offsets reach.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
