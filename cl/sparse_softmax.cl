@@ -107,11 +107,8 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 
 INLINE void put_found(global ACC *p, finals f)
 {
-    ACC lanes[FOLD];
-    VSTORE(f.top, lanes);
-    p[0] = lanes[0];
-    VSTORE(f.factor, lanes);
-    p[1] = lanes[0];
+    p[0] = any_of(f.top);
+    p[1] = any_of(f.factor);
 }
 
 kernel GROUP void sparse_softmax_pieces(OPERANDS, ROWS, SCRATCH)
