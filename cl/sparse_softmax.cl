@@ -2,10 +2,10 @@
 // Y = softmax(scale X) over the entries of each row of a sparse matrix (CSR); or, backward,
 // dX = scale Y (dY - sum of Y dY).
 //
-// Rows are dealt out by entries: group x has the rows of whose entries, counted with the rows before
-// them, the first is one of chunk x. LANES items share a row, and ROWS_PER_GROUP rows are done side
-// by side; where KEEP is not 0 there is one item, and FOLD rows are done at a time. Group y has
-// matrix y of the batch.
+// Rows are dealt out by entries, each row counted as one more: group x has the rows that begin in
+// chunk x of so many. LANES items share a row, and ROWS_PER_GROUP rows are done side by side; with
+// vectors there is one item, and takes as many rows at a time as KEEP entries are. Group y has matrix
+// y of the batch.
 //
 //   sparse_softmax_rows     all rows but the long ones
 //   sparse_softmax_pieces   what each piece of a long row comes to, to scratch memory
@@ -13,7 +13,7 @@
 //   sparse_softmax_apply    each piece written with that
 //
 // The host promises that Y is X's or dY's memory, or shares none with them; that LANES and
-// ROWS_PER_GROUP are powers of two, and 1 where KEEP is not 0.
+// ROWS_PER_GROUP are powers of two, and 1 where FOLD is above 1.
 #include "types.clh"
 
 #ifndef LANES // items that share a row
@@ -22,7 +22,7 @@
 #ifndef ROWS_PER_GROUP // rows side by side in a group
 #define ROWS_PER_GROUP 1
 #endif
-#ifndef KEEP // results that wait in an item's private memory; 0: none
+#ifndef KEEP // entries that an item with vectors takes at a time
 #define KEEP 256
 #endif
 #ifndef BACKWARD // 1: of Y, given as X, and dY
@@ -49,7 +49,7 @@
 #include "sums.clh"
 
 #include "sparse_row.clh"
-#if KEEP
+#if FOLD > 1
 #include "sparse_kept.clh"
 #endif
 
@@ -84,8 +84,8 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
     const int last = row_from(offsets, n_rows, (get_group_id(0) + 1) * chunk);
     if (first == last)
         return;
-#if KEEP
-    rewrite_rows(&o, offsets, first, last, piece);
+#if FOLD > 1
+    rewrite_rows(&o, offsets, first, last, 2 * piece);
 #else
     GET_SHARED;
     const team t = ROW_TEAM;
@@ -107,11 +107,8 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 
 INLINE void put_found(global ACC *p, finals f)
 {
-    ACC lanes[FOLD];
-    VSTORE(f.top, lanes);
-    p[0] = lanes[0];
-    VSTORE(f.factor, lanes);
-    p[1] = lanes[0];
+    p[0] = any_of(f.top);
+    p[1] = any_of(f.factor);
 }
 
 kernel GROUP void sparse_softmax_pieces(OPERANDS, ROWS, SCRATCH)

@@ -16,7 +16,7 @@ enum {
     FOLDED_CHUNK = 1 << 15,   // entries and rows of a group: what it costs to start one is lost
     FOLDED_LEAST = 1 << 10,   // among them
     FOLDED_PIECE = 1 << 14,   // entries that cost a core ten microseconds
-    FOLDED_KEPT = 1 << 13,    // bytes: a part of the nearest cache
+    FOLDED_KEPT = 1 << 12,    // bytes: a small part of the nearest cache, thrice
 };
 
 // Where lanes are items: GPUs.
@@ -123,16 +123,25 @@ static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const w
     return WEFT_OK;
 }
 
-static weft_status keep_check(const weft_sparse_softmax_tiling *tiling)
+static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
 {
-    const bool has_room = tiling->keep >= tiling->fold &&
-                          tiling->keep <= WEFT_SPARSE_SOFTMAX_MOST_KEEP;
-    const bool is_alone = tiling->fold > 1 && tiling->lanes == 1 && tiling->rows_per_group == 1;
-    if (tiling->keep != 0 && (!has_room || !is_alone))
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: 0, or fold %d to %d where fold is above 1 "
-                    "and one lane has one row, is wanted",
-                    tiling->keep, tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+                    "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
+    if (tiling->fold == 1 && tiling->keep != 0)
+        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: with fold 1 0 is wanted",
+                    tiling->keep);
+    if (tiling->fold == 1)
+        return WEFT_OK;
+    if (tiling->lanes != 1 || tiling->rows_per_group != 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.lanes %d x rows_per_group %d: with fold %d one item is "
+                    "wanted",
+                    tiling->lanes, tiling->rows_per_group, tiling->fold);
+    if (tiling->keep < tiling->fold || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted", tiling->keep,
+                    tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
     return WEFT_OK;
 }
 
@@ -141,11 +150,8 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
                                              const weft_sparse_softmax_problem *problem)
 {
     (void)problem;
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
     TRY(group_check(tiling, limits));
-    TRY(keep_check(tiling));
+    TRY(vectors_check(tiling));
     if (tiling->chunk < 1 || tiling->chunk > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.chunk is %" PRId64 ": at least 1 is wanted",
@@ -160,13 +166,13 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
 int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
                                      size_t size)
 {
-    char keeping[64] = "each by itself";
-    if (tiling->keep > 0)
-        snprintf(keeping, sizeof(keeping), "%d side by side, %d results kept", tiling->fold,
-                 tiling->keep);
-    return snprintf(text, size,
-                    "chunks of %" PRId64 " entries and rows, %d lanes x %d entries for each of %d "
-                    "rows, %s, pieces of %" PRId64,
-                    tiling->chunk, tiling->lanes, tiling->fold, tiling->rows_per_group, keeping,
-                    tiling->piece);
+    char sharing[64];
+    if (tiling->fold > 1)
+        snprintf(sharing, sizeof(sharing), "%d at a time by vectors of %d", tiling->keep,
+                 tiling->fold);
+    else
+        snprintf(sharing, sizeof(sharing), "%d lanes for each of %d rows", tiling->lanes,
+                 tiling->rows_per_group);
+    return snprintf(text, size, "chunks of %" PRId64 " entries and rows, %s, pieces of %" PRId64,
+                    tiling->chunk, sharing, tiling->piece);
 }

@@ -33,7 +33,6 @@ static const variant variants[] = {
     {WEFT_F64, WEFT_I32, TILING(1, 2, 1, 0, 64, 2)},
     // neither
     {WEFT_F32, WEFT_I32, TILING(1, 1, 1, 0, 1, 1)},
-    {WEFT_F32, WEFT_I32, TILING(2, 2, 2, 0, 100, 10)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -43,7 +42,6 @@ static const variant wide_variants[] = {
     {WEFT_F16, WEFT_I32, TILING(16, 1, 1, 512, 100, 1000)},
     {WEFT_BF16, WEFT_I32, TILING(8, 1, 1, 40, 300, 25)},
     {WEFT_F64, WEFT_I64, TILING(8, 1, 1, 256, 600, 33)},
-    {WEFT_F32, WEFT_I32, TILING(8, 4, 2, 0, 600, 60)},
 };
 enum { N_WIDE_VARIANTS = sizeof(wide_variants) / sizeof(wide_variants[0]) };
 

@@ -18,12 +18,11 @@ typedef struct weft_sparse_softmax_problem {
 // How the work is cut. A group goes through a chunk: rows that together have so many entries, each
 // row counted as one more.
 typedef struct weft_sparse_softmax_tiling {
-    int fold;           // entries in one OpenCL vector: 1, 2, 4, 8 or 16
+    int fold;           // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
     int lanes;          // items that share a row: a power of two
     int rows_per_group; // rows that a group has side by side: a power of two
-    int keep;      // entries whose results wait in an item's private memory, while it does as many
-                   // rows at a time as a vector has entries: fold to 8192, with a fold above 1, one
-                   // lane and one row; 0: each row by itself, as its lanes meet it
+    int keep;           // entries of several rows that an item with vectors takes at a time, their
+                        // results kept in private memory: fold to 8192; without vectors 0
     int64_t chunk; // entries and rows of a group
     int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
                    // combined in order
