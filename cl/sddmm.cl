@@ -228,16 +228,16 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #else
 #define SHARE_OF(b) (b)
-#define ADD(a, b)   ((a) + (b))
 
+// Oclgrind 21.10 ends at swizzles of a whole vector.
 INLINE state share_of(ACCS sum)
 {
-    ACROSS(ADD, sum)
-#if FOLD > 1
-    const state s = {sum.s0};
-#else
-    const state s = {sum};
-#endif
+    ACC lanes[FOLD];
+    VSTORE(sum, lanes);
+    for (int below = FOLD / 2; below > 0; below /= 2)
+        for (int i = 0; i < below; ++i)
+            lanes[i] += lanes[i + below];
+    const state s = {lanes[0]};
     return s;
 }
 
