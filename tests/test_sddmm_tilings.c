@@ -107,8 +107,8 @@ static sddmm_case fitting_case(const variant *v, uint64_t seed)
     return of;
 }
 
-// Wide vectors are for PoCL: rusticl takes minutes to compile them, and no plan of Oclgrind's has
-// them.
+// Wide vectors are for PoCL: rusticl takes minutes to compile them, and Oclgrind 21.10 takes some of
+// their elements for uninitialised.
 static bool takes_wide_vectors(void)
 {
     return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");
@@ -194,7 +194,8 @@ static void test_as_planned_for_every_known_device(void **state)
     (void)state;
     const size_t every = is_reduced ? 4 : 1;
     for (size_t i = 0; i < weft_profile_count(); i += every)
-        run_profile(weft_profile_at(i), 3 * i);
+        if (weft_profile_at(i)->fold <= 4 || takes_wide_vectors())
+            run_profile(weft_profile_at(i), 3 * i);
 }
 
 int main(void)
