@@ -104,10 +104,10 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
                         long stop)
 {
     ACCS x = block_sums(shares, exchange);
-    if (e + FOLD > stop) {
+    if (ALIGNED || e + FOLD > stop) { // D and C's values begin anywhere, whatever A and B do
         ACC lanes[FOLD];
         VSTORE(x, lanes);
-        for (int i = 0; e + i < stop; ++i)
+        for (int i = 0; i < FOLD && e + i < stop; ++i)
             write_entry(lanes[i], o, e + i);
         return;
     }

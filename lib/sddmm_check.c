@@ -155,7 +155,9 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
     out->B = weft_dense_of(B);
     out->d_batch = D->ndim == 2 ? D->stride[0] : 0;
     out->problem = problem_of(out);
-    if (out->forced && !weft_sddmm_is_empty(out) && out->problem.k > 0)
+    if (weft_sddmm_is_empty(out) || out->problem.k == 0)
+        out->forced = NULL; // there is no k to cut
+    if (out->forced)
         TRY(weft_sddmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
 }

@@ -93,6 +93,12 @@ static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f
     };
 }
 
+// What lanes tell each other, of one slice.
+static int64_t shared_bytes_of(int64_t lanes, const facts *f)
+{
+    return lanes * (lanes + 1) * f->sum_bytes;
+}
+
 // Lanes are items: they read neighbouring elements of A and B, and join their sums.
 static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
@@ -101,9 +107,11 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
-    const int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
-    const int64_t shared_bytes = lanes * (lanes + 1) * f->sum_bytes;
-    const int64_t room = pow2_down(max_i64((int64_t)limits->local_bytes / 2 / shared_bytes, 1));
+    int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
+    while (lanes > 1 && (uint64_t)shared_bytes_of(lanes, f) > limits->local_bytes)
+        lanes /= 2;
+    const int64_t slices_there = (int64_t)limits->local_bytes / 2 / shared_bytes_of(lanes, f);
+    const int64_t room = pow2_down(max_i64(slices_there, 1));
     const int64_t slices = min_i64(min_i64(items / lanes, weft_items_along(limits, 1)), room);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
@@ -145,12 +153,11 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
                     "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64
                     " are more than the %zu items of a group",
                     lanes, slices, limits->max_items);
-    if (lanes > 1 && (uint64_t)(slices * lanes * (lanes + 1) * f->sum_bytes) > limits->local_bytes)
+    if (lanes > 1 && (uint64_t)(slices * shared_bytes_of(lanes, f)) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64 " share %" PRId64
                     " bytes; local memory has %zu",
-                    lanes, slices, slices * lanes * (lanes + 1) * f->sum_bytes,
-                    limits->local_bytes);
+                    lanes, slices, slices * shared_bytes_of(lanes, f), limits->local_bytes);
     return WEFT_OK;
 }
 

@@ -82,7 +82,9 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, con
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
-    const int64_t lanes = min_i64(most, pow2_up(ceil_div(max_i64(f->k, f->d), fold)));
+    int64_t lanes = min_i64(most, pow2_up(ceil_div(max_i64(f->k, f->d), fold)));
+    while (lanes > 1 && (uint64_t)shared_bytes(f, lanes) > limits->local_bytes)
+        lanes /= 2;
     const int64_t room = (int64_t)limits->local_bytes / 2 / shared_bytes(f, lanes);
     const int64_t rows = min_i64(items / lanes, weft_items_along(limits, 1));
     return (weft_sparse_attention_tiling){

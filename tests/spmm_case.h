@@ -1,44 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests of SpMM share: operands made from a few words, the call, and the comparison.
 //
-// Whatever a product must not read is poison: what stands around A's arrays, between the rows of B,
-// in rows of B that no entry names, and in C where beta is 0. Whatever it must not write is
-// compared with what was there before.
+// Poison stands in rows of B too that no entry names, and in C where beta is 0. Whatever a product
+// must not write is compared with what was there before.
 #ifndef WEFT_TESTS_SPMM_CASE_H
 #define WEFT_TESTS_SPMM_CASE_H
 
 #include <weft/spmm.h>
 
-#include "runtime.h"
-
-// Where elements of B and C stand. `start` elements more move all of them.
-typedef enum spmm_layout {
-    ROW_MAJOR,
-    ROWS_PADDED,
-    ROWS_ALIGNED, // each begins on a multiple of 16 elements
-    ROWS_BACKWARDS,
-    COLUMN_MAJOR,
-    COLUMNS_BACKWARDS,
-    COLUMNS_APART,
-    BATCH_BETWEEN, // row i of every matrix, then row i + 1
-    BATCH_BACKWARDS,
-    N_OUTPUT_LAYOUTS,
-    SAME_ROW = N_OUTPUT_LAYOUTS, // strides of 0, for inputs
-    SAME_COLUMN,
-    SAME_MATRIX,
-    N_LAYOUTS,
-} spmm_layout;
-
-// How many entries rows of A have.
-typedef enum spmm_rows {
-    ROWS_RANDOM,   // none to all columns, every third row none
-    ROWS_FULL,     // all columns
-    ROWS_EMPTY,    // none: the arrays are NULL
-    ROWS_ONE_FULL, // one row all columns, the others none or one
-    ROWS_REPEATED, // up to twice as many entries as columns: columns repeat and are not sorted
-    ROWS_SPARSE,   // four entries, give or take four
-    N_ROWS,
-} spmm_rows;
+#include "sparse_case.h"
 
 typedef enum spmm_numbers {
     WHOLE,      // small whole numbers: sums are exact, and results must be
@@ -52,10 +22,10 @@ typedef struct spmm_case {
     uint64_t seed;
     int64_t m, k, n;
     int64_t n_batches; // 0: matrices; else B and C have three dimensions
-    spmm_rows rows;
+    sparse_rows rows;
     spmm_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
-    spmm_layout b_layout, c_layout;
+    dense_layout b_layout, c_layout;
     int64_t b_start, c_start;
     int64_t offsets_start, indices_start, values_start;
     bool own_values; // each matrix of the batch has its own
@@ -70,15 +40,13 @@ typedef struct spmm_operands {
     spmm_case of;
     weft_context *ctx;
     cl_command_queue queue;
-    weft_csr A;
+    sparse_operand sparse;
+    weft_csr A; // as in there
     weft_tensor B, C;
     weft_spmm_plan *plan;
-    cl_mem workspace;   // of exactly the size needed; NULL: the pool's
-    weft_csr_host host; // A, values of the first matrix
-    void *values;       // of all matrices, values_step elements apart
-    int64_t values_step;
-    void *dense;    // B, matrix by matrix and row by row
-    void *c_before; // C's whole buffer
+    cl_mem workspace; // of exactly the size needed; NULL: the pool's
+    void *dense;      // B, matrix by matrix and row by row
+    void *c_before;   // C's whole buffer
     size_t c_bytes;
 } spmm_operands;
 

@@ -2,8 +2,6 @@
 // SpMM over every small shape, in every data type, with and without a plan, for A and for A^T.
 #include "spmm_case.h"
 
-#include "random.h"
-
 static weft_context *ctx;
 static int step; // of the small set: every step-th case
 
@@ -38,7 +36,7 @@ static spmm_case varied(spmm_case of, uint64_t seed)
     static const double scalars[] = {1, 0, -2, 1, 0.5, 0, 3};
     random_state random = {seed};
     of.seed = seed;
-    of.rows = (spmm_rows)random_below(&random, N_ROWS);
+    of.rows = (sparse_rows)random_below(&random, N_ROWS);
     of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
     of.alpha = scalars[random_below(&random, 7)];
     of.beta = scalars[random_below(&random, 7)];
@@ -49,8 +47,8 @@ static spmm_case varied(spmm_case of, uint64_t seed)
     of.offsets_start = random_below(&random, 3);
     of.indices_start = random_below(&random, 4);
     of.values_start = of.indices_start + 2 * random_below(&random, 3);
-    of.b_layout = (spmm_layout)random_below(&random, ROWS_BACKWARDS + 1);
-    of.c_layout = (spmm_layout)random_below(&random, ROWS_BACKWARDS + 1);
+    of.b_layout = (dense_layout)random_below(&random, ROWS_BACKWARDS + 1);
+    of.c_layout = (dense_layout)random_below(&random, ROWS_BACKWARDS + 1);
     of.b_start = random_below(&random, 4);
     of.c_start = random_below(&random, 4);
     return of;

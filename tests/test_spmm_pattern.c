@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM with plan objects: long rows cut, A^T, values that change, and what a plan is refused for.
-#include "spmm_case.h"
-
-#include "random.h"
 #include "scalar.h"
+#include "spmm_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -53,7 +51,7 @@ static void test_rows_cut_into_pieces(void **state)
                                   .m = 9,
                                   .k = is_reduced ? 17 : 40,
                                   .n = 7,
-                                  .rows = (spmm_rows)rows,
+                                  .rows = (sparse_rows)rows,
                                   .numbers = (spmm_numbers)numbers,
                                   .alpha = -1,
                                   .beta = numbers % 2};
@@ -72,7 +70,7 @@ static void test_transposed_rows_cut_into_pieces(void **state)
                         .n = 7,
                         .n_batches = rows % 3,
                         .own_values = true,
-                        .rows = (spmm_rows)rows,
+                        .rows = (sparse_rows)rows,
                         .numbers = rows % 2 ? WHOLE : WILD_A,
                         .values_start = 2,
                         .transpose_a = true,
@@ -87,7 +85,7 @@ static void test_transposed_rows_cut_into_pieces(void **state)
 static void test_huge_rows(void **state)
 {
     (void)state;
-    static const spmm_rows rows[] = {ROWS_ONE_FULL, ROWS_FULL, ROWS_REPEATED};
+    static const sparse_rows rows[] = {ROWS_ONE_FULL, ROWS_FULL, ROWS_REPEATED};
     for (int i = 0; i < 6 && !is_reduced; i++) {
         const spmm_case of = {.seed = (uint64_t)(5000 + i),
                               .m = 4,
@@ -104,7 +102,7 @@ static void test_huge_rows(void **state)
 
 static double value_at(const spmm_operands *o, int64_t e)
 {
-    return scalar_get(o->host.dtype, o->values, e);
+    return scalar_get(o->sparse.host.dtype, o->sparse.host.values, e);
 }
 
 // A plan knows the pattern alone: other values at the same places are multiplied as well.
@@ -124,12 +122,13 @@ static void test_values_may_change(void **state)
         spmm_create(&o, ctx, queue, &of);
         spmm_call(&o);
         spmm_check(&o);
-        for (int64_t e = 0; e < o.host.nnz; e++)
-            scalar_put(o.host.dtype, o.values, e, (double)(e % 7) - value_at(&o, e));
-        const size_t bytes = (size_t)o.host.nnz * sizeof(float);
-        assert_int_equal(
-            clEnqueueWriteBuffer(queue, o.A.values, CL_TRUE, 0, bytes, o.values, 0, NULL, NULL),
-            CL_SUCCESS);
+        for (int64_t e = 0; e < o.sparse.host.nnz; e++)
+            scalar_put(o.sparse.host.dtype, o.sparse.host.values, e,
+                       (double)(e % 7) - value_at(&o, e));
+        const size_t bytes = (size_t)o.sparse.host.nnz * sizeof(float);
+        assert_int_equal(clEnqueueWriteBuffer(queue, o.A.values, CL_TRUE, 0, bytes,
+                                              o.sparse.host.values, 0, NULL, NULL),
+                         CL_SUCCESS);
         spmm_restore(&o);
         spmm_call(&o);
         spmm_check(&o);
@@ -166,7 +165,7 @@ static void test_row_statistics(void **state)
     spmm_operands o;
     spmm_case of = {.seed = 61, .m = 30, .k = 20, .n = 1, .alpha = 1, .with_plan = true};
     spmm_create(&o, ctx, queue, &of);
-    const weft_row_stats want = weft_row_stats_of(o.host.offsets, WEFT_I32, 30);
+    const weft_row_stats want = weft_row_stats_of(o.sparse.host.offsets, WEFT_I32, 30);
     const weft_row_stats *got = weft_spmm_plan_rows(o.plan);
     assert_int_equal(got->n_rows, 30);
     assert_int_equal(got->nnz, want.nnz);

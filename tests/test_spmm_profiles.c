@@ -3,8 +3,6 @@
 // can stand in for it.
 #include "spmm_case.h"
 
-#include "random.h"
-
 static weft_context *ctx;
 static bool is_reduced;
 
@@ -13,7 +11,7 @@ static void test_as_planned_for_layers(void **state)
 {
     (void)state;
     static const int64_t widths[] = {100, 256};
-    static const spmm_rows rows[] = {ROWS_RANDOM, ROWS_REPEATED, ROWS_FULL, ROWS_ONE_FULL};
+    static const sparse_rows rows[] = {ROWS_RANDOM, ROWS_REPEATED, ROWS_FULL, ROWS_ONE_FULL};
     for (uint64_t seed = 0; seed < 24 && !is_reduced; seed++) {
         const spmm_case one = {.seed = 600 + seed,
                                .m = 70 + (int64_t)seed,
@@ -40,7 +38,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                              .m = random_between(&random, 1, 40),
                              .k = random_between(&random, 1, 80),
                              .n = widths[i],
-                             .rows = (spmm_rows)((seed + (uint64_t)(i + j)) % N_ROWS),
+                             .rows = (sparse_rows)((seed + (uint64_t)(i + j)) % N_ROWS),
                              .numbers = j % 2 ? FRACTIONS : WHOLE,
                              .alpha = 1,
                              .beta = j % 2 ? 0.5 : 0,

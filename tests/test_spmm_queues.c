@@ -4,8 +4,6 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "spmm_case.h"
 
-#include "random.h"
-
 static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
@@ -272,7 +270,7 @@ static uint64_t programs_for(const weft_limits *limits, int n_shapes, int64_t mo
                                .m = some_extent(&random, most),
                                .k = some_extent(&random, most),
                                .n = some_extent(&random, most),
-                               .rows = (spmm_rows)random_below(&random, N_ROWS),
+                               .rows = (sparse_rows)random_below(&random, N_ROWS),
                                .alpha = 1,
                                .beta = i % 3,
                                .with_plan = i % 2};

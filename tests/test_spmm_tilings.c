@@ -2,8 +2,6 @@
 // SpMM by every kind of tiling, whether or not it would be chosen for the device at hand.
 #include "spmm_case.h"
 
-#include "random.h"
-
 static weft_context *ctx;
 static int n_cases; // for each tiling
 
@@ -67,7 +65,7 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     of.m = random_below(&random, 2 * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
     of.k = random_below(&random, 4 * (t->stage + t->unroll + t->window % 9) + 2);
     of.n = random_n(&random, t);
-    of.rows = (spmm_rows)random_below(&random, N_ROWS);
+    of.rows = (sparse_rows)random_below(&random, N_ROWS);
     of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
     of.alpha = scalars[random_below(&random, 3)];
     of.beta = random_below(&random, 2) ? scalars[random_below(&random, 3)] : 0;
@@ -77,10 +75,10 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     of.own_values = t->load == 1 && random_below(&random, 2);
     of.indices_start = random_below(&random, 6);
     of.values_start = of.indices_start + t->load * random_below(&random, 3);
-    of.b_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, ROWS_ALIGNED + 1);
-    of.c_layout = t->aligned ? ROWS_ALIGNED : (spmm_layout)random_below(&random, COLUMN_MAJOR);
+    of.b_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, ROWS_ALIGNED + 1);
+    of.c_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, COLUMN_MAJOR);
     if (t->packed && !t->aligned)
-        of.b_layout = (spmm_layout)random_below(&random, N_LAYOUTS);
+        of.b_layout = (dense_layout)random_below(&random, N_LAYOUTS);
     of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
     of.c_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
     return of;

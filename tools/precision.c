@@ -24,6 +24,11 @@ double precision_growth(const precision *p, double n_roundings)
     return expm1(n_roundings * log1p(p->unit));
 }
 
+double precision_apart(const precision *p, double n_roundings)
+{
+    return precision_growth(p, n_roundings) + expm1(n_roundings * log1p(0x1p-53));
+}
+
 double precision_stored(const precision *p, double value, double computed)
 {
     return computed + p->half_ulp * (fabs(value) + computed) + p->smallest;

@@ -20,6 +20,9 @@ precision precision_of(weft_dtype dtype);
 // gamma(n) = (1 + u)^n - 1: what n roundings come to, relative.
 double precision_growth(const precision *p, double n_roundings);
 
+// How far that is from the same in double, which errs too: gamma(n) and that of u = 2^-53.
+double precision_apart(const precision *p, double n_roundings);
+
 // The bound of a number after it is stored: of `value`, computed with an error up to `computed`.
 double precision_stored(const precision *p, double value, double computed);
 

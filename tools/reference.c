@@ -73,12 +73,6 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
     }
 }
 
-// gamma(k) of the sums and of the reference itself.
-static double growth(const precision *p, double n_roundings)
-{
-    return precision_growth(p, n_roundings) + expm1(n_roundings * log1p(0x1p-53));
-}
-
 // The bound of one element: what the terms and beta c0 come to, and how large they were.
 static double bound_of(const precision *p, double alpha, double beta, double n_terms,
                        double magnitude, double c0, double value)
@@ -91,7 +85,8 @@ static double bound_of(const precision *p, double alpha, double beta, double n_t
     if (!(fmax(fmax(magnitude, M + D), scalar) < p->largest))
         return INFINITY;
     const double flushed = p->tiny * (2 * n_terms * fabs(alpha) + magnitude + fabs(c0) + 3);
-    const double computed = growth(p, n_terms + 3) * M + growth(p, 3) * D + flushed;
+    const double computed =
+        precision_apart(p, n_terms + 3) * M + precision_apart(p, 3) * D + flushed;
     return precision_stored(p, value, computed);
 }
 

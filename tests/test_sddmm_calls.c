@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weft_sddmm() refuses, each in a sentence and without enqueuing anything; how much scratch
+// memory it wants; what it says that it would do; and products that are empty.
+#include "sddmm_case.h"
+
+static weft_context *ctx;
+static cl_command_queue queue;
+static sddmm_operands o; // of the running test: A 5 x 6, B 6 x 4, all 20 places, a batch of 2
+
+// One call with everything that it is given.
+typedef struct call {
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_tensor A, B, D;
+    weft_csr C;
+    weft_sddmm_params params;
+} call;
+
+static int make_operands(void **state)
+{
+    (void)state;
+    const sddmm_case of = {.seed = 3,
+                           .m = 5,
+                           .n = 4,
+                           .k = 6,
+                           .n_batches = 2,
+                           .rows = ROWS_FULL,
+                           .own_values = true,
+                           .alpha = 1,
+                           .beta = 1};
+    sddmm_create(&o, ctx, queue, &of);
+    return 0;
+}
+
+static int destroy_operands(void **state)
+{
+    (void)state;
+    sddmm_destroy(&o);
+    return 0;
+}
+
+static call good_call(void)
+{
+    return (call){ctx, queue, o.A, o.B, o.D, o.C, sddmm_params(&o)};
+}
+
+// All zero: Oclgrind's check for uninitialised memory wants buffers that the host has written.
+static cl_mem new_buffer(weft_context *of, size_t bytes, cl_mem_flags flags)
+{
+    cl_int code;
+    void *zeros = memory_filled(bytes, 0);
+    cl_mem buffer =
+        clCreateBuffer(weft_context_cl(of), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(zeros);
+    return buffer;
+}
+
+static weft_status sddmm(const call *c, const weft_sddmm_params *params)
+{
+    return weft_sddmm(c->ctx, c->queue, 1, &c->A, &c->B, &c->C, 1, &c->D, params);
+}
+
+// The call fails, says so, enqueues nothing, hands out no event and leaves D alone.
+static void refuse(const call *c, weft_status want, const char *part)
+{
+    cl_event event = NULL;
+    weft_sddmm_params params = c->params;
+    params.event = &event;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    const weft_status status = sddmm(c, &params);
+    if (status != want)
+        fail_msg("%s, not %s, where it should say \"%s\": %s", weft_status_name(status),
+                 weft_status_name(want), part, weft_last_error());
+    assert_says(part);
+    assert_null(event);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+    void *after = sddmm_read(&o);
+    assert_memory_equal(after, o.d_before, o.d_bytes);
+    free(after);
+}
+
+// One thing changed in a good call.
+#define REFUSE(status, part, change)                                                               \
+    do {                                                                                           \
+        call c = good_call();                                                                      \
+        change;                                                                                    \
+        refuse(&c, status, part);                                                                  \
+    } while (0)
+
+static void test_a_good_call_is_good(void **state)
+{
+    (void)state;
+    sddmm_call(&o);
+    sddmm_check(&o);
+}
+
+static void test_nulls(void **state)
+{
+    (void)state;
+    const weft_status status = WEFT_BAD_ARGUMENT;
+    REFUSE(status, "sddmm: ctx is NULL", c.ctx = NULL);
+    REFUSE(status, "queue is NULL", c.queue = NULL);
+    REFUSE(status, "sddmm: params.size is 7", c.params.size = 7);
+    assert_int_equal(weft_sddmm(ctx, queue, 1, NULL, &o.B, &o.C, 0, &o.D, NULL), status);
+    assert_says("sddmm: A is NULL");
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &o.A, NULL, &o.C, 0, &o.D, NULL), status);
+    assert_says("sddmm: B is NULL");
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &o.A, &o.B, NULL, 0, &o.D, NULL), status);
+    assert_says("sddmm: C is NULL");
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &o.A, &o.B, &o.C, 0, NULL, NULL), status);
+    assert_says("sddmm: D is NULL");
+}
+
+static void test_unsound_matrices(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_ARGUMENT, "-5 x 4", c.C.n_rows = -5);
+    REFUSE(WEFT_BAD_ARGUMENT, "-1 entries", c.C.nnz = -1);
+    REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.C.offset_dtype = WEFT_F32);
+    REFUSE(WEFT_BAD_DTYPE, "i64 indices", c.C.index_dtype = WEFT_I64);
+    REFUSE(WEFT_BAD_DTYPE, "i32 values", c.C.dtype = WEFT_I32);
+    REFUSE(WEFT_BAD_DTYPE, "40000 columns, i16 indices reach 32768",
+           (c.C.index_dtype = WEFT_I16, c.C.n_cols = 40000));
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's offsets", c.C.offsets = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's indices", c.C.indices = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values", c.C.values = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's offsets, 6 from element 100,", c.C.offsets_start = 100);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's indices, 20 from element 100,", c.C.indices_start = 100);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values, 43 from element 100,", c.C.values_start = 100);
+    REFUSE(WEFT_BAD_ARGUMENT, "start at element -1", c.C.values_start = -1);
+    REFUSE(WEFT_BAD_ARGUMENT, "batch stride of -1", c.C.values_batch_stride = -1);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values", c.C.values_batch_stride = 1000);
+}
+
+static void test_shapes_that_disagree(void **state)
+{
+    (void)state;
+    const weft_status status = WEFT_BAD_SHAPE;
+    REFUSE(status, "A has 3 dimensions, B 2 and D 2", c.B.ndim = 2);
+    REFUSE(status, "A has 3 dimensions, B 3 and D 1", c.D.ndim = 1);
+    REFUSE(status, "A has 1 dimensions", c.A.ndim = 1);
+    REFUSE(status, "A has 9 dimensions", c.A.ndim = 9);
+    REFUSE(status, "A is a batch of 2, B of 1, D of 2", c.B.shape[0] = 1);
+    REFUSE(status, "A is a batch of 2, B of 2, D of 1", c.D.shape[0] = 1);
+    REFUSE(status, "A is 5 x 6, B has 5 rows", c.B.shape[1] = 5);
+    REFUSE(status, "A B is 4 x 4, C is 5 x 4", c.A.shape[1] = 4);
+    REFUSE(status, "A B is 5 x 3, C is 5 x 4", c.B.shape[2] = 3);
+    REFUSE(status, "D has 19 values, C 20 entries", c.D.shape[1] = 19);
+    REFUSE(status, "B has extent -4", c.B.shape[2] = -4);
+    REFUSE(status, "must not share a place", c.D.stride[0] = 1);
+    REFUSE(status, "must not share a place", c.D.stride[1] = 0);
+    REFUSE(status, "D has stride -1 from value to value; 1 is wanted",
+           (c.D.stride[1] = -1, c.D.offset += 19));
+    REFUSE(status, "D has stride 2 from value to value; 1 is wanted",
+           (c.D.stride[0] = 1, c.D.stride[1] = 2));
+}
+
+// Nothing is read of matrices without an entry, but k is too large all the same.
+static void test_extents_beyond_the_kernels(void **state)
+{
+    (void)state;
+    const int64_t k = INT32_MAX - 4095;
+    const weft_csr C = {.n_cols = 1, .offsets = o.C.offsets};
+    const weft_tensor A = {.ndim = 2, .shape = {0, k}, .stride = {k, 1}};
+    const weft_tensor B = {.ndim = 2, .shape = {k, 1}, .stride = {0, 0}, .buffer = o.B.buffer};
+    const weft_tensor D = {.ndim = 1, .shape = {0}, .stride = {1}};
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D, NULL), WEFT_BAD_SHAPE);
+    assert_says("m 0, n 1, k 2147479552; at most 2147479551 each");
+}
+
+static void test_types_that_disagree(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_DTYPE, "A is f32, B bf16, C f32; all three", c.B.dtype = WEFT_BF16);
+    REFUSE(WEFT_BAD_DTYPE, "A is f16, B f32, C f32; all three", c.A.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "A is f32, B f32, C f16; all three", c.C.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "D is f16, C f32; both", c.D.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "sddmm: B has data type i16", c.B.dtype = WEFT_I16);
+}
+
+static void test_f64_where_there_is_none(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_f64 = false;
+    weft_context *other = open_context(&limits);
+    sddmm_operands p;
+    const sddmm_case of = {.m = 2, .n = 2, .k = 2, .rows = ROWS_FULL};
+    sddmm_create(&p, other, weft_context_queue(other), &of);
+    p.A.dtype = p.B.dtype = p.C.dtype = p.D.dtype = WEFT_F64;
+    p.A.offset = p.B.offset = p.D.offset = 0; // the buffers are long enough for that
+    assert_int_equal(weft_sddmm(other, p.queue, 1, &p.A, &p.B, &p.C, 0, &p.D, NULL),
+                     WEFT_UNSUPPORTED);
+    assert_says("has no f64");
+    assert_int_equal(weft_context_get_stats(other).launches, 0);
+    sddmm_destroy(&p);
+    weft_context_destroy(&other);
+}
+
+static void test_buffers_that_do_not_serve(void **state)
+{
+    (void)state;
+    cl_mem constant = new_buffer(ctx, o.d_bytes, CL_MEM_READ_ONLY);
+    weft_context *other = open_context(NULL);
+    cl_mem foreign = new_buffer(other, o.d_bytes, CL_MEM_READ_WRITE);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: A: the buffer is NULL", c.A.buffer = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: B: the buffer is NULL", c.B.buffer = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: D: the buffer is NULL", c.D.buffer = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: A [2 x 5 x 6] needs", c.A.offset += 100);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: D [2 x 20] needs", c.D.stride[0] += 100);
+    REFUSE(WEFT_BAD_BUFFER, "reaches element -", c.B.stride[1] = -100);
+    REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY", c.D.buffer = constant);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: A: the buffer belongs to another", c.A.buffer = foreign);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: B: the buffer belongs to another", c.B.buffer = foreign);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: D: the buffer belongs to another", c.D.buffer = foreign);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values: the buffer belongs", c.C.values = foreign);
+    clReleaseMemObject(foreign);
+    clReleaseMemObject(constant);
+    weft_context_destroy(&other);
+}
+
+static void test_outputs_that_overlap_inputs(void **state)
+{
+    (void)state;
+    const weft_status status = WEFT_BAD_BUFFER;
+    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    REFUSE(status, "A", (c.A.buffer = c.D.buffer = shared, c.D.offset = c.A.offset + 10));
+    REFUSE(status, "B", (c.B.buffer = c.D.buffer = shared, c.D.offset = c.B.offset + 10));
+    REFUSE(status, "C's offsets", (c.C.offsets = c.D.buffer = shared, c.D.offset = 5));
+    REFUSE(status, "C's indices", (c.C.indices = c.D.buffer = shared, c.D.offset = 19));
+    REFUSE(status, "C's values",
+           (c.C.values = c.D.buffer = shared, c.D.offset = c.C.values_start + 1));
+    // The first matrix's values are D's, but not the second one's.
+    REFUSE(status, "C's values",
+           (c.C.values = c.D.buffer, c.C.values_start = c.D.offset, c.C.values_batch_stride = 0));
+    clReleaseMemObject(shared);
+}
+
+static void test_side_by_side_in_one_buffer(void **state)
+{
+    (void)state;
+    call c = good_call();
+    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    c.A.buffer = c.B.buffer = c.D.buffer = shared;
+    c.A.offset = 0;
+    c.B.offset = 2 * 5 * 6;
+    c.D.offset = c.B.offset + 2 * 6 * 4;
+    assert_ok(sddmm(&c, &c.params));
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    clReleaseMemObject(shared);
+}
+
+// A single matrix's values are D whatever the strides along a batch of one are.
+static void test_values_of_a_batch_of_one(void **state)
+{
+    (void)state;
+    call c = good_call();
+    c.A.shape[0] = c.B.shape[0] = c.D.shape[0] = 1;
+    c.C.values = c.D.buffer;
+    c.C.values_start = c.D.offset;
+    c.C.values_batch_stride = 0;
+    assert_ok(sddmm(&c, &c.params));
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+}
+
+static void test_queues_and_events_that_do_not_serve(void **state)
+{
+    (void)state;
+    cl_int code;
+    const weft_status status = WEFT_BAD_ARGUMENT;
+    weft_context *other = open_context(NULL);
+    cl_event nothing = NULL, foreign = clCreateUserEvent(weft_context_cl(other), &code);
+    REFUSE(status, "the queue is of another OpenCL context", c.queue = weft_context_queue(other));
+    REFUSE(status, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
+    REFUSE(status, "0 events to wait for, but the list is there", c.params.wait = &foreign);
+    REFUSE(status, "event 0 of the wait list is not valid",
+           (c.params.n_wait = 1, c.params.wait = &nothing));
+    REFUSE(status, "event 0 of the wait list is of another context",
+           (c.params.n_wait = 1, c.params.wait = &foreign));
+    clSetUserEventStatus(foreign, CL_COMPLETE);
+    clReleaseEvent(foreign);
+    weft_context_destroy(&other);
+}
+
+// ---- tilings and scratch memory
+
+// Sums that wait, and a tile of two columns of B's at a time.
+static weft_sddmm_tiling cutting_tiling(bool is_packed)
+{
+    return (weft_sddmm_tiling){.fold = 2,
+                               .vectors = 1,
+                               .lanes = 1,
+                               .slices_per_group = 1,
+                               .entries = 16,
+                               .passes = true,
+                               .packed = is_packed};
+}
+
+static void test_tilings_that_do_not_serve(void **state)
+{
+    (void)state;
+    weft_sddmm_tiling tiling = cutting_tiling(false);
+    tiling.entries = 17;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 17", c.params.tiling = &tiling);
+    tiling = cutting_tiling(false);
+    tiling.fold = 8;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8: 1, 2, 4, 8 or 16 and at most k = 6",
+           c.params.tiling = &tiling);
+    tiling = cutting_tiling(true);
+    tiling.lanes = 1 << 20;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576", c.params.tiling = &tiling);
+    tiling = cutting_tiling(true);
+    tiling.fold = 4;
+    tiling.aligned = true;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4", c.params.tiling = &tiling);
+}
+
+static size_t workspace_of(const call *c)
+{
+    size_t bytes = 0;
+    assert_ok(weft_sddmm_workspace(ctx, &c->A, &c->B, &c->C, &c->D, &c->params, &bytes));
+    return bytes;
+}
+
+static void check_workspace(bool is_packed)
+{
+    const weft_sddmm_tiling tiling = cutting_tiling(is_packed);
+    call c = good_call();
+    c.params.tiling = &tiling;
+    const size_t bytes = workspace_of(&c);
+    const size_t sums = 20 * 2 * sizeof(float), tile = 4 * 2 * 2 * sizeof(float);
+    assert_true(bytes >= sums + (is_packed ? tile : 0));
+    cl_mem enough = new_buffer(ctx, bytes, CL_MEM_READ_WRITE);
+    cl_mem less = new_buffer(ctx, bytes - 1, CL_MEM_READ_WRITE);
+    char part[96];
+    snprintf(part, sizeof(part), "sddmm: workspace [%zu] needs %zu bytes, its buffer has %zu",
+             bytes, bytes, bytes - 1);
+    c.params.workspace = less;
+    refuse(&c, WEFT_BAD_BUFFER, part);
+    c.params.workspace = enough;
+    assert_ok(sddmm(&c, &c.params));
+    sddmm_check(&o);
+    clReleaseMemObject(enough);
+    clReleaseMemObject(less);
+}
+
+static void test_workspace_of_the_size_asked_for(void **state)
+{
+    (void)state;
+    check_workspace(false);
+    sddmm_restore(&o);
+    check_workspace(true);
+}
+
+static void test_workspaces_that_do_not_serve(void **state)
+{
+    (void)state;
+    const weft_sddmm_tiling tiling = cutting_tiling(false);
+    weft_context *other = open_context(NULL);
+    cl_mem foreign = new_buffer(other, 1 << 16, CL_MEM_READ_WRITE);
+    cl_mem constant = new_buffer(ctx, 1 << 16, CL_MEM_READ_ONLY);
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace: the buffer belongs to another OpenCL context",
+           (c.params.tiling = &tiling, c.params.workspace = foreign));
+    REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
+           (c.params.tiling = &tiling, c.params.workspace = constant));
+    clReleaseMemObject(constant);
+    clReleaseMemObject(foreign);
+    weft_context_destroy(&other);
+}
+
+static void test_workspaces_among_the_operands(void **state)
+{
+    (void)state;
+    const weft_sddmm_tiling tiling = cutting_tiling(false);
+    cl_mem large = new_buffer(ctx, 1 << 16, CL_MEM_READ_WRITE);
+    REFUSE(WEFT_BAD_BUFFER, "overlaps A",
+           (c.params.tiling = &tiling, c.A.buffer = c.params.workspace = large));
+    REFUSE(WEFT_BAD_BUFFER, "overlaps B",
+           (c.params.tiling = &tiling, c.B.buffer = c.params.workspace = large));
+    REFUSE(WEFT_BAD_BUFFER, "overlaps D",
+           (c.params.tiling = &tiling, c.D.buffer = c.params.workspace = large));
+    REFUSE(WEFT_BAD_BUFFER, "overlaps C's values",
+           (c.params.tiling = &tiling, c.C.values = c.params.workspace = large));
+    REFUSE(WEFT_BAD_BUFFER, "overlaps C's indices",
+           (c.params.tiling = &tiling, c.C.indices = c.params.workspace = large));
+    clReleaseMemObject(large);
+}
+
+static void test_no_workspace_where_none_is_needed(void **state)
+{
+    (void)state;
+    call c = good_call();
+    size_t bytes = 1;
+    c.A.shape[2] = c.B.shape[1] = 0;
+    assert_int_equal(workspace_of(&c), 0);
+    const weft_sddmm_tiling tiling = {
+        .fold = 2, .vectors = 3, .lanes = 1, .slices_per_group = 1, .entries = 16, .passes = true};
+    c = good_call();
+    c.params.tiling = &tiling; // one tile: no sums wait
+    assert_int_equal(workspace_of(&c), 0);
+    assert_int_equal(weft_sddmm_workspace(ctx, &o.A, &o.B, &o.C, &o.D, NULL, NULL),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("sddmm_workspace: bytes is NULL");
+    c.B.shape[1] = 7;
+    assert_int_equal(weft_sddmm_workspace(ctx, &c.A, &c.B, &c.C, &c.D, NULL, &bytes),
+                     WEFT_BAD_SHAPE);
+    assert_int_equal(bytes, 0);
+}
+
+// The pool is bounded: what was asked for by name fails, and says by what; what was chosen is
+// chosen again without scratch memory.
+static void test_scratch_memory_is_bounded(void **state)
+{
+    (void)state;
+    weft_context *other;
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = 64, .cache_dir = "")));
+    const weft_sddmm_tiling tiling = cutting_tiling(false);
+    sddmm_operands p;
+    sddmm_create(&p, other, weft_context_queue(other), &o.of);
+    assert_int_equal(
+        weft_sddmm(other, p.queue, 1, &p.A, &p.B, &p.C, 1, &p.D, WEFT_SDDMM(.tiling = &tiling)),
+        WEFT_NO_MEMORY);
+    assert_says("64 are allowed (scratch_bytes");
+    assert_int_equal(weft_context_get_stats(other).launches, 0);
+    sddmm_destroy(&p);
+    const sddmm_case wide = {
+        .m = 20, .n = 3, .k = 300, .rows = ROWS_FULL, .b_layout = COLUMN_MAJOR, .alpha = 1};
+    sddmm_run(other, &wide);
+    weft_context_destroy(&other);
+}
+
+// ---- words
+
+static int describe(const call *c, char *text, size_t size)
+{
+    return weft_sddmm_describe(ctx, &c->A, &c->B, &c->C, &c->D, &c->params, text, size);
+}
+
+static void test_describe(void **state)
+{
+    (void)state;
+    char text[512], tiling_text[256], little[8];
+    const weft_sddmm_tiling tiling = cutting_tiling(true);
+    call c = good_call();
+    c.params.tiling = &tiling;
+    const int length = describe(&c, text, sizeof(text));
+    assert_int_equal(length, strlen(text));
+    weft_sddmm_tiling_print(&tiling, tiling_text, sizeof(tiling_text));
+    assert_true(strncmp(text, tiling_text, strlen(tiling_text)) == 0);
+    assert_int_equal(describe(&c, little, sizeof(little)), length);
+    assert_int_equal(strlen(little), sizeof(little) - 1);
+    assert_int_equal(describe(&c, NULL, 0), length);
+    assert_int_equal(weft_sddmm_describe(ctx, &o.A, &o.B, NULL, &o.D, NULL, text, sizeof(text)),
+                     -1);
+    assert_says("C is NULL");
+    c.A.shape[0] = c.B.shape[0] = c.D.shape[0] = 0;
+    assert_true(describe(&c, text, sizeof(text)) > 0);
+    assert_string_equal(text, "nothing to do");
+}
+
+// ---- nothing to do, and little
+
+// Whatever the empty extent is, the call succeeds and its event completes.
+static void check_empty(const call *c)
+{
+    char text[512];
+    cl_event done = NULL;
+    weft_sddmm_params params = c->params;
+    params.event = &done;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    assert_ok(sddmm(c, &params));
+    assert_non_null(done);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+    assert_int_equal(workspace_of(c), 0);
+    assert_true(describe(c, text, sizeof(text)) > 0);
+}
+
+static void test_empty_products(void **state)
+{
+    (void)state;
+    const weft_sddmm_tiling nonsense = {.entries = -1};
+    call c = good_call();
+    c.A.shape[0] = c.B.shape[0] = c.D.shape[0] = 0;
+    c.params.tiling = &nonsense; // there is nothing to cut
+    check_empty(&c);
+    c = good_call();
+    c.C.nnz = c.D.shape[1] = 0;
+    c.C.indices = c.C.values = c.D.buffer = NULL;
+    check_empty(&c);
+    c.C.n_rows = c.A.shape[1] = 0;
+    c.A.buffer = NULL;
+    check_empty(&c);
+    c.C.n_cols = c.B.shape[2] = 0;
+    c.B.buffer = NULL;
+    check_empty(&c);
+}
+
+// Products of nothing: D = beta D, by tilings that would suit no k too.
+static void test_products_without_terms(void **state)
+{
+    (void)state;
+    const weft_sddmm_tiling nonsense = {.entries = 0};
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        const sddmm_case one = {.seed = seed,
+                                .m = 7,
+                                .n = 5,
+                                .rows = seed % 3 ? ROWS_REPEATED : ROWS_FULL,
+                                .alpha = 1,
+                                .beta = (double)(seed / 2),
+                                .tiling = seed % 2 ? &nonsense : NULL};
+        sddmm_run(ctx, &one);
+    }
+    call c = good_call();
+    c.A.shape[2] = c.B.shape[1] = 0;
+    c.A.buffer = c.B.buffer = NULL;
+    assert_ok(sddmm(&c, &c.params));
+    void *after = sddmm_read(&o);
+    assert_memory_equal(after, o.d_before, o.d_bytes);
+    free(after);
+}
+
+#define with_operands(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
+
+int main(void)
+{
+    need_device();
+    ctx = open_context(NULL);
+    queue = weft_context_queue(ctx);
+    const struct CMUnitTest tests[] = {
+        with_operands(test_a_good_call_is_good),
+        with_operands(test_nulls),
+        with_operands(test_unsound_matrices),
+        with_operands(test_shapes_that_disagree),
+        with_operands(test_extents_beyond_the_kernels),
+        with_operands(test_types_that_disagree),
+        with_operands(test_f64_where_there_is_none),
+        with_operands(test_buffers_that_do_not_serve),
+        with_operands(test_outputs_that_overlap_inputs),
+        with_operands(test_side_by_side_in_one_buffer),
+        with_operands(test_values_of_a_batch_of_one),
+        with_operands(test_queues_and_events_that_do_not_serve),
+        with_operands(test_tilings_that_do_not_serve),
+        with_operands(test_workspace_of_the_size_asked_for),
+        with_operands(test_workspaces_that_do_not_serve),
+        with_operands(test_workspaces_among_the_operands),
+        with_operands(test_no_workspace_where_none_is_needed),
+        with_operands(test_scratch_memory_is_bounded),
+        with_operands(test_describe),
+        with_operands(test_empty_products),
+        with_operands(test_products_without_terms),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiling of SDDMM: sound for every known device, for limits that nobody sells and for any
+// problem; and what is refused of a tiling that somebody filled in. No device needed.
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <weft/sddmm.h>
+
+#include "random.h"
+
+enum { N_RANDOM = 50000 }; // for each profile
+static const int64_t most_extent = INT32_MAX - 4096;
+
+static int64_t extent(random_state *random)
+{
+    const int64_t any = random_extent(random);
+    return random_below(random, 50) == 0 ? 0 : any > most_extent ? any % most_extent : any;
+}
+
+static int64_t power(random_state *random, int most)
+{
+    return INT64_C(1) << random_below(random, most + 1);
+}
+
+static weft_sddmm_problem random_problem(random_state *random)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
+    weft_sddmm_problem problem = {
+        .m = extent(random),
+        .n = extent(random),
+        .k = extent(random),
+        .n_batches = random_below(random, 4),
+        .dtype = dtypes[random_below(random, 5)],
+        .a_adjacent = random_below(random, 4) > 0,
+        .b_adjacent = random_below(random, 2) > 0,
+        .alignment = random_below(random, 5) ? power(random, 20) : 0,
+    };
+    const double places = (double)problem.m * (double)problem.n;
+    problem.nnz = (int64_t)(places * (double)random_below(random, 1000) / 999);
+    return problem;
+}
+
+static void fail_problem(const char *what, const weft_limits *limits,
+                         const weft_sddmm_problem *problem, const weft_sddmm_tiling *tiling)
+{
+    char text[512];
+    weft_sddmm_tiling_print(tiling, text, sizeof(text));
+    fail_msg("%s: %s: m %" PRId64 ", n %" PRId64 ", k %" PRId64 ", nnz %" PRId64 ", batch %" PRId64
+             ", %s, adjacent %d and %d, alignment %" PRId64 ": %s",
+             limits->name, what, problem->m, problem->n, problem->k, problem->nnz,
+             problem->n_batches, weft_dtype_name(problem->dtype), problem->a_adjacent,
+             problem->b_adjacent, problem->alignment, text);
+}
+
+static bool are_equal(const weft_sddmm_tiling *a, const weft_sddmm_tiling *b)
+{
+    return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
+           a->slices_per_group == b->slices_per_group && a->entries == b->entries &&
+           a->passes == b->passes && a->packed == b->packed && a->aligned == b->aligned;
+}
+
+static void check_problem(const weft_limits *limits, const weft_sddmm_problem *problem)
+{
+    const weft_sddmm_tiling tiling = weft_sddmm_tiling_for(limits, problem);
+    const weft_sddmm_tiling again = weft_sddmm_tiling_for(limits, problem);
+    const uint64_t lanes = (uint64_t)tiling.lanes, slices = (uint64_t)tiling.slices_per_group;
+    const uint64_t sum_bytes = problem->dtype == WEFT_F64 ? 8 : 4;
+    if (weft_sddmm_tiling_check(&tiling, limits, problem) != WEFT_OK)
+        fail_problem(weft_last_error(), limits, problem, &tiling);
+    if (!are_equal(&tiling, &again))
+        fail_problem("another tiling the second time", limits, problem, &tiling);
+    if (tiling.fold > (problem->k > 0 ? problem->k : 1))
+        fail_problem("a vector longer than k", limits, problem, &tiling);
+    if (lanes * slices > limits->max_items || lanes > limits->max_items_along[0] ||
+        slices > limits->max_items_along[1])
+        fail_problem("a group too large", limits, problem, &tiling);
+    if (lanes > 1 && lanes * (lanes + 1) * slices * sum_bytes > limits->local_bytes)
+        fail_problem("too much local memory", limits, problem, &tiling);
+}
+
+static void test_random_problems_on_every_profile(void **state)
+{
+    (void)state;
+    assert_true(weft_profile_count() > 0);
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {i};
+        for (int j = 0; j < N_RANDOM; j++) {
+            const weft_sddmm_problem problem = random_problem(&random);
+            check_problem(weft_profile_at(i), &problem);
+        }
+    }
+}
+
+static void test_short_products_on_every_profile(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int64_t k = 0; k <= 600; k++)
+            for (int adjacent = 0; adjacent < 4; adjacent++)
+                for (int64_t alignment = 1; alignment <= 16; alignment *= 2) {
+                    const weft_sddmm_problem problem = {.m = 100,
+                                                        .n = 100,
+                                                        .k = k,
+                                                        .nnz = 3000,
+                                                        .a_adjacent = adjacent % 2,
+                                                        .b_adjacent = adjacent / 2,
+                                                        .alignment = alignment};
+                    check_problem(weft_profile_at(i), &problem);
+                }
+}
+
+// A built kernel may take fewer items than the device: then the plan is made again with its limit.
+static void test_lower_limits_of_a_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (size_t most = 1; most <= 300; most++) {
+            random_state random = {most};
+            weft_limits limits = *weft_profile_at(i);
+            limits.max_items = most < limits.max_items ? most : limits.max_items;
+            while (limits.max_block > 1 && (size_t)limits.max_block > most)
+                limits.max_block /= 2;
+            for (int j = 0; j < 20; j++) {
+                const weft_sddmm_problem problem = random_problem(&random);
+                check_problem(&limits, &problem);
+            }
+        }
+}
+
+// Any limits that pass the check, sensible or not.
+static void test_random_limits(void **state)
+{
+    (void)state;
+    random_state random = {13};
+    int n_sound = 0;
+    for (int i = 0; i < 100000; i++) {
+        weft_limits limits = *weft_profile_at(i % weft_profile_count());
+        limits.warp = (int)power(&random, 8);
+        limits.fold = (int)power(&random, 4);
+        limits.vectors = (int)power(&random, 6);
+        limits.max_block = (int)power(&random, 12);
+        limits.max_team = (int)power(&random, 10);
+        limits.max_blocks = (int)random_between(&random, 1, INT32_MAX);
+        limits.max_items = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[0] = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[1] = (size_t)random_between(&random, 1, 5000);
+        limits.local_bytes = (size_t)(random_below(&random, 3) ? power(&random, 20) : 0);
+        limits.load_bytes = (int)power(&random, 7);
+        limits.compute_units = (int)random_between(&random, 1, INT32_MAX);
+        limits.l1_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
+        limits.l2_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        n_sound++;
+        for (int j = 0; j < 10; j++) {
+            const weft_sddmm_problem problem = random_problem(&random);
+            check_problem(&limits, &problem);
+        }
+    }
+    assert_true(n_sound > 5000);
+}
+
+// What is chosen changes on purpose only.
+static void test_known_tilings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        int64_t m, n, k, nnz, alignment;
+        weft_dtype dtype;
+        bool b_adjacent;
+        const char *tiling;
+    } known[] = {
+        {"nvidia-a100", 2048, 2048, 128, 400000, 128, WEFT_F32, true,
+         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
+         "end, aligned vectors"},
+        {"nvidia-a100", 2048, 2048, 31, 400000, 1, WEFT_F16, true,
+         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
+         "end"},
+        {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32, false,
+         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k tile by tile, "
+         "B packed"},
+        {"intel-arc-a770", 100, 100, 4, 1000, 4, WEFT_F32, true,
+         "fold 4, vectors 1, lanes 1, slices per group 128, entries of a slice 16, k from end to "
+         "end, aligned vectors"},
+        {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F32, true,
+         "fold 16, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
+         "B packed"},
+        {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F64, false,
+         "fold 8, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
+         "B packed"},
+        {"arm-graviton2", 100, 100, 5, 300, 1, WEFT_F32, true,
+         "fold 4, vectors 2, lanes 1, slices per group 1, entries of a slice 64, k from end to "
+         "end"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_sddmm_problem problem = {.m = known[i].m,
+                                            .n = known[i].n,
+                                            .k = known[i].k,
+                                            .nnz = known[i].nnz,
+                                            .dtype = known[i].dtype,
+                                            .a_adjacent = true,
+                                            .b_adjacent = known[i].b_adjacent,
+                                            .alignment = known[i].alignment};
+        const weft_sddmm_tiling tiling =
+            weft_sddmm_tiling_for(weft_profile_find(known[i].device), &problem);
+        char text[512], little[8];
+        const int length = weft_sddmm_tiling_print(&tiling, text, sizeof(text));
+        assert_int_equal(length, strlen(text));
+        assert_int_equal(weft_sddmm_tiling_print(&tiling, little, sizeof(little)), length);
+        if (strcmp(text, known[i].tiling) != 0)
+            fail_msg("%s, k %" PRId64 ": %s", known[i].device, known[i].k, text);
+    }
+}
+
+// Slices are as many as keep the device busy, and no shorter than pays.
+static void test_slices_follow_the_entries(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"nvidia-a100", "intel-xeon-8380"};
+    for (int i = 0; i < 2; i++) {
+        weft_sddmm_problem problem = {.m = 1 << 20, .n = 1 << 20, .k = 64};
+        int64_t before = 0;
+        for (problem.nnz = 0; problem.nnz < INT64_C(1) << 40; problem.nnz = 2 * problem.nnz + 1) {
+            const weft_sddmm_tiling tiling =
+                weft_sddmm_tiling_for(weft_profile_find(devices[i]), &problem);
+            if (tiling.entries < before)
+                fail_problem("shorter slices of more entries", weft_profile_find(devices[i]),
+                             &problem, &tiling);
+            before = tiling.entries;
+        }
+        assert_in_range(before, 64, WEFT_SDDMM_MOST_ENTRIES);
+    }
+}
+
+// ---- what is refused
+
+static const weft_sddmm_problem usual = {.m = 100,
+                                         .n = 100,
+                                         .k = 24,
+                                         .nnz = 1000,
+                                         .a_adjacent = true,
+                                         .b_adjacent = true,
+                                         .alignment = 8};
+static const weft_sddmm_tiling sound = {.fold = 8,
+                                        .vectors = 2,
+                                        .lanes = 4,
+                                        .slices_per_group = 8,
+                                        .entries = 32,
+                                        .passes = true,
+                                        .packed = true,
+                                        .aligned = true};
+
+static void refuse(weft_sddmm_tiling tiling, const weft_sddmm_problem *problem, const char *part)
+{
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    if (weft_sddmm_tiling_check(&tiling, limits, problem) != WEFT_BAD_ARGUMENT)
+        fail_msg("not refused: %s", part);
+    if (!strstr(weft_last_error(), part))
+        fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());
+}
+
+// One field changed in the tiling that is sound.
+#define REFUSE(part, field, value)                                                                 \
+    do {                                                                                           \
+        weft_sddmm_tiling changed = sound;                                                         \
+        changed.field = (value);                                                                   \
+        refuse(changed, &usual, part);                                                             \
+    } while (0)
+
+static void test_wrong_tiles_are_refused(void **state)
+{
+    (void)state;
+    weft_sddmm_problem problem = usual;
+    weft_sddmm_tiling tiling = sound;
+    assert_int_equal(weft_sddmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    REFUSE("tiling.fold is 0:", fold, 0);
+    REFUSE("tiling.fold is -8:", fold, -8);
+    REFUSE("tiling.fold is 3:", fold, 3);
+    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vectors is 0: 1 to 8", vectors, 0);
+    REFUSE("tiling.vectors is 9: 1 to 8", vectors, 9);
+    REFUSE("tiling.packed wants tiling.passes", passes, false);
+    problem.k = 7;
+    refuse(sound, &problem, "at most k = 7");
+    problem.k = 20;
+    refuse(sound, &problem,
+           "tiling.aligned with fold 8: rows of A and columns of B start on multiples of 8, k is "
+           "20");
+    problem = usual;
+    problem.alignment = 4;
+    refuse(sound, &problem, "start on multiples of 4");
+    problem = usual;
+    problem.a_adjacent = false;
+    refuse(sound, &problem, "tiling.aligned");
+    problem = usual;
+    problem.b_adjacent = false;
+    refuse(sound, &problem, "tiling.aligned");
+    problem = usual;
+    problem.k = 1 << 20;
+    tiling.fold = 16;
+    tiling.vectors = 8;
+    tiling.lanes = tiling.slices_per_group = 1;
+    tiling.aligned = false;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    tiling.lanes = 64;
+    tiling.entries = 64;
+    refuse(tiling, &problem,
+           "tiling.fold 16 x vectors 8 x lanes 64 are 8192 elements along k: at most 4096");
+}
+
+static void test_wrong_groups_are_refused(void **state)
+{
+    (void)state;
+    weft_sddmm_problem problem = usual;
+    weft_sddmm_tiling tiling = sound;
+    REFUSE("tiling.lanes is 0: a power of two up to 64", lanes, 0);
+    REFUSE("tiling.lanes is -4:", lanes, -4);
+    REFUSE("tiling.lanes is 6:", lanes, 6);
+    REFUSE("tiling.lanes is 128:", lanes, 128);
+    REFUSE("tiling.slices_per_group is 0: 1 to 1024", slices_per_group, 0);
+    REFUSE("tiling.slices_per_group is 1025: 1 to 1024", slices_per_group, 1025);
+    REFUSE("tiling.lanes 4 x slices_per_group 257 are more than the 1024 items", slices_per_group,
+           257);
+    tiling.lanes = 64;
+    tiling.entries = 64;
+    tiling.slices_per_group = 3;
+    refuse(tiling, &usual,
+           "tiling.lanes 64 x slices_per_group 3 share 49920 bytes; local memory "
+           "has 49152");
+    tiling.lanes = 32;
+    tiling.slices_per_group = 8;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    problem.dtype = WEFT_F64;
+    refuse(tiling, &problem, "share 67584 bytes");
+}
+
+static void test_wrong_slices_are_refused(void **state)
+{
+    (void)state;
+    weft_sddmm_tiling tiling = sound;
+    REFUSE("tiling.entries is 0: a multiple of 16 up to 1048576", entries, 0);
+    REFUSE("tiling.entries is -16:", entries, -16);
+    REFUSE("tiling.entries is 8:", entries, 8);
+    REFUSE("tiling.entries is 24:", entries, 24);
+    REFUSE("tiling.entries is 1048592:", entries, (1 << 20) + 16);
+    REFUSE("tiling.entries is 9223372036854775792:", entries, INT64_MAX / 16 * 16);
+    tiling.lanes = 32;
+    tiling.entries = 48;
+    refuse(tiling, &usual, "tiling.entries is 48: a multiple of 32 up");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_problems_on_every_profile),
+        cmocka_unit_test(test_short_products_on_every_profile),
+        cmocka_unit_test(test_lower_limits_of_a_kernel),
+        cmocka_unit_test(test_random_limits),
+        cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_slices_follow_the_entries),
+        cmocka_unit_test(test_wrong_tiles_are_refused),
+        cmocka_unit_test(test_wrong_groups_are_refused),
+        cmocka_unit_test(test_wrong_slices_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
