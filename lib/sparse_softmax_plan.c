@@ -12,11 +12,12 @@ enum { MAX_FOLD = 16 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_ERRANDS = 32,      // groups for each core, so that the last ones end together
-    FOLDED_CHUNK = 1 << 15,   // entries and rows of a group: what it costs to start one is lost
-    FOLDED_LEAST = 1 << 10,   // among them
-    FOLDED_PIECE = 1 << 14,   // entries that cost a core ten microseconds
-    FOLDED_KEPT = 1 << 12,    // bytes: a small part of the nearest cache, thrice
+    FOLDED_ERRANDS = 32,        // groups for each core, so that the last ones end together
+    FOLDED_CHUNK = 1 << 15,     // entries and rows of a group: what it costs to start one is lost
+    FOLDED_LEAST = 1 << 10,     // among them
+    FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
+    FOLDED_KEPT = 1 << 9,       // entries: rows enough that what they wait for is spread thin,
+    FOLDED_MOST_KEPT = 1 << 11, // and not so many that their results come in a flood
 };
 
 // Where lanes are items: GPUs.
@@ -47,6 +48,18 @@ static int64_t share_of(const weft_sparse_softmax_problem *problem, int64_t n_gr
     return each * min_i64(max_i64(problem->n_batches, 1), n_groups);
 }
 
+static int64_t usual_row(const weft_sparse_softmax_problem *problem)
+{
+    return ceil_div(problem->nnz, max_i64(problem->n_rows, 1));
+}
+
+// Room for two usual rows.
+static int folded_keep(const weft_sparse_softmax_problem *problem)
+{
+    const int64_t two_rows = 2 * min_i64(usual_row(problem), FOLDED_MOST_KEPT);
+    return (int)clamp_i64(pow2_up(two_rows), FOLDED_KEPT, FOLDED_MOST_KEPT);
+}
+
 // Lanes are elements of one item's vectors.
 static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
                                                 const weft_sparse_softmax_problem *problem)
@@ -58,7 +71,7 @@ static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
         .fold = (int)fold,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = fold > 1 ? (int)(FOLDED_KEPT / term_bytes) : 0,
+        .keep = fold > 1 ? folded_keep(problem) : 0,
         .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
         .piece = FOLDED_PIECE,
     };
@@ -78,8 +91,7 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
 {
     const int64_t items = min_i64(min_i64(limits->max_block, SPREAD_ITEMS), items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
-    const int64_t usual = problem->nnz / max_i64(problem->n_rows, 1);
-    const int64_t wanted = pow2_up(ceil_div(max_i64(usual, 1), SPREAD_EACH));
+    const int64_t wanted = pow2_up(ceil_div(max_i64(usual_row(problem), 1), SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
     return (weft_sparse_softmax_tiling){
         .fold = 1,
@@ -90,9 +102,8 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     };
 }
 
-weft_sparse_softmax_tiling
-weft_sparse_softmax_tiling_for(const weft_limits *limits,
-                               const weft_sparse_softmax_problem *problem)
+weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem)
 {
     return limits->fold > 1 ? folded_tiling(limits, problem) : spread_tiling(limits, problem);
 }
@@ -139,9 +150,8 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
                     "wanted",
                     tiling->lanes, tiling->rows_per_group, tiling->fold);
     if (tiling->keep < tiling->fold || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted", tiling->keep,
-                    tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted",
+                    tiling->keep, tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
     return WEFT_OK;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax over sparse rows and its backward: small shapes in every data type, every kind of tiling
-// whether or not it would be chosen, long rows, and every known device as far as the one at hand can
-// stand in for it.
+// whether or not it would be chosen, long rows, and every known device as far as the one at hand
+// can stand in for it.
 #include "sparse_softmax_case.h"
 
 #include "random.h"
