@@ -6,6 +6,7 @@
 #include <weft/spmm.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "spmm_limits.h"
 #include "view.h"
@@ -49,14 +50,6 @@ static facts facts_of(const weft_spmm_problem *problem)
         .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
         .entry_alignment = max_i64(problem->entry_alignment, 1),
     };
-}
-
-static int64_t items_along(const weft_limits *limits, int dimension)
-{
-    const size_t most = limits->max_items < limits->max_items_along[dimension]
-                            ? limits->max_items
-                            : limits->max_items_along[dimension];
-    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
 }
 
 // Vectors an item sums, in steps that keep the programs few and waste little of the last slice.
@@ -186,10 +179,11 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t widest = max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1);
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
     const int64_t units = ceil_div(f->n, fold);
-    const int64_t items = min_i64(min_i64(limits->max_block, SPREAD_ITEMS), items_along(limits, 0));
+    const int64_t items =
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int64_t rows = min_i64(items / lanes, items_along(limits, 1));
+    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
     const int stage = stage_for(limits, f, lanes, rows);
     const int64_t load =
@@ -215,11 +209,6 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
     if (limits->fold > 1)
         return folded_tiling(limits, problem, &f);
     return spread_tiling(limits, problem, &f);
-}
-
-static bool is_pow2_upto(int x, int most)
-{
-    return x >= 1 && x <= most && (x & (x - 1)) == 0;
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
