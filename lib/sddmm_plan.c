@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
@@ -111,14 +112,15 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->k)));
     const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
     int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
     while (lanes > 1 && (uint64_t)shared_bytes_of(lanes, f) > limits->local_bytes)
         lanes /= 2;
     const int64_t slices_there = (int64_t)limits->local_bytes / 2 / shared_bytes_of(lanes, f);
     const int64_t room = pow2_down(max_i64(slices_there, 1));
-    const int64_t slices = min_i64(min_i64(items / lanes, weft_items_along(limits, 1)), room);
+    const int64_t slices =
+        min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
         .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
@@ -143,8 +145,7 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
                                const facts *f)
 {
     const int64_t lanes = tiling->lanes, slices = tiling->slices_per_group;
-    if (!weft_is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) ||
-        (uint64_t)lanes > limits->max_items_along[0])
+    if (!is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.lanes is %" PRId64 ": a power of two up to %zu is wanted", lanes,
                     limits->max_items_along[0] < WEFT_SDDMM_MOST_LANES
@@ -169,7 +170,7 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
 
 static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
 {
-    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most k = %" PRId64
                     " is wanted",

@@ -6,6 +6,7 @@
 #include <weft/spmm.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
@@ -153,10 +154,10 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
     const int64_t units = ceil_div(f->n, fold);
     const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int64_t rows = min_i64(items / lanes, weft_items_along(limits, 1));
+    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
     const int stage = stage_for(limits, f, lanes, rows);
     const int64_t load =
@@ -186,7 +187,7 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
 {
-    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
                     " is wanted",
@@ -247,13 +248,13 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
                     tiling->stage);
-    if (!weft_is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
+    if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
                     "indices and values, %" PRId64 ", is wanted",
                     tiling->load, tiling->stage, f->entry_alignment);
-    if (!weft_is_pow2_upto(tiling->unroll, MAX_UNROLL))
+    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
