@@ -478,6 +478,37 @@ static void test_scratch_memory_is_bounded(void **state)
     weft_context_destroy(&other);
 }
 
+// More than any number of bytes: a million times a tile of two thousand million columns.
+static void test_scratch_memory_beyond_all_bounds(void **state)
+{
+    (void)state;
+    const int64_t n = INT32_MAX - 4096, n_batches = 1 << 20;
+    const weft_sddmm_tiling tiling = {.fold = 16,
+                                      .vectors = 8,
+                                      .lanes = 32,
+                                      .slices_per_group = 1,
+                                      .entries = 32,
+                                      .passes = true,
+                                      .packed = true};
+    const weft_csr C = {.n_rows = 1,
+                        .n_cols = n,
+                        .nnz = 1,
+                        .offsets = o.C.offsets,
+                        .indices = o.C.indices,
+                        .offsets_start = o.C.offsets_start,
+                        .indices_start = o.C.indices_start};
+    const weft_tensor A = {.buffer = o.A.buffer, .ndim = 3, .shape = {n_batches, 1, 8192}};
+    const weft_tensor B = {.buffer = o.B.buffer, .ndim = 3, .shape = {n_batches, 8192, n}};
+    cl_mem many = new_buffer(ctx, (size_t)n_batches * sizeof(float), CL_MEM_READ_WRITE);
+    const weft_tensor D = {.buffer = many, .ndim = 2, .shape = {n_batches, 1}, .stride = {1, 1}};
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
+                                WEFT_SDDMM(.indicator = true, .tiling = &tiling)),
+                     WEFT_NO_MEMORY);
+    assert_says("sddmm: sums of 1 entries and tiles of 2147479551 columns of B, for each of "
+                "1048576 matrices, are too large");
+    clReleaseMemObject(many);
+}
+
 // ---- words
 
 static int describe(const call *c, char *text, size_t size)
@@ -598,6 +629,7 @@ int main(void)
         with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),
+        with_operands(test_scratch_memory_beyond_all_bounds),
         with_operands(test_describe),
         with_operands(test_empty_products),
         with_operands(test_products_without_terms),
