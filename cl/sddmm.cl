@@ -36,42 +36,20 @@
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
 #endif
+#ifndef AHEAD // entries ahead that columns of B are asked for; 0: they are not
+#define AHEAD 0
+#endif
 #ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
 #define SHUFFLES 0
 #endif
 
-#define TILE  (LANES * VECTORS * FOLD)
 #define GROUP __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
 
-// Entries that are summed before the lanes join: then each of these writes one of them.
-#if LANES == 1
-#define BLOCK FOLD
-#else
-#define BLOCK LANES
-#endif
+#include "dots.clh"
 
-// One item's share of a dot product. Alone, its lanes are joined together with those of other
-// entries; else first.
-#define FIELDS(F) F(ACC, sum)
-typedef struct {
-#if LANES == 1
-    ACCS sum;
-#else
-    ACC sum;
-#endif
-} state;
-
-#include "lanes.clh"
 #include "rows.clh"
 
-#if LANES == 1
-INLINE state joined_few(state a, state b)
-{
-    a.sum += b.sum;
-    return a;
-}
-#include "join_rows.clh"
-#elif SHUFFLES
+#if LANES > 1 && SHUFFLES
 #define ITEMS LANES
 #define TEAM  SLICES_PER_GROUP
 #include "shuffle.clh"
@@ -89,65 +67,6 @@ INLINE state joined_few(state a, state b)
 
 #define A_STRIDE (A_ADJACENT ? 1 : a_column)
 #define B_STRIDE (B_ADJACENT ? 1 : b_row)
-
-// FOLD neighbours along k.
-INLINE ACCS load_neighbours(global const T *p, long stride, int is_adjacent)
-{
-    if (is_adjacent)
-        return load_vector(p);
-    ACC lanes[FOLD];
-    for (int i = 0; i < FOLD; ++i)
-        lanes[i] = load_one(p + i * stride);
-    return VLOAD(lanes);
-}
-
-// The vector of a row of A, or of a column of B, that has element `at` first; 0 from element k on.
-INLINE ACCS load_along(global const T *row, long stride, int is_adjacent, long at, int k)
-{
-    if (at + FOLD <= k)
-        return load_neighbours(row + at * stride, stride, is_adjacent);
-    if (at >= k)
-        return (ACCS)0;
-    const int twice = (int)(at + FOLD - k);
-    const ACCS last = load_neighbours(row + (k - FOLD) * stride, stride, is_adjacent);
-    return JOIN(first_, ACC)(twice, last, (ACCS)0);
-}
-
-// Where the item's vector v of a tile begins.
-INLINE long vector_at(long tile, int v)
-{
-    return tile + (v * LANES + (int)get_local_id(0)) * FOLD;
-}
-
-INLINE void load_row(ACCS a[VECTORS], global const T *row, long stride, int tile, int k)
-{
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        a[v] = load_along(row, stride, A_ADJACENT, vector_at(tile, v), k);
-}
-
-// sum += the item's share of the row of A at hand times one column of B.
-INLINE ACCS add_product(ACCS sum, const ACCS a[VECTORS], global const T *column, long stride,
-                        int tile, int k)
-{
-    ACCS other = 0; // a second chain
-    const bool is_whole = tile + TILE <= k;
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        ACCS b;
-        if (PACKED)
-            b = load_vector(column + vector_at(0, v));
-        else if (is_whole)
-            b = load_neighbours(column + vector_at(tile, v) * stride, stride, B_ADJACENT);
-        else
-            b = load_along(column, stride, B_ADJACENT, vector_at(tile, v), k);
-        if (v % 2 == 0)
-            sum = multiply_add(a[v], b, sum);
-        else
-            other = multiply_add(a[v], b, other);
-    }
-    return VECTORS > 1 ? sum + other : sum;
-}
 
 // The row of entry e, which is behind all entries of `row`; -1: whatever row that was.
 INLINE int next_row(global const OFFSET *offsets, int n_rows, int row, long e)
@@ -181,30 +100,13 @@ INLINE void write_entry(ACC x, const output o, long e)
     store_one(x, o.d + e);
 }
 
-// What the items of a group tell each other about a block.
 #if LANES == 1
-#define EXCHANGED 1
-#elif SHUFFLES
-#define EXCHANGED (SLICES_PER_GROUP * LANES)
-#else
-#define EXCHANGED (SLICES_PER_GROUP * LANES * (LANES + 1))
-#endif
-
-#if LANES == 1
-#define SHARE_OF(b) row_slot(b)
-
-INLINE state share_of(ACCS sum)
-{
-    const state s = {sum};
-    return s;
-}
-
-// Writes the entries e .. e + BLOCK - 1, as far as they come before `stop`. shares[SHARE_OF(b)] is
-// what the item has of entry e + b. Every item of the group must call it.
+// Writes the entries e .. e + BLOCK - 1, as far as they come before `stop`, of which shares[] are
+// what the item has. Every item of the group must call it.
 INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
-    ACCS x = joined_rows(shares).sum;
+    ACCS x = block_sums(shares, exchange);
     if (ALIGNED || e + FOLD > stop) { // D and C's values begin anywhere, whatever A and B do
         ACC lanes[FOLD];
         VSTORE(x, lanes);
@@ -226,22 +128,7 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
         x = multiply_add((ACCS)o.beta, load_vector(o.d + e), x);
     store_vector(x, o.d + e);
 }
-#else
-#define SHARE_OF(b) (b)
-
-// Oclgrind 21.10 ends at swizzles of a whole vector.
-INLINE state share_of(ACCS sum)
-{
-    ACC lanes[FOLD];
-    VSTORE(sum, lanes);
-    for (int below = FOLD / 2; below > 0; below /= 2)
-        for (int i = 0; i < below; ++i)
-            lanes[i] += lanes[i + below];
-    const state s = {lanes[0]};
-    return s;
-}
-
-#if SHUFFLES
+#elif SHUFFLES
 // Entry by entry: the lower half of the lanes takes what the upper half has, and so on.
 INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
@@ -256,26 +143,14 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
     }
 }
 #else
-// Each lane adds up what all have of one entry, in the same order.
 INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
     const int lane = get_local_id(0);
-    local state *mine = exchange + get_local_id(1) * LANES * (LANES + 1);
-    for (int b = 0; b < BLOCK; ++b)
-        mine[b * (LANES + 1) + lane].sum = shares[b].sum;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    ACC sums[LANES];
-    for (int i = 0; i < LANES; ++i)
-        sums[i] = mine[lane * (LANES + 1) + i].sum;
-    barrier(CLK_LOCAL_MEM_FENCE); // before the next block
-    for (int below = LANES / 2; below > 0; below /= 2)
-        for (int i = 0; i < below; ++i)
-            sums[i] += sums[i + below];
+    const ACC x = block_sums(shares, exchange);
     if (e + lane < stop)
-        write_entry(sums[0], o, e + lane);
+        write_entry(x, o, e + lane);
 }
-#endif
 #endif
 
 // Tiles of k from `from` on, up to `upto`.
@@ -284,7 +159,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                                     long d_batch, int k, int from, int upto, long entries,
                                     ACC alpha, ACC beta, global ACC *sums, long sums_start)
 {
-    local state exchange[EXCHANGED];
+    local state exchange[SHUFFLES ? SLICES_PER_GROUP * LANES : EXCHANGED(SLICES_PER_GROUP)];
     const long batch = get_group_id(2);
     const output o = {values + values_start + batch * values_batch,
                       D + d_start + batch * d_batch,
@@ -315,10 +190,13 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                     row_stop = rows[row + 1];
                 }
                 global const T *column = matrix_b + columns[e + b] * b_column;
+                if (AHEAD > 0 && e + b + AHEAD < stop)
+                    fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
                 for (int tile = from; tile < upto; tile += TILE) {
                     if (is_new || !is_one_tile)
-                        load_row(a, matrix_a + row * a_row, A_STRIDE, tile, k);
-                    sum = add_product(sum, a, column, B_STRIDE, tile, k);
+                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);
+                    sum = PACKED ? add_product(sum, a, column, 1, true, 0, TILE)
+                                 : add_product(sum, a, column, B_STRIDE, B_ADJACENT, tile, k);
                 }
             }
             shares[SHARE_OF(b)] = share_of(sum);

@@ -209,18 +209,6 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
         }
     }
 }
-
-// The most turns that a row of the group needs: barriers want everybody to take as many.
-INLINE int turns_of_group(local int *turns, int mine)
-{
-    turns[get_local_id(1)] = mine;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    int most = 0;
-    for (int row = 0; row < ROWS_PER_GROUP; ++row)
-        most = max(most, turns[row]);
-    barrier(CLK_LOCAL_MEM_FENCE); // before anybody puts down the turns of the next row
-    return most;
-}
 #else
 typedef int stages;
 #define DECLARE_STAGES const stages S = 0;
@@ -442,7 +430,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
 
-    row_piece mine = {0, 0, false, 0, 0};
+    row_piece mine = {0, 0, 0, 0, 0};
     if (i < n_pieces)
         mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
 
@@ -468,9 +456,9 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
-    const row_piece first =
-        piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
-    if (!first.is_first)
+    const long p = has_list ? list[i] : i;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     global const ACC *in =

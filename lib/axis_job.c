@@ -14,23 +14,13 @@
 
 // ---- plan
 
-// What is written goes past the caches where they cannot hold it beside what was read.
-static bool streams(const weft_axis_job *job)
-{
-    int64_t bytes = (int64_t)weft_dtype_size(job->problem.dtype);
-    for (int d = 0; d < job->out->ndim; ++d)
-        if (!weft_mul(bytes, job->out->shape[d], &bytes))
-            return true;
-    return (uint64_t)bytes > job->ctx->limits.cache_bytes / 2;
-}
-
 static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const weft_limits *limits)
 {
     *s = (weft_axis_schedule){
         .tiling = job->forced ? *job->forced : weft_axis_tiling_for(limits, &job->problem),
     };
     s->walk = weft_walk_of(&job->axes, &s->tiling);
-    s->walk.stream = streams(job);
+    s->walk.stream = weft_tensor_is_large(job->ctx, job->out);
     // Beside what is written, single vectors do better one after the other.
     s->walk.spread = s->walk.spread && s->tiling.vectors > 1;
     if (!weft_walk_scratch(&s->walk, job->n_numbers, &s->scratch_bytes))

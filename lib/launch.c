@@ -153,3 +153,9 @@ weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double
     scalar->f32 = (cl_float)value;
     return ARGUMENT(scalar->f32);
 }
+
+void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
+{
+    assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
+    arguments->list[arguments->n++] = (weft_argument){size, value};
+}

@@ -16,6 +16,17 @@ typedef struct weft_argument {
         sizeof(x), &(x)                                                                            \
     }
 
+// Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
+// assertion: the lists are ours.
+typedef struct weft_arguments {
+    weft_argument list[48];
+    size_t n;
+} weft_arguments;
+
+void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
+
+#define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
+
 // A number as kernels reckon with the data type.
 typedef union weft_scalar {
     cl_float f32;

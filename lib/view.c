@@ -41,6 +41,15 @@ bool weft_tensor_is_empty(const weft_tensor *tensor)
     return false;
 }
 
+bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor)
+{
+    int64_t bytes = (int64_t)weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
+    for (int d = 0; d < tensor->ndim; ++d)
+        if (!weft_mul(bytes, tensor->shape[d], &bytes))
+            return true;
+    return (uint64_t)bytes > ctx->limits.cache_bytes / 2;
+}
+
 bool weft_is_floating(weft_dtype dtype)
 {
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;

@@ -19,6 +19,9 @@ bool weft_is_floating(weft_dtype dtype);
 // Some extent is 0.
 bool weft_tensor_is_empty(const weft_tensor *tensor);
 
+// The caches cannot hold it beside another one: what is written goes past them.
+bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor);
+
 // ndim, extents, strides that overflow, dtype, buffer of the context and large enough. An empty
 // view (an extent is 0) needs no buffer. `what` is "spmm: B". `ctx` is not NULL.
 // Takes f32, f64, f16, bf16, i32, i64 and u8; what an operation does not take it refuses itself.

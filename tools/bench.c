@@ -10,17 +10,19 @@
 #include "bench_axis.h"
 #include "bench_elementwise.h"
 #include "bench_limits.h"
+#include "bench_sparse.h"
 #include "bench_spmm.h"
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
 
-// Sets by name: besides those of bench_axis_cases.h.
+// Sets by name: besides those of bench_axis_cases.h and bench_sparse_cases.h.
 enum {
     SET_SPMM = 8,
     SET_ELEMENTWISE = 16,
     AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
-    ALL_SETS = SET_SPMM | AXIS_SETS | SET_ELEMENTWISE,
+    SPARSE_SETS = BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
+    ALL_SETS = SET_SPMM | AXIS_SETS | SET_ELEMENTWISE | SPARSE_SETS,
 };
 
 typedef struct bench_options {
@@ -36,7 +38,7 @@ typedef struct bench_job {
     bench_limits *limits;
     bench_sets sets;
     bench_cases cases;
-    bench_rows axis, elementwise;
+    bench_rows sparse, axis, elementwise;
 } bench_job;
 
 void bench_progress(const char *format, ...)
@@ -74,6 +76,8 @@ static bool measure(bench_job *job, complaint *why)
     if (options->sets == 0)
         return true;
     if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick, why) ||
+        !bench_sparse_run(&job->sparse, job->ctx, job->limits, options->sets & SPARSE_SETS,
+                          options->quick, why) ||
         !bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS,
                         options->quick, why))
         return false;
@@ -97,6 +101,7 @@ static bool print_json(const bench_job *job, complaint *why)
     json_t *cases = json_array();
     for (size_t i = 0; i < job->cases.count; i++)
         json_array_append_new(cases, case_json(&job->cases.items[i]));
+    bench_rows_json(&job->sparse, cases);
     bench_rows_json(&job->axis, cases);
     bench_rows_json(&job->elementwise, cases);
     json_object_set_new(object, "op", json_string("bench"));
@@ -187,6 +192,7 @@ static void print_table(const bench_job *job)
         print_rows(&job->cases);
         print_summary(&job->cases);
     }
+    bench_sparse_print(&job->sparse, stdout);
     bench_axis_print(&job->axis, stdout);
     bench_elementwise_print(&job->elementwise, stdout);
 }
@@ -194,6 +200,7 @@ static void print_table(const bench_job *job)
 static void clean_up(bench_job *job)
 {
     bench_cases_free(&job->cases);
+    bench_rows_free(&job->sparse);
     bench_rows_free(&job->axis);
     bench_rows_free(&job->elementwise);
     bench_sets_free(&job->sets);
@@ -211,6 +218,8 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
     } words[] = {
         {"limits", 0},
         {"spmm", SET_SPMM},
+        {"sddmm", BENCH_SET_SDDMM},
+        {"attention", BENCH_SET_ATTENTION},
         {"reduce", BENCH_SET_REDUCE},
         {"softmax", BENCH_SET_SOFTMAX},
         {"norm", BENCH_SET_NORM},
@@ -222,7 +231,9 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
             bench->sets |= words[i].sets;
             return 0;
         }
-    argp_error(state, "'%s' is none of limits, spmm, reduce, softmax, norm, elementwise and all",
+    argp_error(state,
+               "'%s' is none of limits, spmm, sddmm, attention, reduce, softmax, norm, "
+               "elementwise and all",
                what);
     return EINVAL;
 }
@@ -261,10 +272,11 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .args_doc = "[limits|spmm|reduce|softmax|norm|elementwise|all ...]",
+        .args_doc = "[limits|spmm|sddmm|attention|reduce|softmax|norm|elementwise|all ...]",
         .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
-               "it the library's operations reach: SpMM of the f32 multiply-adds, reductions of "
-               "reading, softmax, normalisation and elementwise operations of copying."
+               "it the library's operations reach: SpMM, SDDMM and attention of the f32 "
+               "multiply-adds, reductions of reading, softmax (attention's, too), normalisation "
+               "and elementwise operations of copying."
                "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
                "with the case's own runs, and the share is the median of those of neighbouring "
                "runs. On PoCL each thread is kept on a core of its own, unless "

@@ -178,7 +178,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .queue = stage->queue,
         .call = call,
         .of = stage,
-        .bytes = traffic(stage),
+        .work = traffic(stage),
         .is_small = spec->is_small,
         .is_quick = quick,
     };

@@ -160,7 +160,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .queue = stage->queue,
         .call = call,
         .of = stage,
-        .bytes = (double)traffic(stage),
+        .work = (double)traffic(stage),
         .is_small = stage->spec->of.flags & BENCH_SMALL,
         .is_quick = quick,
     };

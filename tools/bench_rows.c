@@ -75,14 +75,15 @@ bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why)
     const double ratio = timing_ratio(times.runs_ms, times.limit_ms, times.count);
     report->setup_ms = times.setup_ms;
     report->time = timing_of(times.runs_ms, times.count);
-    report->gbps = 1e-6 * turn->bytes / report->time.median_ms;
+    *(row->limit == BENCH_FMA ? &report->gflops : &report->gbps) =
+        1e-6 * turn->work / report->time.median_ms;
     row->launches = NAN;
     if (turn->is_small) {
         row->launches = 1 / ratio;
     } else {
         const double limit_ms = timing_of(times.limit_ms, times.count).median_ms;
         report->limit = bench_limits_rate(turn->limits, row->limit, limit_ms);
-        report->share = 1e-6 * turn->bytes * ratio / bench_limits_rate(turn->limits, row->limit, 1);
+        report->share = 1e-6 * turn->work * ratio / bench_limits_rate(turn->limits, row->limit, 1);
     }
     return true;
 }
@@ -101,16 +102,17 @@ void bench_rows_json(const bench_rows *rows, json_t *cases)
 
 static void print_row(const bench_row *row, int width, FILE *out)
 {
+    static const char *const limits[] = {"of copy", "of read", "of FMA"};
     const timed_report *report = &row->report;
+    const double speed = row->limit == BENCH_FMA ? report->gflops : report->gbps;
     char range[32], share[32];
     snprintf(range, sizeof(range), "%.3g to %.3g", report->time.min_ms, report->time.max_ms);
     if (!isnan(row->launches))
         snprintf(share, sizeof(share), "%.1f launches", row->launches);
     else
-        snprintf(share, sizeof(share), "%.2f %s", report->share,
-                 row->limit == BENCH_READ ? "of read" : "of copy");
+        snprintf(share, sizeof(share), "%.2f %s", report->share, limits[row->limit]);
     fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, row->name,
-            report->setup_ms, report->time.median_ms, range, report->gbps, share);
+            report->setup_ms, report->time.median_ms, range, speed, share);
 }
 
 void bench_rows_print(const bench_rows *rows, FILE *out)
@@ -123,7 +125,7 @@ void bench_rows_print(const bench_rows *rows, FILE *out)
         if ((int)strlen(rows->items[i].name) > width)
             width = (int)strlen(rows->items[i].name);
     fprintf(out, "\n| %-*s | %9s | %9s | %-16s | %6s | %-13s |\n", width, "case", "set-up ms",
-            "median ms", "range", "GB/s", "share");
+            "median ms", "range", "G/s", "share");
     fprintf(out, "|%.*s|%.10s:|%.10s:|%.18s|%.7s:|%.15s|\n", width + 2, dashes, dashes, dashes,
             dashes, dashes, dashes);
     for (size_t i = 0; i < rows->count; i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a bench of memory-bound operations comes to: cases in turns with what the device does at
-// best, as JSON and as rows of a table.
+// What cases of a bench come to, run in turns with what the device does at best: as JSON and as rows
+// of a table.
 #ifndef WEFT_TOOLS_BENCH_ROWS_H
 #define WEFT_TOOLS_BENCH_ROWS_H
 
@@ -14,7 +14,7 @@ typedef struct bench_row {
     bench_rate limit;    // what its share is of
     int goal;            // the group that it counts for in the summary; below 0: none
     double launches;     // small cases: the time as a multiple of an empty launch; else NaN
-    timed_report report; // gbps is of what must be moved
+    timed_report report; // gflops where the limit is that, else gbps
 } bench_row;
 
 typedef struct bench_rows {
@@ -32,12 +32,12 @@ typedef struct bench_turn {
     cl_command_queue queue;
     weft_status (*call)(const void *of);
     const void *of;
-    double bytes; // that must be moved
+    double work; // bytes that must be moved; where the limit is BENCH_FMA operations
     bool is_small, is_quick;
 } bench_turn;
 
 // Runs the case, in turns with row->limit or, where it is small, with an empty launch. Needs the
-// row's name and limit; sets report's times, gbps, limit and share, and launches.
+// row's name and limit; sets report's times, speed, limit and share, and launches.
 bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why);
 
 // Appends an object for each row.

@@ -15,6 +15,8 @@
 #include <weft/reduce.h>
 #include <weft/sddmm.h>
 #include <weft/softmax.h>
+#include <weft/sparse_attention.h>
+#include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention where a sparse matrix says who attends to whom.
+#ifndef WEFT_SPARSE_ATTENTION_H
+#define WEFT_SPARSE_ATTENTION_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sparse_attention_problem {
+    int64_t m, n, k, d, nnz; // M is m x n, Q m x k, K n x k, V n x d
+    int64_t n_batches;       // 0 counts as 1
+    weft_dtype dtype;        // WEFT_DEFAULT is f32
+    bool qk_adjacent;        // Q and K have stride 1 along k
+    bool vo_adjacent;        // V and O have stride 1 along d
+    int64_t alignment;       // largest power of two that divides, in elements, where each row of Q,
+                             // K, V and O starts; 0 counts as 1
+} weft_sparse_attention_problem;
+
+// How the work is cut: rows_per_group rows of M make a group, and lanes items share each of them.
+typedef struct weft_sparse_attention_tiling {
+    int fold;           // elements in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;        // such vectors of a row of Q that one item keeps in registers, 1 to 8
+    int outputs;        // and of a row of O that it sums there, 1 to 8
+    int lanes;          // items that share a row: a power of two up to 64
+    int rows_per_group; // rows that share a group
+    int rows_per_item;  // that an item goes through one after the other
+    int64_t piece;      // rows longer than two pieces are cut into pieces, which are weighed apart
+                        // and joined in order
+    bool aligned;       // Q, K, V and O are read and written by aligned vectors
+    bool in_steps; // products, softmax and sums one after the other, through scratch memory, as
+                   // the three calls would; nothing above is looked at. Not for f16 and bf16,
+                   // whose products would be rounded on the way
+} weft_sparse_attention_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
+    const weft_limits *limits, const weft_sparse_attention_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_sparse_attention_tiling_check(
+    const weft_sparse_attention_tiling *tiling, const weft_limits *limits,
+    const weft_sparse_attention_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_sparse_attention_tiling_print(const weft_sparse_attention_tiling *tiling,
+                                                char *text, size_t size);
+
+typedef struct weft_sparse_attention_params {
+    size_t size; // sizeof(weft_sparse_attention_params): WEFT_SPARSE_ATTENTION() fills it in
+    const weft_sparse_attention_tiling *tiling; // NULL: weft_sparse_attention_tiling_for()'s
+    cl_mem workspace;                           // scratch of the caller's; NULL: from the pool
+    cl_uint n_wait;                             // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_sparse_attention_params;
+
+#define WEFT_SPARSE_ATTENTION(...)                                                                 \
+    (&(const weft_sparse_attention_params){.size = sizeof(weft_sparse_attention_params),           \
+                                           __VA_ARGS__})
+
+// O = softmax(scale Q K^T) V, where row i attends to the columns j that row i of M names alone:
+//
+//     o[i] = sum over j of w[i, j] v[j] / sum over j of w[i, j],   w[i, j] = exp(scale q[i] . k[j])
+//
+//   Q  dense [m x k]    f32, f64, f16 or bf16; any strides, fastest with stride 1 along the last axis
+//   K  dense [n x k]    as Q
+//   V  dense [n x d]    as Q
+//   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type says
+//                           nothing here; a column that occurs twice in a row counts twice
+//   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M
+//
+// All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
+// storage. It is what weft_sddmm(), weft_sparse_softmax() and weft_spmm() give one after the other,
+// in one sweep over the entries: what is largest so far is taken off as it goes, products and
+// weights are never written to memory, and large ones do not overflow. Where V has more columns
+// than the items of a group sum at once (128 on CPUs, for f32) a sweep would take the products
+// again for each so many; there the three steps are taken, where scratch memory has room for the
+// products. Either way is the same but for rounding. The same input on the same context gives the
+// same bits.
+//
+// A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
+// and O, each matrix is attended to by itself, with the same M.
+//
+// Rows without entries, and those whose products are all -inf, give 0. A product that is NaN or
+// +inf makes its row of O NaN. Rows of K and V that no entry names change nothing. No rows, no
+// columns of V, or no batch: nothing to do; k 0: all weights of a row are the same.
+// m, n, k and d up to 2^31 - 4097; nnz as far as the offsets reach.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
+// yours; keep them until `event` completes. What M's offsets and indices say is trusted:
+// weft_csr_check() is for those that nobody vouches for.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
+// WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// One sweep for maximum and sum: Milakov and Gimelshein, "Online normalizer calculation for
+// softmax" (2018); with the product by V in it: Dao, Fu, Ermon, Rudra and Re, "FlashAttention"
+// (2022). Sparse rows, and long ones in pieces, as in weft_spmm().
+WEFT_API weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, double scale,
+                                           const weft_tensor *Q, const weft_tensor *K,
+                                           const weft_tensor *V, const weft_csr *M,
+                                           const weft_tensor *O,
+                                           const weft_sparse_attention_params *params);
+
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
+// will run, as the compiled kernels decide about the tiling too.
+WEFT_API weft_status weft_sparse_attention_workspace(weft_context *ctx, const weft_tensor *Q,
+                                                     const weft_tensor *K, const weft_tensor *V,
+                                                     const weft_csr *M, const weft_tensor *O,
+                                                     const weft_sparse_attention_params *params,
+                                                     size_t *bytes);
+
+// What weft_sparse_attention() would do with these operands, in words, as snprintf() does it.
+// Compiles as above. Returns the length, or -1 after a failure.
+WEFT_API int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q,
+                                            const weft_tensor *K, const weft_tensor *V,
+                                            const weft_csr *M, const weft_tensor *O,
+                                            const weft_sparse_attention_params *params, char *text,
+                                            size_t size);
+
+WEFT_END
+
+#endif

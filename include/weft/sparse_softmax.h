@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over the rows of a sparse matrix, and its backward.
+#ifndef WEFT_SPARSE_SOFTMAX_H
+#define WEFT_SPARSE_SOFTMAX_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sparse_softmax_problem {
+    int64_t n_rows, nnz;
+    int64_t n_batches; // 0 counts as 1
+    weft_dtype dtype;  // WEFT_DEFAULT is f32
+} weft_sparse_softmax_problem;
+
+// How the work is cut. A group goes through a chunk: rows that together have so many entries, each
+// row counted as one more.
+typedef struct weft_sparse_softmax_tiling {
+    int fold;  // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
+    int lanes; // items that share a row: a power of two
+    int rows_per_group; // rows that a group has side by side: a power of two
+    int keep;           // entries of several rows that an item with vectors takes at a time, their
+                        // results kept in private memory: fold to 8192; without vectors 0
+    int64_t chunk;      // entries and rows of a group
+    int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
+                   // combined in order
+} weft_sparse_softmax_tiling;
+
+enum { WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192 };
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
+                                                      const weft_limits *limits,
+                                                      const weft_sparse_softmax_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
+                                              size_t size);
+
+typedef struct weft_sparse_softmax_params {
+    size_t size; // sizeof(weft_sparse_softmax_params): WEFT_SPARSE_SOFTMAX() fills it in
+    const weft_sparse_softmax_tiling *tiling; // NULL: what weft_sparse_softmax_tiling_for() chooses
+    cl_mem workspace; // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;   // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_sparse_softmax_params;
+
+#define WEFT_SPARSE_SOFTMAX(...)                                                                   \
+    (&(const weft_sparse_softmax_params){.size = sizeof(weft_sparse_softmax_params), __VA_ARGS__})
+
+// Y = softmax(scale X) over the entries of each row: with the sum taken over them,
+//
+//     y = exp(scale x - m) / sum exp(scale x - m),  m the largest scale x
+//
+//   X  sparse CSR   f32, f64, f16 or bf16 values; i32 or i64 offsets; its column indices are never
+//                   read
+//   Y  [nnz]        values for X's entries, of X's data type, with stride 1 (where nnz is above 1).
+//                   They may be X's own values (the same buffer and offset); else no byte is
+//                   shared with X.
+//
+// A batch: with Y [batch x nnz], any stride between the matrices that keeps them apart, each is
+// made from its own values at the same pattern, X->values_batch_stride elements apart, or, where
+// that is 0, all are made from the same ones.
+//
+// What X does not store is not there: not 0, but -inf. A stored -inf gives 0. Rows without entries
+// stay without, and a row whose every scale x is -inf (all masked) gives 0. A scale x that is NaN
+// or +inf makes the results of its row NaN. Arithmetic is f32 (f64 for f64): scale x is rounded to
+// it, then m is subtracted. Large inputs do not overflow. Results below the least normal number may
+// be 0. The same input on the same context gives the same bits.
+// Up to 2^31 - 4097 rows; nnz as far as the offsets reach. No rows, no entries, or no batch:
+// nothing to do.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with X or Y, and is the call's until `event` completes). Buffers stay
+// yours; keep them until `event` completes. The offsets are trusted: weft_csr_check() is for those
+// that nobody vouches for.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
+// WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
+// WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// Work is dealt out by entries, long rows are cut and combined, and no row is looked at beforehand:
+// neither empty rows nor one row with all entries keep the device waiting. Entries and rows counted
+// together: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication"
+// (SC 2016).
+WEFT_API weft_status weft_sparse_softmax(weft_context *ctx, cl_command_queue queue, double scale,
+                                         const weft_csr *X, const weft_tensor *Y,
+                                         const weft_sparse_softmax_params *params);
+
+// The gradient by X's values, from Y = softmax(scale X), X's pattern with Y's values, and the
+// gradient dY by them:
+//
+//     dx = scale y (dy - sum(y dy))
+//
+// dY and dX are as Y above, both with a batch or both without; dX may be dY itself or Y's values.
+// Rows that were masked (y all 0) give 0 where dy is finite. Else as weft_sparse_softmax().
+WEFT_API weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_queue queue,
+                                                  double scale, const weft_csr *Y,
+                                                  const weft_tensor *dY, const weft_tensor *dX,
+                                                  const weft_sparse_softmax_params *params);
+
+// Bytes of scratch memory that weft_sparse_softmax() needs for such operands; 0 where it needs
+// none. Compiles what the call will run, as the compiled kernels decide about the tiling too. The
+// backward call needs as much.
+WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
+                                                   const weft_tensor *Y,
+                                                   const weft_sparse_softmax_params *params,
+                                                   size_t *bytes);
+
+// What weft_sparse_softmax() would do with these operands, in words, as snprintf() does it.
+// Compiles as above. Returns the length, or -1 after a failure.
+WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
+                                          const weft_tensor *Y,
+                                          const weft_sparse_softmax_params *params, char *text,
+                                          size_t size);
+
+WEFT_END
+
+#endif

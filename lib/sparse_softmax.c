@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over the rows of a sparse matrix, and its backward. Checked by sparse_softmax_check.c;
+// here: plan, defines, arguments, enqueue.
+#include <weft/sparse_softmax.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "arithmetic.h"
+#include "clamp.h"
+#include "context.h"
+#include "launch.h"
+#include "sparse_softmax_call.h"
+#include "view.h"
+#include "workspace.h"
+
+static const weft_sparse_softmax_kind forward = {
+    .name = "sparse_softmax", .csr_name = "X", .out_name = "Y"};
+static const weft_sparse_softmax_kind backward = {
+    .name = "sparse_softmax_backward", .is_backward = true, .csr_name = "Y", .out_name = "dX"};
+
+// ---- plan
+
+// How a call runs.
+typedef struct {
+    weft_sparse_softmax_tiling tiling;
+    int64_t piece;    // more than any row has where there are no pieces
+    int64_t n_pieces; // of long rows, as many as there could be
+    size_t scratch_bytes;
+    weft_kernel *rows, *pieces, *combine, *apply; // the last three where there are pieces
+} schedule;
+
+static const int64_t NO_PIECE = INT64_MAX / 4;
+
+// Nobody has seen the rows. Only a row longer than the matrix is wide has a column twice.
+static bool count_pieces(schedule *s, const weft_sparse_softmax_call *call, int64_t piece)
+{
+    const bool may_be_long = min_i64(call->csr->n_cols, call->problem.nnz) / 2 > piece;
+    const int64_t state_bytes = call->problem.dtype == WEFT_F64 ? 16 : 8;
+    int64_t bytes;
+    s->n_pieces = may_be_long ? ceil_div(call->problem.nnz, piece) : 0;
+    s->piece = may_be_long ? piece : NO_PIECE;
+    s->tiling.piece = piece;
+    if (s->n_pieces > INT32_MAX || !weft_mul(s->n_pieces, call->problem.n_batches, &bytes) ||
+        !weft_mul(bytes, state_bytes, &bytes) || (uint64_t)bytes > SIZE_MAX)
+        return false;
+    s->scratch_bytes = (size_t)bytes;
+    return true;
+}
+
+// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *call,
+                                const weft_limits *limits)
+{
+    *s = (schedule){
+        .tiling =
+            call->forced ? *call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
+    };
+    bool counts = count_pieces(s, call, s->tiling.piece);
+    while (!call->forced && s->n_pieces > 0 &&
+           (!counts || s->scratch_bytes > weft_workspace_most(call->ctx)))
+        counts = count_pieces(s, call, 2 * s->tiling.piece);
+    if (!counts)
+        return fail(WEFT_NO_MEMORY,
+                    "%s: %" PRId64 " pieces of %" PRId64 " entries, for each of %" PRId64
+                    " matrices, are too many",
+                    call->kind->name, s->n_pieces, s->piece, call->problem.n_batches);
+    return WEFT_OK;
+}
+
+// ---- defines
+
+static void defines_of(weft_defines *defines, const weft_sparse_softmax_call *call,
+                       const weft_sparse_softmax_tiling *tiling)
+{
+    const bool is_wide = weft_dtype_or(call->csr->offset_dtype, WEFT_I32) == WEFT_I64;
+    weft_defines_add_dtype(defines, "DTYPE", call->problem.dtype);
+    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "LANES", tiling->lanes);
+    weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
+    weft_defines_add(defines, "KEEP", tiling->keep);
+    weft_defines_add(defines, "BACKWARD", call->kind->is_backward);
+    weft_defines_add_word(defines, "OFFSET", is_wide ? "long" : "int");
+}
+
+static weft_status kernel_for(weft_kernel **out, size_t *max_items,
+                              const weft_sparse_softmax_call *call, const weft_defines *defines,
+                              const char *name)
+{
+    TRY(weft_kernel_get(call->ctx, &weft_source_sparse_softmax, defines, name, out));
+    if (weft_kernel_max_items(*out) < *max_items)
+        *max_items = weft_kernel_max_items(*out);
+    return WEFT_OK;
+}
+
+static weft_status kernels_for(schedule *s, size_t *max_items, const weft_sparse_softmax_call *call)
+{
+    weft_defines defines = {0};
+    defines_of(&defines, call, &s->tiling);
+    TRY(kernel_for(&s->rows, max_items, call, &defines, "sparse_softmax_rows"));
+    if (s->n_pieces == 0)
+        return WEFT_OK;
+    TRY(kernel_for(&s->pieces, max_items, call, &defines, "sparse_softmax_pieces"));
+    TRY(kernel_for(&s->combine, max_items, call, &defines, "sparse_softmax_combine"));
+    return kernel_for(&s->apply, max_items, call, &defines, "sparse_softmax_apply");
+}
+
+// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
+static weft_status prepare(schedule *s, const weft_sparse_softmax_call *call)
+{
+    weft_limits limits = call->ctx->limits;
+    for (;;) {
+        TRY(schedule_for(s, call, &limits));
+        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
+        size_t most = wanted;
+        TRY(kernels_for(s, &most, call));
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, call->kind->name));
+        if (fits)
+            return WEFT_OK;
+    }
+}
+
+// ---- arguments
+
+// Values for the entries, as kernels take them.
+typedef struct {
+    cl_mem buffer;
+    cl_long start, batch;
+} value_argument;
+
+static value_argument values_of(const weft_tensor *tensor)
+{
+    return (value_argument){tensor->buffer, tensor->offset,
+                            tensor->ndim == 2 ? tensor->stride[0] : 0};
+}
+
+// The lists below point into it.
+typedef struct {
+    value_argument x, dy, y;
+    weft_scalar scale;
+    weft_argument scale_argument;
+    cl_int stream, n_rows;
+    cl_long piece, offsets_start, chunk, n_pieces;
+    cl_mem offsets, scratch;
+} values;
+
+// What is written goes past the caches where they cannot hold it, unless that is what was read.
+static bool streams(const weft_sparse_softmax_call *call)
+{
+    const bool is_in_place = call->out->buffer == call->csr->values ||
+                             (call->dY && call->out->buffer == call->dY->buffer);
+    return !is_in_place && weft_tensor_is_large(call->ctx, call->out);
+}
+
+static void set_values(values *v, const weft_sparse_softmax_call *call, const schedule *s)
+{
+    const weft_csr *csr = call->csr;
+    *v = (values){
+        .x = {csr->values, csr->values_start, csr->values_batch_stride},
+        .y = values_of(call->out),
+        .stream = streams(call),
+        .n_rows = (cl_int)csr->n_rows,
+        .piece = s->piece,
+        .offsets_start = csr->offsets_start,
+        .chunk = s->tiling.chunk,
+        .n_pieces = s->n_pieces,
+        .offsets = csr->offsets,
+    };
+    v->dy = call->dY ? values_of(call->dY) : v->x; // forward it is not read
+    v->scale_argument = weft_scalar_argument(&v->scale, call->problem.dtype, call->scale);
+}
+
+#define VALUE_ARGUMENTS(v) ARGUMENT((v).buffer), ARGUMENT((v).start), ARGUMENT((v).batch)
+#define OPERAND_ARGUMENTS(v)                                                                       \
+    VALUE_ARGUMENTS((v)->x), VALUE_ARGUMENTS((v)->dy), VALUE_ARGUMENTS((v)->y),                    \
+        (v)->scale_argument, ARGUMENT((v)->stream)
+#define ROW_ARGUMENTS(v)                                                                           \
+    ARGUMENT((v)->n_rows), ARGUMENT((v)->piece), ARGUMENT((v)->offsets),                           \
+        ARGUMENT((v)->offsets_start)
+#define SCRATCH_ARGUMENTS(v) ARGUMENT((v)->n_pieces), ARGUMENT((v)->scratch)
+
+// ---- enqueue
+
+// So many groups for each matrix of the batch.
+static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
+                           const weft_argument *arguments, const schedule *s, int64_t n_groups,
+                           int64_t n_batches)
+{
+    const size_t lanes = (size_t)s->tiling.lanes, rows = (size_t)s->tiling.rows_per_group;
+    const size_t local[3] = {lanes, rows, 1};
+    const size_t global[3] = {(size_t)n_groups * lanes, (size_t)n_batches * rows, 1};
+    return weft_launch_kernel(launch, kernel, n_arguments, arguments, global, local);
+}
+
+static weft_status enqueue_rows(weft_launch *launch, const weft_sparse_softmax_call *call,
+                                const schedule *s, const values *v)
+{
+    const weft_argument list[] = {OPERAND_ARGUMENTS(v), ROW_ARGUMENTS(v), ARGUMENT(v->chunk)};
+    const int64_t n_chunks = ceil_div(call->problem.nnz + call->problem.n_rows, s->tiling.chunk);
+    return enqueue(launch, s->rows, sizeof(list) / sizeof(list[0]), list, s, n_chunks,
+                   call->problem.n_batches);
+}
+
+static weft_status enqueue_pieces(weft_launch *launch, const weft_sparse_softmax_call *call,
+                                  const schedule *s, const values *v)
+{
+    const weft_argument list[] = {OPERAND_ARGUMENTS(v), ROW_ARGUMENTS(v), SCRATCH_ARGUMENTS(v)};
+    const weft_argument states[] = {ROW_ARGUMENTS(v), SCRATCH_ARGUMENTS(v)};
+    const size_t n_list = sizeof(list) / sizeof(list[0]);
+    const size_t n_states = sizeof(states) / sizeof(states[0]);
+    const int64_t n_batches = call->problem.n_batches;
+    TRY(enqueue(launch, s->pieces, n_list, list, s, s->n_pieces, n_batches));
+    TRY(enqueue(launch, s->combine, n_states, states, s, s->n_pieces, n_batches));
+    return enqueue(launch, s->apply, n_list, list, s, s->n_pieces, n_batches);
+}
+
+static weft_status enqueue_all(weft_launch *launch, const weft_sparse_softmax_call *call,
+                               const schedule *s, const values *v)
+{
+    TRY(enqueue_rows(launch, call, s, v));
+    return s->n_pieces > 0 ? enqueue_pieces(launch, call, s, v) : WEFT_OK;
+}
+
+// ---- calls
+
+static weft_status run(weft_launch *launch, const weft_sparse_softmax_call *call, cl_mem workspace)
+{
+    if (call->is_empty)
+        return WEFT_OK;
+    schedule s;
+    values v;
+    TRY(prepare(&s, call));
+    set_values(&v, call, &s);
+    v.scratch = workspace;
+    if (s.scratch_bytes == 0)
+        return enqueue_all(launch, call, &s, &v);
+    if (workspace) {
+        TRY(weft_sparse_softmax_workspace_check(call, workspace, s.scratch_bytes));
+        return enqueue_all(launch, call, &s, &v);
+    }
+    TRY(weft_workspace_take(call->ctx, launch->queue, call->kind->name, s.scratch_bytes,
+                            &v.scratch));
+    launch->wants_event = true;
+    const weft_status status = enqueue_all(launch, call, &s, &v);
+    weft_workspace_give(call->ctx, launch->queue, v.scratch, launch->last);
+    return status;
+}
+
+static weft_status sparse_softmax_call(const weft_sparse_softmax_kind *kind, weft_context *ctx,
+                                       cl_command_queue queue, double scale, const weft_csr *csr,
+                                       const weft_tensor *dY, const weft_tensor *out,
+                                       const weft_sparse_softmax_params *params)
+{
+    params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
+    weft_sparse_softmax_call call;
+    TRY(weft_sparse_softmax_check(&call, kind, ctx, scale, csr, dY, out, params));
+    weft_launch launch;
+    TRY(weft_launch_begin(&launch, ctx, queue, kind->name, params->n_wait, params->wait,
+                          params->event != NULL));
+    const weft_status status = run(&launch, &call, params->workspace);
+    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
+    return status != WEFT_OK ? status : ended;
+}
+
+weft_status weft_sparse_softmax(weft_context *ctx, cl_command_queue queue, double scale,
+                                const weft_csr *X, const weft_tensor *Y,
+                                const weft_sparse_softmax_params *params)
+{
+    return sparse_softmax_call(&forward, ctx, queue, scale, X, NULL, Y, params);
+}
+
+weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_queue queue, double scale,
+                                         const weft_csr *Y, const weft_tensor *dY,
+                                         const weft_tensor *dX,
+                                         const weft_sparse_softmax_params *params)
+{
+    return sparse_softmax_call(&backward, ctx, queue, scale, Y, dY, dX, params);
+}
+
+// ---- what a call would do
+
+// The schedule of a forward call; all zero where there is nothing to do.
+static weft_status plan_only(schedule *s, weft_context *ctx, const weft_csr *X,
+                             const weft_tensor *Y, const weft_sparse_softmax_params *params)
+{
+    weft_sparse_softmax_call call;
+    *s = (schedule){0};
+    params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
+    TRY(weft_sparse_softmax_check(&call, &forward, ctx, 1, X, NULL, Y, params));
+    return call.is_empty ? WEFT_OK : prepare(s, &call);
+}
+
+weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
+                                          const weft_tensor *Y,
+                                          const weft_sparse_softmax_params *params, size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax_workspace: bytes is NULL");
+    *bytes = 0;
+    schedule s;
+    TRY(plan_only(&s, ctx, X, Y, params));
+    *bytes = s.scratch_bytes;
+    return WEFT_OK;
+}
+
+int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X, const weft_tensor *Y,
+                                 const weft_sparse_softmax_params *params, char *text, size_t size)
+{
+    schedule s;
+    if (plan_only(&s, ctx, X, Y, params) != WEFT_OK)
+        return -1;
+    if (!s.rows)
+        return snprintf(text, size, "nothing to do");
+    char tiling[256];
+    weft_sparse_softmax_tiling_print(&s.tiling, tiling, sizeof(tiling));
+    return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s.n_pieces);
+}

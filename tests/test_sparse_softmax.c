@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax over sparse rows and its backward: small shapes in every data type, every kind of tiling
+// whether or not it would be chosen, long rows, and every known device as far as the one at hand
+// can stand in for it.
+#include "sparse_softmax_case.h"
+
+#include "random.h"
+
+static weft_context *ctx;
+static bool is_reduced;
+
+typedef struct variant {
+    weft_dtype dtype, offset_dtype;
+    weft_sparse_softmax_tiling tiling;
+} variant;
+
+// fold, lanes, rows_per_group, keep, chunk, piece
+#define TILING(f, l, r, k, c, p)                                                                   \
+    {                                                                                              \
+        .fold = f, .lanes = l, .rows_per_group = r, .keep = k, .chunk = c, .piece = p              \
+    }
+
+static const variant variants[] = {
+    // as on CPUs
+    {WEFT_F32, WEFT_I32, TILING(4, 1, 1, 16, 20, 7)},
+    {WEFT_F16, WEFT_I64, TILING(2, 1, 1, 8, 50, 1000)},
+    {WEFT_BF16, WEFT_I32, TILING(4, 1, 1, 64, 7, 9)},
+    {WEFT_F64, WEFT_I32, TILING(4, 1, 1, 12, 33, 16)},
+    // as on GPUs
+    {WEFT_F32, WEFT_I64, TILING(1, 4, 4, 0, 30, 5)},
+    {WEFT_BF16, WEFT_I32, TILING(1, 8, 1, 0, 9, 1000)},
+    {WEFT_F16, WEFT_I32, TILING(1, 1, 2, 0, 40, 3)},
+    {WEFT_F64, WEFT_I32, TILING(1, 2, 1, 0, 64, 2)},
+    // neither
+    {WEFT_F32, WEFT_I32, TILING(1, 1, 1, 0, 1, 1)},
+};
+enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+
+// Wide vectors are for PoCL: rusticl takes minutes to compile them.
+static const variant wide_variants[] = {
+    {WEFT_F32, WEFT_I32, TILING(16, 1, 1, 256, 600, 70)},
+    {WEFT_F16, WEFT_I32, TILING(16, 1, 1, 512, 100, 1000)},
+    {WEFT_BF16, WEFT_I32, TILING(8, 1, 1, 40, 300, 25)},
+    {WEFT_F64, WEFT_I64, TILING(8, 1, 1, 256, 600, 33)},
+};
+enum { N_WIDE_VARIANTS = sizeof(wide_variants) / sizeof(wide_variants[0]) };
+
+// What changes from case to case without a program of its own.
+static sparse_case varied(sparse_case of, uint64_t seed)
+{
+    static const double scales[] = {1, 0.125, -0.5, 1, 0, 3};
+    random_state random = {seed};
+    of.seed = seed;
+    of.rows = (sparse_rows)random_below(&random, N_ROWS);
+    of.numbers = (sparse_numbers)random_below(&random, N_NUMBERS);
+    of.scale = scales[random_below(&random, 6)];
+    of.n_cols = random_below(&random, 3) ? 0 : 5;
+    of.n_batches = random_below(&random, 4);
+    of.offsets_start = random_below(&random, 3);
+    of.values_start = random_below(&random, 20);
+    of.out_start = random_below(&random, 20);
+    of.shares_values = random_below(&random, 4) == 0;
+    of.goes_back = random_below(&random, 4) == 0;
+    of.place = (sparse_place)random_below(&random, of.is_backward ? 3 : 2);
+    if (of.place == ON_CSR)
+        of.shares_values = false;
+    return of;
+}
+
+static bool fits_device(const variant *v)
+{
+    return (size_t)v->tiling.lanes * (size_t)v->tiling.rows_per_group <=
+           weft_context_limits(ctx)->max_items;
+}
+
+static void run_variant(const variant *v, uint64_t seed, int n_cases)
+{
+    for (int i = 0; fits_device(v) && i < n_cases; i++) {
+        random_state random = {seed + (uint64_t)i};
+        const int64_t long_row = 4 * v->tiling.piece < 90 ? 4 * v->tiling.piece + 20 : 110;
+        const sparse_case of = {
+            .n_rows = random_below(&random, i % 3 ? 90 : 8),
+            .longest = random_below(&random, i % 2 ? long_row : 20),
+            .dtype = v->dtype,
+            .offset_dtype = v->offset_dtype,
+            .index_dtype = i % 2 ? WEFT_I16 : WEFT_I32,
+            .is_backward = i % 2,
+            .tiling = &v->tiling,
+        };
+        const sparse_case one = varied(of, seed + (uint64_t)i);
+        sparse_run(ctx, &one);
+    }
+}
+
+static void test_every_variant(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_VARIANTS; i++)
+        run_variant(&variants[i], (uint64_t)(1000 * i), is_reduced ? 12 : 120);
+}
+
+static void test_every_wide_variant(void **state)
+{
+    (void)state;
+    if (!is_on("pocl"))
+        skip();
+    for (int i = 0; i < N_WIDE_VARIANTS; i++)
+        run_variant(&wide_variants[i], (uint64_t)(50000 + 1000 * i), is_reduced ? 24 : 160);
+}
+
+// Every number of entries up to 3 vectors, row by row, from every place of a vector on.
+static void test_every_length(void **state)
+{
+    (void)state;
+    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 64, 1000, 1000);
+    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 256, 1000, 1000);
+    const bool is_wide = is_on("pocl");
+    for (int64_t n = 1; n <= (is_wide ? 50 : 14); n += is_reduced ? 3 : 1)
+        for (int is_backward = 0; is_backward < 2; is_backward++) {
+            const sparse_case of = {.seed = (uint64_t)n,
+                                    .n_rows = is_reduced ? 9 : 40,
+                                    .longest = n,
+                                    .rows = ROWS_FULL,
+                                    .numbers = STEEP,
+                                    .values_start = n % 16,
+                                    .out_start = n / 3 % 16,
+                                    .is_backward = is_backward,
+                                    .place = n % 3 == 0 ? ON_CSR : APART,
+                                    .scale = 1,
+                                    .tiling = is_wide ? &wide : &narrow};
+            sparse_run(ctx, &of);
+        }
+}
+
+// As planned: one row much longer than two pieces, runs of empty rows, and more rows and entries
+// than a chunk has.
+static void test_as_planned(void **state)
+{
+    (void)state;
+    static const sparse_rows rows[] = {ROWS_ONE_LONG, ROWS_IN_RUNS, ROWS_RANDOM, ROWS_SHORT};
+    if (!is_on("pocl"))
+        skip();
+    for (int i = 0; i < 8; i++) {
+        const sparse_case of = {.seed = (uint64_t)i,
+                                .n_rows = rows[i / 2] == ROWS_ONE_LONG ? 100 : 3000,
+                                .longest = rows[i / 2] == ROWS_ONE_LONG ? 200000 : 150,
+                                .rows = rows[i / 2],
+                                .numbers = i % 3 ? STEEP : FRACTIONS,
+                                .is_backward = i % 2,
+                                .scale = 1};
+        sparse_run(ctx, &of);
+    }
+}
+
+// Rows that pass what one item keeps, but are not cut.
+static void test_rows_too_long_to_be_kept(void **state)
+{
+    (void)state;
+    static const weft_sparse_softmax_tiling tiling = TILING(4, 1, 1, 64, 1000, 100000);
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        const sparse_case of = {.seed = seed,
+                                .n_rows = 7,
+                                .longest = is_reduced ? 300 : 2000,
+                                .rows = seed < 2 ? ROWS_FULL : ROWS_RANDOM,
+                                .numbers = seed % 3 ? STEEP : MASKED,
+                                .is_backward = seed % 2,
+                                .place = seed < 4 ? APART : ON_CSR,
+                                .out_start = (int64_t)seed,
+                                .scale = 1,
+                                .tiling = &tiling};
+        sparse_run(ctx, &of);
+    }
+}
+
+static void run_profile(const weft_limits *limits, uint64_t seed)
+{
+    weft_context *there = open_context(limits);
+    for (int i = 0; i < (is_reduced ? 2 : 6); i++) {
+        const sparse_case of = {.n_rows = 60, .longest = 70, .is_backward = i % 2};
+        sparse_case one = varied(of, seed + (uint64_t)i);
+        one.n_batches = i % 3;
+        sparse_run(there, &one);
+    }
+    weft_context_destroy(&there);
+}
+
+static void test_as_planned_for_every_known_device(void **state)
+{
+    (void)state;
+    const size_t every = is_reduced ? 7 : 1;
+    for (size_t i = 0; i < weft_profile_count(); i += every)
+        if (weft_profile_at(i)->fold == 1 || is_on("pocl"))
+            run_profile(weft_profile_at(i), 100 * i);
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = open_context(NULL);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_variant),
+        cmocka_unit_test(test_every_wide_variant),
+        cmocka_unit_test(test_every_length),
+        cmocka_unit_test(test_as_planned),
+        cmocka_unit_test(test_rows_too_long_to_be_kept),
+        cmocka_unit_test(test_as_planned_for_every_known_device),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}

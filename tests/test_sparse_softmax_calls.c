@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: Apache-2.0
+// What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how
+// much scratch memory it wants; what it says that it would do; calls with nothing to do; and calls
+// among other work: the same bits whatever else runs, events honoured, and few programs for many
+// shapes.
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "sparse_softmax_case.h"
+
+#include <math.h>
+
+#include "random.h"
+
+static weft_context *ctx;
+static cl_command_queue queue;
+static bool is_reduced;
+static sparse_operands o; // of the running test: backward, a batch of 2
+
+// Every kernel of a call, by one item and by several.
+static const weft_sparse_softmax_tiling cutting = {
+    .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .piece = 9};
+static const weft_sparse_softmax_tiling spread_cutting = {
+    .fold = 1, .lanes = 4, .rows_per_group = 2, .chunk = 40, .piece = 9};
+
+// One call with everything that it is given: Y is the CSR's values.
+typedef struct call {
+    weft_context *ctx;
+    cl_command_queue queue;
+    double scale;
+    weft_csr Y;
+    weft_tensor dY, dX;
+    weft_sparse_softmax_params params;
+} call;
+
+static int make_operands(void **state)
+{
+    (void)state;
+    const sparse_case of = {.seed = 2, // from where workspaces of the caller's are brought
+                            .n_rows = 5,
+                            .longest = 6,
+                            .n_batches = 2,
+                            .rows = ROWS_FULL,
+                            .is_backward = true,
+                            .scale = 1};
+    sparse_create(&o, ctx, queue, &of);
+    return 0;
+}
+
+static int destroy_operands(void **state)
+{
+    (void)state;
+    sparse_destroy(&o);
+    return 0;
+}
+
+static call good_call(void)
+{
+    return (call){ctx, queue, 1, o.csr, o.dY, o.out, sparse_params(&o)};
+}
+
+// All zero: Oclgrind's check for uninitialised memory wants buffers that the host has written.
+static cl_mem new_buffer(weft_context *of, size_t bytes, cl_mem_flags flags)
+{
+    cl_int code;
+    void *zeros = calloc(bytes, 1);
+    assert_non_null(zeros);
+    cl_mem buffer =
+        clCreateBuffer(weft_context_cl(of), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(zeros);
+    return buffer;
+}
+
+static void check_untouched(const sparse_operands *p)
+{
+    void *after = sparse_read(p);
+    assert_memory_equal(after, sparse_target(p)->before, sparse_target(p)->bytes);
+    free(after);
+}
+
+// The backward call fails, says so, enqueues nothing, hands out no event and leaves dX alone.
+static void refuse(const call *c, weft_status want, const char *part)
+{
+    cl_event event = NULL;
+    weft_sparse_softmax_params params = c->params;
+    params.event = &event;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    const weft_status status =
+        weft_sparse_softmax_backward(c->ctx, c->queue, c->scale, &c->Y, &c->dY, &c->dX, &params);
+    if (status != want)
+        fail_msg("%s, not %s, where it should say \"%s\": %s", weft_status_name(status),
+                 weft_status_name(want), part, weft_last_error());
+    assert_says(part);
+    assert_null(event);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+    check_untouched(&o);
+}
+
+// One thing changed in a good call.
+#define REFUSE(status, part, change)                                                               \
+    do {                                                                                           \
+        call c = good_call();                                                                      \
+        change;                                                                                    \
+        refuse(&c, status, part);                                                                  \
+    } while (0)
+
+static void test_a_good_call_is_good(void **state)
+{
+    (void)state;
+    sparse_call(&o);
+    sparse_check(&o);
+}
+
+static void test_nulls(void **state)
+{
+    (void)state;
+    const weft_status status = WEFT_BAD_ARGUMENT;
+    REFUSE(status, "sparse_softmax_backward: ctx is NULL", c.ctx = NULL);
+    REFUSE(status, "queue is NULL", c.queue = NULL);
+    REFUSE(status, "params.size is 7", c.params.size = 7);
+    assert_int_equal(weft_sparse_softmax(ctx, queue, 1, NULL, &o.out, NULL), status);
+    assert_says("sparse_softmax: X is NULL");
+    assert_int_equal(weft_sparse_softmax(ctx, queue, 1, &o.csr, NULL, NULL), status);
+    assert_says("sparse_softmax: Y is NULL");
+    assert_int_equal(weft_sparse_softmax_backward(ctx, queue, 1, NULL, &o.dY, &o.out, NULL),
+                     status);
+    assert_says("sparse_softmax_backward: Y is NULL");
+    assert_int_equal(weft_sparse_softmax_backward(ctx, queue, 1, &o.csr, NULL, &o.out, NULL),
+                     status);
+    assert_says("sparse_softmax_backward: dY is NULL");
+    assert_int_equal(weft_sparse_softmax_backward(ctx, queue, 1, &o.csr, &o.dY, NULL, NULL),
+                     status);
+    assert_says("sparse_softmax_backward: dX is NULL");
+}
+
+static void test_scales_that_are_not_finite(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_ARGUMENT, "scale is inf: a finite one", c.scale = INFINITY);
+    REFUSE(WEFT_BAD_ARGUMENT, "scale is nan: a finite one", c.scale = fabs(NAN));
+    REFUSE(WEFT_BAD_ARGUMENT, "scale is 1e+39: a finite one", c.scale = 1e39);
+}
+
+static void test_unsound_matrices(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_ARGUMENT, "sparse_softmax_backward: Y is -5 x 30", c.Y.n_rows = -5);
+    REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.Y.offset_dtype = WEFT_F32);
+    REFUSE(WEFT_BAD_DTYPE, "i32 values", c.Y.dtype = WEFT_I32);
+    REFUSE(WEFT_BAD_BUFFER, "Y's offsets", c.Y.offsets = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "Y's values", c.Y.values = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "Y's offsets, 6 from element 100,", c.Y.offsets_start = 100);
+    REFUSE(WEFT_BAD_BUFFER, "Y's values, 63 from element 100,", c.Y.values_start = 100);
+    REFUSE(WEFT_BAD_ARGUMENT, "batch stride of -1", c.Y.values_batch_stride = -1);
+    REFUSE(WEFT_BAD_SHAPE, "Y has 2147479552 rows; at most 2147479551",
+           c.Y.n_rows = INT64_C(2147479552));
+}
+
+static void test_values_that_disagree(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_SHAPE, "dY has 20 values, Y 30 entries", c.dY.shape[1] = 20);
+    REFUSE(WEFT_BAD_SHAPE, "dX has 29 values, Y 30 entries", c.dX.shape[1] = 29);
+    REFUSE(WEFT_BAD_SHAPE, "dX has 3 dimensions",
+           (c.dX.ndim = 3, c.dX.shape[2] = 1, c.dX.stride[2] = 1));
+    REFUSE(WEFT_BAD_SHAPE, "dY has 1 dimensions, dX 2",
+           (c.dY.ndim = 1, c.dY.shape[0] = 30, c.dY.stride[0] = 1));
+    REFUSE(WEFT_BAD_SHAPE, "extent 0 of dY is 1, of dX 2", c.dY.shape[0] = 1);
+    REFUSE(WEFT_BAD_SHAPE, "dY has stride 0 from value to value", c.dY.stride[1] = 0);
+    REFUSE(WEFT_BAD_SHAPE, "dX has stride -1 from value to value",
+           (c.dX.stride[1] = -1, c.dX.offset += 29));
+    REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.dX.stride[0] = 1);
+    REFUSE(WEFT_BAD_DTYPE, "dY is bf16, Y f32", c.dY.dtype = WEFT_BF16);
+    REFUSE(WEFT_BAD_DTYPE, "dX is f16, Y f32", c.dX.dtype = WEFT_F16);
+}
+
+static void test_f64_where_there_is_none(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_f64 = false;
+    weft_context *other = open_context(&limits);
+    sparse_operands p;
+    const sparse_case of = {.n_rows = 2, .longest = 8, .rows = ROWS_FULL, .scale = 1};
+    sparse_create(&p, other, weft_context_queue(other), &of);
+    p.csr.dtype = p.out.dtype = WEFT_F64;
+    p.out.offset = 0;
+    p.csr.nnz = p.out.shape[0] = 4; // what the buffers are long enough for
+    assert_int_equal(weft_sparse_softmax(other, p.queue, 1, &p.csr, &p.out, NULL),
+                     WEFT_UNSUPPORTED);
+    assert_says("has no f64");
+    assert_int_equal(weft_context_get_stats(other).launches, 0);
+    sparse_destroy(&p);
+    weft_context_destroy(&other);
+}
+
+static void test_buffers_that_do_not_serve(void **state)
+{
+    (void)state;
+    cl_mem constant = new_buffer(ctx, o.own.bytes, CL_MEM_READ_ONLY);
+    REFUSE(WEFT_BAD_BUFFER, "dY: the buffer is NULL", c.dY.buffer = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "dX: the buffer is NULL", c.dX.buffer = NULL);
+    REFUSE(WEFT_BAD_BUFFER, "dX [2 x 30] needs", c.dX.stride[0] += 100);
+    REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY", c.dX.buffer = constant);
+    clReleaseMemObject(constant);
+}
+
+// The output may be an input, element for element, and nothing else.
+static void test_outputs_that_overlap_inputs(void **state)
+{
+    (void)state;
+    cl_mem large = new_buffer(ctx, 1 << 12, CL_MEM_READ_WRITE);
+    REFUSE(WEFT_BAD_BUFFER, "dY",
+           (c.dX.buffer = c.dY.buffer = large, c.dX.offset = c.dY.offset + 1));
+    REFUSE(WEFT_BAD_BUFFER, "Y",
+           (c.dX.buffer = c.Y.values = large, c.dX.offset = c.Y.values_start + 1));
+    REFUSE(WEFT_BAD_BUFFER, "Y's offsets", (c.dX.buffer = c.Y.offsets = large, c.dX.offset = 0));
+    REFUSE(WEFT_BAD_BUFFER, "Y's indices", (c.dX.buffer = c.Y.indices = large, c.dX.offset = 0));
+    REFUSE(WEFT_BAD_BUFFER, "Y",
+           (c.dX.buffer = c.Y.values = large, c.dX.offset = 0, c.Y.values_batch_stride = 0));
+    clReleaseMemObject(large);
+}
+
+static void test_events_that_do_not_serve(void **state)
+{
+    (void)state;
+    REFUSE(WEFT_BAD_ARGUMENT, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
+}
+
+static void test_tilings_that_do_not_serve(void **state)
+{
+    (void)state;
+    weft_sparse_softmax_tiling t = cutting;
+    t.fold = 5;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5", c.params.tiling = &t);
+}
+
+// ---- scratch memory
+
+static void test_workspace_of_the_size_asked_for(void **state)
+{
+    (void)state;
+    size_t bytes;
+    call c = good_call();
+    c.params.tiling = &cutting;
+    c.Y.n_cols = 19; // a row may have 19 entries, and none has more than two pieces of 9
+    assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
+    assert_int_equal(bytes, 0);
+    c.Y.n_cols = 20;
+    assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
+    assert_int_equal(bytes, 2 * 4 * 8); // matrices, pieces, and what each has found
+    sparse_call(&o);
+    sparse_check(&o);
+}
+
+static sparse_case heavy_case(uint64_t seed)
+{
+    return (sparse_case){.seed = seed,
+                         .n_rows = 40,
+                         .longest = is_reduced ? 30 : 200,
+                         .rows = ROWS_RANDOM,
+                         .numbers = STEEP,
+                         .is_backward = seed % 2,
+                         .place = seed % 3 == 0 ? ON_CSR : APART,
+                         .scale = 0.5,
+                         .tiling = seed % 8 < 4 ? &cutting : &spread_cutting};
+}
+
+static void test_workspaces_that_do_not_serve(void **state)
+{
+    (void)state;
+    sparse_operands p;
+    const sparse_case of = heavy_case(1);
+    size_t bytes;
+    sparse_create(&p, ctx, queue, &of);
+    weft_sparse_softmax_params params = sparse_params(&p);
+    assert_ok(weft_sparse_softmax_workspace(ctx, &p.csr, &p.out, &params, &bytes));
+    assert_int_equal(bytes, (p.nnz + 8) / 9 * 8);
+    params.workspace = new_buffer(ctx, bytes - 1, CL_MEM_READ_WRITE);
+    assert_int_equal(sparse_call_with(&p, &params), WEFT_BAD_BUFFER);
+    assert_says("sparse_softmax_backward: workspace");
+    clReleaseMemObject(params.workspace);
+    const cl_mem operands[] = {p.dY.buffer, p.csr.values, p.csr.offsets, p.csr.indices,
+                               p.out.buffer};
+    static const char *const names[] = {"dY", "Y's values", "Y's offsets", "Y's indices", "dX"};
+    for (int i = 0; i < 5; i++) {
+        params.workspace = operands[i];
+        assert_int_equal(sparse_call_with(&p, &params), WEFT_BAD_BUFFER);
+        if (i != 2) // too small
+            assert_says(names[i]);
+    }
+    check_untouched(&p);
+    sparse_destroy(&p);
+}
+
+static void test_workspace_of_bad_calls(void **state)
+{
+    (void)state;
+    size_t bytes = 1;
+    assert_int_equal(weft_sparse_softmax_workspace(ctx, &o.csr, &o.out, NULL, NULL),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("bytes is NULL");
+    assert_int_equal(weft_sparse_softmax_workspace(ctx, NULL, &o.out, NULL, &bytes),
+                     WEFT_BAD_ARGUMENT);
+    assert_int_equal(bytes, 0);
+}
+
+// The pool is bounded. Where nobody asked for short pieces, longer ones do.
+static void test_scratch_memory_is_bounded(void **state)
+{
+    (void)state;
+    weft_context *other;
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = 8, .cache_dir = "")));
+    sparse_operands p;
+    sparse_case of = heavy_case(1);
+    sparse_create(&p, other, weft_context_queue(other), &of);
+    weft_sparse_softmax_params params = sparse_params(&p);
+    params.workspace = NULL;
+    assert_int_equal(sparse_call_with(&p, &params), WEFT_NO_MEMORY);
+    assert_says("8 are allowed (scratch_bytes");
+    assert_int_equal(weft_context_get_stats(other).launches, 0);
+    sparse_destroy(&p);
+
+    of.tiling = NULL;
+    of.longest = is_reduced ? 3000 : 50000;
+    of.rows = ROWS_ONE_LONG;
+    sparse_run(other, &of);
+    weft_context_destroy(&other);
+}
+
+// ---- words
+
+static void test_describe(void **state)
+{
+    (void)state;
+    char text[512], tiling_text[256], little[8];
+    sparse_operands p;
+    const sparse_case of = heavy_case(2);
+    sparse_create(&p, ctx, queue, &of);
+    const weft_sparse_softmax_params params = sparse_params(&p);
+    const int length =
+        weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, text, sizeof(text));
+    assert_int_equal(length, strlen(text));
+    weft_sparse_softmax_tiling_print(&cutting, tiling_text, sizeof(tiling_text));
+    assert_true(strncmp(text, tiling_text, strlen(tiling_text)) == 0);
+    assert_non_null(strstr(text, " pieces of long rows"));
+    assert_int_equal(
+        weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, little, sizeof(little)), length);
+    assert_int_equal(weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, NULL, 0), length);
+    assert_int_equal(weft_sparse_softmax_describe(ctx, NULL, &p.out, &params, text, sizeof(text)),
+                     -1);
+    assert_says("X is NULL");
+    sparse_destroy(&p);
+}
+
+// ---- nothing to do
+
+// The call succeeds and its event completes.
+static void check_empty(const weft_csr *X, const weft_tensor *Y)
+{
+    cl_event done = NULL;
+    char text[64];
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    assert_ok(weft_sparse_softmax(ctx, queue, 1, X, Y, WEFT_SPARSE_SOFTMAX(.event = &done)));
+    assert_non_null(done);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+    assert_true(weft_sparse_softmax_describe(ctx, X, Y, NULL, text, sizeof(text)) > 0);
+    assert_string_equal(text, "nothing to do");
+}
+
+static void test_empty_calls(void **state)
+{
+    (void)state;
+    call c = good_call();
+    c.dX.shape[0] = 0;
+    check_empty(&c.Y, &c.dX);
+    const weft_csr no_entries = {.n_rows = 5, .n_cols = 6, .offsets = o.csr.offsets};
+    const weft_csr no_rows = {.offsets = o.csr.offsets};
+    const weft_tensor none = {.ndim = 1, .shape = {0}, .stride = {1}};
+    check_empty(&no_entries, &none);
+    check_empty(&no_rows, &none);
+}
+
+// ---- among other work
+
+static cl_command_queue new_queue(cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue made =
+        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
+    return code == CL_SUCCESS ? made : NULL;
+}
+
+static void check_same_bits(const sparse_operands *p, const void *want, const char *how)
+{
+    void *got = sparse_read(p);
+    if (memcmp(got, want, sparse_target(p)->bytes) != 0)
+        fail_msg("seed %d: other bits %s", (int)p->of.seed, how);
+    free(got);
+}
+
+static void test_same_bits_run_after_run(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        sparse_operands p;
+        const sparse_case of = heavy_case(seed);
+        sparse_create(&p, ctx, queue, &of);
+        sparse_call(&p);
+        sparse_check(&p);
+        void *want = sparse_read(&p);
+        for (int run = 0; run < 5; run++) {
+            sparse_restore(&p);
+            sparse_call(&p);
+            check_same_bits(&p, want, "in a later run");
+        }
+        free(want);
+        sparse_destroy(&p);
+    }
+}
+
+enum { N_THREADS = 4, N_CALLS = 25 };
+
+typedef struct worker {
+    pthread_t thread;
+    sparse_operands p;
+    void *want;
+    weft_status status;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    const weft_sparse_softmax_params params = sparse_params(&w->p);
+    for (int i = 0; i < N_CALLS && w->status == WEFT_OK; i++)
+        w->status = sparse_call_with(&w->p, &params);
+    return NULL;
+}
+
+static void test_same_bits_beside_other_threads(void **state)
+{
+    (void)state;
+    static worker workers[N_THREADS];
+    if (is_on("oclgrind")) // its host side is not made for threads
+        skip();
+    for (int i = 0; i < N_THREADS; i++) {
+        worker *w = &workers[i];
+        sparse_case of = heavy_case((uint64_t)(4 * i + i % 2)); // the pool's scratch memory
+        of.place = APART;
+        sparse_create(&w->p, ctx, i < 2 ? new_queue(0) : queue, &of);
+        sparse_call(&w->p);
+        w->want = sparse_read(&w->p);
+        w->status = WEFT_OK;
+        sparse_restore(&w->p);
+    }
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(workers[i].thread, NULL);
+    for (int i = 0; i < N_THREADS; i++) {
+        worker *w = &workers[i];
+        assert_int_equal(w->status, WEFT_OK);
+        check_same_bits(&w->p, w->want, "beside other threads");
+        if (i < 2)
+            clReleaseCommandQueue(w->p.queue);
+        free(w->want);
+        sparse_destroy(&w->p);
+    }
+}
+
+static cl_int state_of(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    assert_int_equal(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL),
+        CL_SUCCESS);
+    return state;
+}
+
+// The values come in behind an event that is still to complete: the call waits for it.
+static void wait_on(cl_command_queue on)
+{
+    cl_int code;
+    sparse_operands p;
+    const sparse_case of = heavy_case(1);
+    sparse_create(&p, ctx, on, &of);
+    char *nonsense = malloc(p.values.bytes);
+    assert_non_null(nonsense);
+    memset(nonsense, 0x11, p.values.bytes);
+    clEnqueueWriteBuffer(queue, p.values.buffer, CL_TRUE, 0, p.values.bytes, nonsense, 0, NULL,
+                         NULL);
+
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
+    weft_sparse_softmax_params params = sparse_params(&p);
+    params.n_wait = 1;
+    params.wait = &gate;
+    params.event = &done;
+    assert_ok(sparse_call_with(&p, &params));
+    assert_non_null(done);
+    if (!is_on("oclgrind")) // where a flush waits for what it begins
+        clFlush(on);
+    assert_int_not_equal(state_of(done), CL_COMPLETE);
+    clEnqueueWriteBuffer(queue, p.values.buffer, CL_TRUE, 0, p.values.bytes, p.values.before, 0,
+                         NULL, NULL);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    assert_int_equal(state_of(done), CL_COMPLETE);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    sparse_check(&p);
+    free(nonsense);
+    sparse_destroy(&p);
+}
+
+static void test_events_in_order(void **state)
+{
+    (void)state;
+    cl_command_queue other = new_queue(0);
+    wait_on(other);
+    clReleaseCommandQueue(other);
+}
+
+static void test_events_out_of_order(void **state)
+{
+    (void)state;
+    cl_command_queue loose = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    if (!loose)
+        skip();
+    wait_on(loose);
+    for (uint64_t seed = 0; seed < 24; seed++) { // kernels of a call wait for each other
+        sparse_operands p;
+        const sparse_case of = heavy_case(seed);
+        sparse_create(&p, ctx, loose, &of);
+        sparse_call(&p);
+        clFinish(loose);
+        sparse_check(&p);
+        sparse_destroy(&p);
+    }
+    clReleaseCommandQueue(loose);
+}
+
+static uint64_t programs_for(const weft_limits *limits, int n_shapes)
+{
+    weft_context *fresh = open_context(limits);
+    random_state random = {17};
+    for (int i = 0; i < n_shapes; i++) {
+        const sparse_case one = {.seed = (uint64_t)i,
+                                 .n_rows = random_below(&random, 40),
+                                 .longest = random_below(&random, is_reduced ? 30 : 150),
+                                 .rows = (sparse_rows)random_below(&random, N_ROWS),
+                                 .n_batches = random_below(&random, 3),
+                                 .is_backward = i % 2,
+                                 .scale = 1};
+        sparse_run(fresh, &one);
+    }
+    const uint64_t built = weft_context_get_stats(fresh).programs_built;
+    weft_context_destroy(&fresh);
+    return built;
+}
+
+static void test_few_programs_for_many_shapes(void **state)
+{
+    (void)state;
+    if (weft_context_limits(ctx)->fold > 1)
+        assert_in_range(programs_for(NULL, is_reduced ? 40 : 300), 1, 2);
+    assert_in_range(programs_for(weft_profile_find("nvidia-a100"), is_reduced ? 12 : 150), 1, 8);
+}
+
+#define with_operands(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = open_context(NULL);
+    queue = weft_context_queue(ctx);
+    const struct CMUnitTest tests[] = {
+        with_operands(test_a_good_call_is_good),
+        with_operands(test_nulls),
+        with_operands(test_scales_that_are_not_finite),
+        with_operands(test_unsound_matrices),
+        with_operands(test_values_that_disagree),
+        cmocka_unit_test(test_f64_where_there_is_none),
+        with_operands(test_buffers_that_do_not_serve),
+        with_operands(test_outputs_that_overlap_inputs),
+        with_operands(test_events_that_do_not_serve),
+        with_operands(test_tilings_that_do_not_serve),
+        with_operands(test_workspace_of_the_size_asked_for),
+        cmocka_unit_test(test_workspaces_that_do_not_serve),
+        with_operands(test_workspace_of_bad_calls),
+        cmocka_unit_test(test_scratch_memory_is_bounded),
+        cmocka_unit_test(test_describe),
+        with_operands(test_empty_calls),
+        cmocka_unit_test(test_same_bits_run_after_run),
+        cmocka_unit_test(test_same_bits_beside_other_threads),
+        cmocka_unit_test(test_events_in_order),
+        cmocka_unit_test(test_events_out_of_order),
+        cmocka_unit_test(test_few_programs_for_many_shapes),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}

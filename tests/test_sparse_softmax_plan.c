@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiling of softmax over sparse rows: sound for every known device and any problem; and what is
+// refused of a tiling that somebody filled in. No device needed.
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <weft/sparse_softmax.h>
+
+#include "random.h"
+
+enum { N_RANDOM = 20000 }; // for each profile
+
+static const weft_sparse_softmax_problem attention = {.n_rows = 100000, .nnz = 10000000};
+
+static weft_sparse_softmax_problem random_problem(random_state *random)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
+    return (weft_sparse_softmax_problem){
+        .n_rows = random_extent(random) % INT32_MAX,
+        .nnz = random_below(random, 9) ? random_extent(random) : 0,
+        .n_batches = random_below(random, 3) ? random_below(random, 3) : random_extent(random),
+        .dtype = dtypes[random_below(random, 5)],
+    };
+}
+
+static void fail_problem(const char *what, const weft_limits *limits,
+                         const weft_sparse_softmax_problem *problem,
+                         const weft_sparse_softmax_tiling *tiling)
+{
+    char text[256];
+    weft_sparse_softmax_tiling_print(tiling, text, sizeof(text));
+    fail_msg("%s: %s: %" PRId64 " rows, nnz %" PRId64 ", batch %" PRId64 ", %s: %s", limits->name,
+             what, problem->n_rows, problem->nnz, problem->n_batches,
+             weft_dtype_name(problem->dtype), text);
+}
+
+static void check_problem(const weft_limits *limits, const weft_sparse_softmax_problem *problem)
+{
+    const weft_sparse_softmax_tiling tiling = weft_sparse_softmax_tiling_for(limits, problem);
+    const weft_sparse_softmax_tiling again = weft_sparse_softmax_tiling_for(limits, problem);
+    char text[256], other[256];
+    weft_sparse_softmax_tiling_print(&tiling, text, sizeof(text));
+    weft_sparse_softmax_tiling_print(&again, other, sizeof(other));
+    if (weft_sparse_softmax_tiling_check(&tiling, limits, problem) != WEFT_OK)
+        fail_problem(weft_last_error(), limits, problem, &tiling);
+    if (strcmp(text, other) != 0)
+        fail_problem("another tiling the second time", limits, problem, &tiling);
+    if (limits->fold == 1 && tiling.fold != 1)
+        fail_problem("vectors where lanes are items", limits, problem, &tiling);
+    if (tiling.lanes > limits->warp && tiling.lanes > 4)
+        fail_problem("a row for more than a warp", limits, problem, &tiling);
+    if (tiling.keep > 2 * tiling.piece)
+        fail_problem("kept rows would be long ones", limits, problem, &tiling);
+}
+
+static void test_sound_for_every_profile(void **state)
+{
+    (void)state;
+    random_state random = {5};
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int j = 0; j < N_RANDOM; j++) {
+            const weft_sparse_softmax_problem problem = random_problem(&random);
+            check_problem(weft_profile_at(i), &problem);
+        }
+}
+
+// Groups are as many as entries and rows want: enough for the device, and none for nothing.
+static void test_groups_follow_the_entries(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const weft_limits *limits = weft_profile_at(i);
+        const weft_sparse_softmax_tiling t = weft_sparse_softmax_tiling_for(limits, &attention);
+        const int64_t groups = (attention.nnz + attention.n_rows) / t.chunk;
+        if (groups < limits->max_blocks || groups > attention.nnz / 256)
+            fail_problem("too few groups or too many", limits, &attention, &t);
+    }
+}
+
+static void test_lanes_follow_the_rows(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    const weft_sparse_softmax_problem graph = {.n_rows = 1000000, .nnz = 8000000};
+    assert_non_null(limits);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).lanes, 4);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).rows_per_group, 32);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).lanes, 32);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).rows_per_group, 4);
+}
+
+#define REFUSE(part, change)                                                                       \
+    do {                                                                                           \
+        weft_sparse_softmax_tiling t = good;                                                       \
+        change;                                                                                    \
+        assert_int_equal(weft_sparse_softmax_tiling_check(&t, limits, &attention),                 \
+                         WEFT_BAD_ARGUMENT);                                                       \
+        if (!strstr(weft_last_error(), part))                                                      \
+            fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());              \
+    } while (0)
+
+static void test_tilings_that_do_not_serve(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    assert_non_null(limits);
+    weft_sparse_softmax_tiling good = weft_sparse_softmax_tiling_for(limits, &attention);
+    assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
+    REFUSE("tiling.fold is 3", t.fold = 3);
+    REFUSE("tiling.fold is 32", t.fold = 32);
+    REFUSE("tiling.lanes is 0", t.lanes = 0);
+    REFUSE("tiling.lanes is 6", t.lanes = 6);
+    REFUSE("tiling.rows_per_group is 3", t.rows_per_group = 3);
+    REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
+    REFUSE("tiling.keep is 16: with fold 1 0", t.keep = 16);
+    REFUSE("with fold 2 one item is wanted", (t.fold = 2, t.keep = 16));
+    REFUSE("tiling.chunk is 0", t.chunk = 0);
+    REFUSE("tiling.piece is -1", t.piece = -1);
+
+    good = (weft_sparse_softmax_tiling){
+        .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 4, .chunk = 1, .piece = 1};
+    assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
+    REFUSE("tiling.keep is 3: fold 4 to 8192", t.keep = 3);
+    REFUSE("tiling.keep is 8193", t.keep = 8193);
+}
+
+static void test_print(void **state)
+{
+    (void)state;
+    char text[256], little[8];
+    weft_sparse_softmax_tiling t = {
+        .fold = 1, .lanes = 4, .rows_per_group = 32, .chunk = 1000, .piece = 50};
+    const int length = weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
+    assert_string_equal(
+        text, "chunks of 1000 entries and rows, 4 lanes for each of 32 rows, pieces of 50");
+    assert_int_equal(weft_sparse_softmax_tiling_print(&t, little, sizeof(little)), length);
+    t = (weft_sparse_softmax_tiling){
+        .fold = 16, .lanes = 1, .rows_per_group = 1, .keep = 64, .chunk = 9, .piece = 8};
+    weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
+    assert_string_equal(text,
+                        "chunks of 9 entries and rows, 64 at a time by vectors of 16, pieces of 8");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound_for_every_profile),
+        cmocka_unit_test(test_groups_follow_the_entries),
+        cmocka_unit_test(test_lanes_follow_the_rows),
+        cmocka_unit_test(test_tilings_that_do_not_serve),
+        cmocka_unit_test(test_print),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

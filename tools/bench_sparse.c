@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sampled products, sparse softmax and sparse attention, timed: one case after another.
+#include "bench_sparse.h"
+
+#include <string.h>
+
+#include <weft/sddmm.h>
+#include <weft/sparse_attention.h>
+#include <weft/sparse_softmax.h>
+
+#include "bench.h"
+#include "bench_operand.h"
+#include "buffer.h"
+
+// The dense operands: A, B and D; Y and dY; Q, K, V and O.
+enum { MOST_OPERANDS = 4 };
+
+// A case on the device.
+typedef struct bench_stage {
+    const bench_sparse_spec *spec;
+    weft_context *ctx;
+    cl_command_queue queue;
+    const bench_limits *limits;
+    weft_csr C;
+    cl_mem buffers[MOST_OPERANDS];
+    weft_tensor views[MOST_OPERANDS];
+} bench_stage;
+
+// ---- operands
+
+static bool create(bench_stage *stage, int i, int ndim, const int64_t *shape, complaint *why)
+{
+    weft_tensor *view = &stage->views[i];
+    *view = bench_view(NULL, stage->spec->dtype, ndim, shape);
+    if (!bench_operand_create(&stage->buffers[i], stage->ctx, view, "an operand", why))
+        return false;
+    view->buffer = stage->buffers[i];
+    return true;
+}
+
+// B is n x k, seen as k x n, or k x n itself.
+static bool create_products(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    const int64_t m = stage->C.n_rows, n = stage->C.n_cols, k = spec->k;
+    const int64_t a[] = {m, k}, b[] = {k, n}, d[] = {stage->C.nnz};
+    if (!create(stage, 0, 2, a, why) || !create(stage, 1, 2, b, why) ||
+        !create(stage, 2, 1, d, why))
+        return false;
+    if (!spec->row_major) {
+        stage->views[1].stride[0] = 1;
+        stage->views[1].stride[1] = k;
+    }
+    return true;
+}
+
+static bool create_values(bench_stage *stage, complaint *why)
+{
+    const int64_t shape[] = {stage->C.nnz};
+    return create(stage, 0, 1, shape, why) &&
+           (stage->spec->kind == BENCH_SPARSE_SOFTMAX || create(stage, 1, 1, shape, why));
+}
+
+static bool create_heads(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    const int64_t rows[] = {stage->C.n_rows, stage->C.n_cols, stage->C.n_cols, stage->C.n_rows};
+    for (int i = 0; i < MOST_OPERANDS; i++) {
+        const int64_t shape[] = {spec->n_heads, rows[i], spec->k};
+        if (!create(stage, i, 3, shape, why))
+            return false;
+    }
+    return true;
+}
+
+static bool set_up(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    weft_csr_host host;
+    if (!bench_matrix_make(&host, &spec->matrix, spec->dtype, why))
+        return false;
+    const bool ok = weft_csr_create(&stage->C, stage->ctx, stage->queue, &host) == WEFT_OK ||
+                    complain_weft(why);
+    weft_csr_host_destroy(&host);
+    if (!ok)
+        return false;
+    return spec->kind == BENCH_SDDMM              ? create_products(stage, why)
+           : spec->kind == BENCH_SPARSE_ATTENTION ? create_heads(stage, why)
+                                                  : create_values(stage, why);
+}
+
+static void tear_down(bench_stage *stage)
+{
+    clFinish(stage->queue);
+    weft_csr_destroy(&stage->C);
+    for (int i = 0; i < MOST_OPERANDS; i++)
+        buffer_release(&stage->buffers[i]);
+}
+
+static bool fits(const bench_stage *stage)
+{
+    if (stage->spec->dtype != WEFT_F64 || weft_context_limits(stage->ctx)->has_f64)
+        return true;
+    bench_note("%s: left out: the device has no f64", stage->spec->name);
+    return false;
+}
+
+// ---- calls
+
+static weft_status call(const void *of)
+{
+    const bench_stage *stage = of;
+    const weft_tensor *x = stage->views;
+    switch (stage->spec->kind) {
+    case BENCH_SDDMM:
+        return weft_sddmm(stage->ctx, stage->queue, 1, &x[0], &x[1], &stage->C, 0, &x[2], NULL);
+    case BENCH_SPARSE_SOFTMAX:
+        return weft_sparse_softmax(stage->ctx, stage->queue, 1, &stage->C, &x[0], NULL);
+    case BENCH_SPARSE_SOFTMAX_BACKWARD:
+        return weft_sparse_softmax_backward(stage->ctx, stage->queue, 1, &stage->C, &x[0], &x[1],
+                                            NULL);
+    case BENCH_SPARSE_ATTENTION:
+        break;
+    }
+    return weft_sparse_attention(stage->ctx, stage->queue, 0.125, &x[0], &x[1], &x[2], &stage->C,
+                                 &x[3], NULL);
+}
+
+static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
+{
+    const weft_tensor *x = stage->views;
+    const bench_sparse_kind kind = stage->spec->kind;
+    const int length =
+        kind == BENCH_SDDMM
+            ? weft_sddmm_describe(stage->ctx, &x[0], &x[1], &stage->C, &x[2], NULL, text, size)
+        : kind == BENCH_SPARSE_ATTENTION
+            ? weft_sparse_attention_describe(stage->ctx, &x[0], &x[1], &x[2], &stage->C, &x[3],
+                                             NULL, text, size)
+            : weft_sparse_softmax_describe(stage->ctx, &stage->C, &x[0], NULL, text, size);
+    return length >= 0 || complain(why, "%s: %s", stage->spec->name, weft_last_error());
+}
+
+// Operations, or for softmax bytes of values; offsets count, too.
+static double work_of(const bench_stage *stage)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    const double nnz = (double)stage->C.nnz;
+    if (spec->kind == BENCH_SDDMM)
+        return 2 * nnz * (double)spec->k;
+    if (spec->kind == BENCH_SPARSE_ATTENTION)
+        return 4 * nnz * (double)spec->k * (double)spec->n_heads;
+    const double arrays = spec->kind == BENCH_SPARSE_SOFTMAX ? 2 : 3;
+    return arrays * nnz * (double)weft_dtype_size(spec->dtype) +
+           (double)stage->C.n_rows * (double)weft_dtype_size(WEFT_I32);
+}
+
+static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
+{
+    static const char *const ops[] = {"sddmm", "sparse_softmax", "sparse_softmax_backward",
+                                      "sparse_attention"};
+    const bench_sparse_spec *spec = stage->spec;
+    bench_progress("%s", spec->name);
+    if (!set_up(stage, why))
+        return false;
+    const bool is_product = spec->k > 0;
+    *row = (bench_row){.limit = is_product ? BENCH_FMA : BENCH_COPY, .goal = (int)spec->goal};
+    memcpy(row->name, spec->name, sizeof(row->name));
+    timed_report *report = &row->report;
+    *report = report_new(ops[spec->kind], weft_context_limits(stage->ctx)->name, spec->dtype);
+    report->name = row->name;
+    report->plan = row->plan;
+    report->is_product = true;
+    report->m = stage->C.n_rows;
+    report->n = stage->C.n_cols;
+    report->k = spec->k;
+    report->nnz = stage->C.nnz;
+    const bench_turn turn = {
+        .limits = stage->limits,
+        .queue = stage->queue,
+        .call = call,
+        .of = stage,
+        .work = work_of(stage),
+        .is_quick = quick,
+    };
+    return bench_row_measure(row, &turn, why) && describe(stage, row->plan, sizeof(row->plan), why);
+}
+
+bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
+                      bool quick, complaint *why)
+{
+    bench_sparse_specs specs;
+    // Values are read and written, and columns lie beside them.
+    const uint64_t bytes = bench_array_bytes(weft_context_limits(ctx)) / 2;
+    bool ok = bench_sparse_list(&specs, sets, quick, bytes, why) &&
+              bench_rows_create(out, specs.count, why);
+    for (size_t i = 0; ok && i < specs.count; i++) {
+        bench_stage stage = {.spec = &specs.items[i],
+                             .ctx = ctx,
+                             .queue = weft_context_queue(ctx),
+                             .limits = limits};
+        if (!fits(&stage))
+            continue;
+        ok = measure(&out->items[out->count], &stage, quick, why);
+        tear_down(&stage);
+        out->count += ok;
+    }
+    bench_sparse_specs_free(&specs);
+    bench_progress("%s", "");
+    return ok;
+}
+
+void bench_sparse_print(const bench_rows *rows, FILE *out)
+{
+    if (rows->count == 0)
+        return;
+    bench_rows_print(rows, out);
+    bench_rows_print_least(rows, BENCH_SDDMM_PRUNED,
+                           "share of multiply-adds, f32 SDDMM of pruned "
+                           "layers, k 128 and more",
+                           out);
+    bench_rows_print_least(rows, BENCH_SDDMM_GRAPH, "the same of a graph, k 128", out);
+    bench_rows_print_least(rows, BENCH_SOFTMAX_ROWS, "share of copying, f32 sparse softmax", out);
+}

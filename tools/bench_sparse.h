@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times sampled products, sparse softmax and sparse attention, and prints what they came to.
+#ifndef WEFT_TOOLS_BENCH_SPARSE_H
+#define WEFT_TOOLS_BENCH_SPARSE_H
+
+#include "bench_rows.h"
+#include "bench_sparse_cases.h"
+
+// Measures the cases of the sets (bits of bench_sparse_cases.h): products and attention against
+// multiply-adds, softmax against copying. Notes on standard error name what is left out: a data
+// type that the device has not, operands too large for it.
+bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
+                      bool quick, complaint *why);
+
+// The table, and the lines about the worst of it. Nothing where there is no row.
+void bench_sparse_print(const bench_rows *rows, FILE *out);
+
+#endif

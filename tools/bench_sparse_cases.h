@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which sampled products, sparse softmaxes and sparse attentions a bench measures.
+#ifndef WEFT_TOOLS_BENCH_SPARSE_CASES_H
+#define WEFT_TOOLS_BENCH_SPARSE_CASES_H
+
+#include "bench_sets.h"
+
+// Sets that can be asked for: bits, besides those of bench_axis_cases.h.
+enum { BENCH_SET_SDDMM = 32, BENCH_SET_ATTENTION = 64 };
+
+typedef enum bench_sparse_kind {
+    BENCH_SDDMM,
+    BENCH_SPARSE_SOFTMAX,
+    BENCH_SPARSE_SOFTMAX_BACKWARD,
+    BENCH_SPARSE_ATTENTION,
+} bench_sparse_kind;
+
+// What cases count for in the summary.
+typedef enum bench_sparse_goal {
+    BENCH_NO_SPARSE_GOAL,
+    BENCH_SDDMM_PRUNED,
+    BENCH_SDDMM_GRAPH,
+    BENCH_SOFTMAX_ROWS,
+} bench_sparse_goal;
+
+// One case, named after what it is:
+//
+//   sddmm-pruned-2048x512-s90-k128       C 2048 x 512, 90% zeros; B the transpose of a row-major
+//   sddmm-pruned-2048x512-s90-k128-row_major -f16    matrix, or row-major itself
+//   sddmm-graph-32768-k128               grown by preferential attachment
+//   softmax-rows-131072x256              so many rows of so many entries, about
+//   attention-8x2048x2048-s90-k64        heads, rows, columns; k for Q, K and V
+typedef struct bench_sparse_spec {
+    char name[96];
+    bench_sparse_kind kind;
+    bench_sparse_goal goal;
+    bench_matrix matrix;
+    int64_t k, n_heads; // 0: no batch
+    weft_dtype dtype;
+    bool row_major; // B of an SDDMM
+} bench_sparse_spec;
+
+typedef struct bench_sparse_specs {
+    bench_sparse_spec *items;
+    size_t count, room;
+} bench_sparse_specs;
+
+// The cases of the sets; softmax has about `array_bytes` of values. Quick: a few of each. The
+// caller frees with bench_sparse_specs_free().
+bool bench_sparse_list(bench_sparse_specs *out, unsigned sets, bool quick, uint64_t array_bytes,
+                       complaint *why);
+void bench_sparse_specs_free(bench_sparse_specs *specs);
+
+#endif
