@@ -417,12 +417,12 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
 
 weft_dense weft_dense_of(const weft_tensor *tensor)
 {
-    const int axis = tensor->ndim - 2;
+    const int row = tensor->ndim - 2;
     return (weft_dense){
         .buffer = tensor->buffer,
         .start = tensor->offset,
-        .row = tensor->stride[axis],
-        .column = tensor->stride[axis + 1],
-        .batch = axis == 1 ? tensor->stride[0] : 0,
+        .row = tensor->stride[row],
+        .column = tensor->stride[row + 1],
+        .batch = row == 1 ? tensor->stride[0] : 0,
     };
 }
