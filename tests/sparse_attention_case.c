@@ -94,7 +94,7 @@ static double number(const attention_case *of, int i, int64_t row, int64_t colum
     return of->numbers == MASKED && column == 0 && i == Q_OPERAND ? fabs(fraction) : fraction;
 }
 
-// Rows that are not named stay poison, unless others share their memory.
+// Rows that are not named stay poison, unless others share their memory; with scale 0 Q and K do.
 static void fill(const attention_operands *o, const weft_tensor *matrix, int i, void *image,
                  const bool *is_named, random_state *random)
 {
@@ -104,7 +104,7 @@ static void fill(const attention_operands *o, const weft_tensor *matrix, int i, 
     {
         if (column == 0)
             wild_at = is_wild(of, i, row) ? random_below(random, matrix->shape[1]) : -1;
-        if (is_named[row] || of->layout[i] == SAME_ROW)
+        if ((is_named[row] || of->layout[i] == SAME_ROW) && (of->scale != 0 || i == V_OPERAND))
             scalar_put(o->dtype, image, dense_place(matrix, batch, row, column),
                        column == wild_at ? sparse_wild_number(random)
                                          : number(of, i, row, column, random));

@@ -28,7 +28,7 @@ static void take_product(row *r, const reference_attention *problem, const preci
 {
     const double k = (double)problem->k, scale = fabs(problem->scale);
     double sum = 0, magnitude = 0;
-    for (int64_t l = 0; l < problem->k; l++) {
+    for (int64_t l = 0; l < problem->k && problem->scale != 0; l++) {
         const double product = scalar_get(problem->dtype, problem->Q, i * problem->k + l) *
                                scalar_get(problem->dtype, problem->K, e->column * problem->k + l);
         sum += product;

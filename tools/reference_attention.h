@@ -6,7 +6,7 @@
 // product p, a distance D from the largest one and a weight w:
 //
 //   p = scale sum_l q_l k_l     S = sum_l |q_l k_l|     D = max p - p     w = exp(-D)
-//   o = N / W                   N = sum_e w v           W = sum_e w       A = sum_e w |v|
+//   o = N / W                   N = sum_e w v           W = sum_e w
 //
 // A product meets k + 2 roundings, those of scale and by it included; flushed to zero may be 2 k
 // numbers within the sum, then scale and the result:
@@ -29,10 +29,11 @@
 //   computed   E = (E(N) + |o| E(W)) / (W - E(W)) + t
 //   stored     E + h (|o| + E) + s, as there
 //
-// with u's share of the reference itself added. Where E(W) is not below W / 2, or where S, |scale| S
-// or sum |v| reach the largest number of the type of the sums, the bound is infinite; so it is where
-// a weight that may be flushed meets an infinite element of V. The kind of a result that is no
-// number has no bound: it must be the same. Not covered is what is not covered there.
+// with u's share of the reference itself added. With scale 0 there is no product. Where E(W) is not
+// below W / 2, or where S, |scale| S or sum |v| reach the largest number of the type of the sums,
+// the bound is infinite; so it is where a weight that may be flushed meets an infinite element of V.
+// The kind of a result that is no number has no bound: it must be the same. Not covered is what is
+// not covered there.
 #ifndef WEFT_TOOLS_REFERENCE_ATTENTION_H
 #define WEFT_TOOLS_REFERENCE_ATTENTION_H
 
@@ -43,7 +44,7 @@ typedef struct reference_attention {
     const weft_csr_host *M; // sound; its values, which may be NULL, do not matter
     weft_dtype dtype;
     int64_t k, d;
-    double scale;
+    double scale;  // 0, or no smaller than the type of the sums has
     const void *Q; // m x k
     const void *K; // n x k
     const void *V; // n x d
