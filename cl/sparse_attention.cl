@@ -68,9 +68,15 @@ typedef struct {
     ACC scale;
 } operands;
 
-// The matrix of a group: its head, and which of a batch of heads.
-#define MATRIX_OF(x)                                                                               \
-    x##_start + get_group_id(2) / n_heads *x##_outer + get_group_id(2) % n_heads *x##_inner
+// Where the matrix of a group lies: its head, and which of a batch of heads. No %, which beside a
+// division of the same numbers makes an instruction that Oclgrind 21.10 does not know.
+INLINE long matrix_at(long n_heads, long outer, long inner)
+{
+    const long matrix = get_group_id(2), batch = matrix / n_heads;
+    return batch * outer + (matrix - batch * n_heads) * inner;
+}
+
+#define MATRIX_OF(x) x##_start + matrix_at(n_heads, x##_outer, x##_inner)
 
 #define OPERANDS                                                                                   \
     {                                                                                              \
@@ -148,16 +154,10 @@ INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int 
 #define ADD(a, b)    ((a) + (b))
 
 #if LANES == 1
-#if FOLD > 1
-#define ANY_LANE(x) ((x).s0)
-#else
-#define ANY_LANE(x) (x)
-#endif
-
 INLINE ACC largest_of(SUMS x, const exchange X)
 {
     ACROSS(LARGER, x)
-    return ANY_LANE(x);
+    return any_of(x);
 }
 
 // Their weights, and what these sum up to.
@@ -166,7 +166,7 @@ INLINE ACC weigh(ACC weights[BLOCK], SUMS products, ACC base, const exchange X)
     ACCS x = exp_below(products - (ACCS)base);
     VSTORE(x, weights);
     ACROSS(ADD, x)
-    return ANY_LANE(x);
+    return any_of(x);
 }
 #else
 INLINE ACC largest_of(SUMS x, const exchange X)

@@ -196,6 +196,9 @@ static values values_of(const weft_sparse_attention_call *call, const schedule *
             v.dense[i].buffer = M->offsets;
     }
     v.scale_bytes = weft_scalar_argument(&v.scale, call->problem.dtype, call->scale).size;
+    // Products by 0 are 0 whatever Q and K hold, as those of weft_sddmm() are.
+    if (call->problem.dtype == WEFT_F64 ? v.scale.f64 == 0 : v.scale.f32 == 0)
+        v.depth = 0;
     return v;
 }
 

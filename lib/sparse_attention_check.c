@@ -211,6 +211,9 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
     settle(out);
     if (out->forced && !weft_sparse_attention_is_empty(out))
         TRY(weft_sparse_attention_tiling_check(out->forced, &ctx->limits, &out->problem));
+    // Without entries there are no steps to take: a sweep, as it is planned, writes the zeros.
+    if (out->forced && out->forced->in_steps && M->nnz == 0)
+        out->forced = NULL;
     return WEFT_OK;
 }
 

@@ -86,8 +86,10 @@ typedef struct weft_sparse_attention_params {
 // and O, each matrix is attended to by itself, with the same M.
 //
 // Rows without entries, and those whose products are all -inf, give 0. A product that is NaN or
-// +inf makes its row of O NaN. Rows of K and V that no entry names change nothing. No rows, no
-// columns of V, or no batch: nothing to do; k 0: all weights of a row are the same.
+// +inf makes its row of O NaN. Rows of K and V that no entry names change nothing; what is infinite
+// or NaN in a row of V that one names stays so, whatever its weight (0 times infinity is NaN). No
+// rows, no columns of V, or no batch: nothing to do. k 0, or a scale that is 0 in the type of the
+// sums: all weights of a row are the same, and neither Q nor K is read.
 // m, n, k and d up to 2^31 - 4097; nnz as far as the offsets reach.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
