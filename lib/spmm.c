@@ -17,13 +17,14 @@
 
 // ---- plan
 
-// How a call runs: its tiling, and what it wants in scratch memory: B packed, then sums of pieces.
+// How a call runs: its tiling, and what it wants in scratch memory: B packed, then what pieces come
+// to, then where that was found.
 typedef struct {
     weft_spmm_tiling tiling;
     int64_t piece;    // more than any row has where there are no pieces
     int64_t n_pieces; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
-    size_t packed_bytes, sums_bytes;
+    size_t packed_bytes, sums_bytes, found_bytes;
 } schedule;
 
 static const int64_t NO_PIECE = INT64_MAX / 4;
@@ -57,10 +58,18 @@ static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
 static bool count_pieces(schedule *s, const weft_spmm_product *p, int64_t piece)
 {
     const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
+    const int64_t place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0;
+    const int64_t n = p->problem.n, n_batches = p->problem.n_batches;
     s->n_pieces = pieces_of(p, piece);
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
     return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
-           scratch_for(&s->sums_bytes, s->n_pieces, p->problem.n, p->problem.n_batches, sum_bytes);
+           scratch_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
+           scratch_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
+}
+
+static size_t scratch_bytes(const schedule *s)
+{
+    return s->packed_bytes + s->sums_bytes + s->found_bytes;
 }
 
 // Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
@@ -69,7 +78,7 @@ static weft_status schedule_pieces(schedule *s, const weft_spmm_product *p)
     int64_t piece = p->plan ? p->plan->piece : s->tiling.piece;
     bool counts = count_pieces(s, p, piece);
     while (!p->plan && !p->forced && s->n_pieces > 0 &&
-           (!counts || s->sums_bytes > weft_workspace_most(p->ctx))) {
+           (!counts || scratch_bytes(s) > weft_workspace_most(p->ctx))) {
         piece *= 2;
         counts = count_pieces(s, p, piece);
     }
@@ -91,7 +100,7 @@ static weft_status schedule_packing(schedule *s, const weft_spmm_product *p)
     const int64_t columns = s->n_slices * slice_columns(&s->tiling);
     const bool counts =
         scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
-    if (counts && (p->forced || s->packed_bytes + s->sums_bytes <= weft_workspace_most(p->ctx)))
+    if (counts && (p->forced || scratch_bytes(s) <= weft_workspace_most(p->ctx)))
         return WEFT_OK;
     if (p->forced)
         return fail(WEFT_NO_MEMORY,
@@ -114,11 +123,6 @@ static weft_status schedule_for(schedule *s, const weft_spmm_product *p, const w
     return schedule_packing(s, p);
 }
 
-static size_t scratch_bytes(const schedule *s)
-{
-    return s->packed_bytes + s->sums_bytes;
-}
-
 // Whether the plan has cut the rows as the tiling wants them.
 static bool has_segments(const weft_spmm_product *p, const schedule *s)
 {
@@ -128,7 +132,13 @@ static bool has_segments(const weft_spmm_product *p, const schedule *s)
 
 // ---- defines
 
-static void defines_of(weft_defines *defines, const weft_spmm_product *p,
+// One build of one source.
+typedef struct {
+    const weft_source *source;
+    weft_defines defines;
+} program;
+
+static void add_common(weft_defines *defines, const weft_spmm_product *p,
                        const weft_spmm_tiling *tiling)
 {
     weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
@@ -137,26 +147,43 @@ static void defines_of(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add(defines, "LANES", tiling->lanes);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add(defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
-    weft_defines_add(defines, "STAGE", tiling->stage);
-    weft_defines_add(defines, "LOAD", tiling->load);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
     weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
-    weft_defines_add(defines, "PACKED", tiling->packed);
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
+}
+
+static void find_sums(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+{
+    *out = (program){.source = &weft_source_spmm};
+    add_common(&out->defines, p, tiling);
+    weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
+    weft_defines_add(&out->defines, "STAGE", tiling->stage);
+    weft_defines_add(&out->defines, "LOAD", tiling->load);
+    weft_defines_add(&out->defines, "PACKED", tiling->packed);
+    weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
+}
+
+static void find_peaks(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+{
+    const bool is_wide = p->arguments_view && p->arguments_view->dtype == WEFT_I64;
+    *out = (program){.source = &weft_source_spmm_peaks};
+    add_common(&out->defines, p, tiling);
+    weft_defines_add(&out->defines, "LEAST", p->problem.reduction == WEFT_SPMM_MIN);
+    weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->arguments_view != NULL);
+    weft_defines_add_word(&out->defines, "ARGUMENT", is_wide ? "long" : "int");
 }
 
 // The kernels of one call; NULL where it needs none.
 typedef struct {
-    weft_kernel *pack, *rows, *pieces, *combine, *scale;
+    weft_kernel *pack, *rows, *pieces, *combine, *scale, *none;
 } kernels;
 
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_spmm_product *p,
-                              const weft_defines *defines, const char *name)
+                              const program *from, const char *name)
 {
-    TRY(weft_kernel_get(p->ctx, &weft_source_spmm, defines, name, out));
+    TRY(weft_kernel_get(p->ctx, from->source, &from->defines, name, out));
     if (weft_kernel_max_items(*out) < *max_items)
         *max_items = weft_kernel_max_items(*out);
     return WEFT_OK;
@@ -169,21 +196,56 @@ static const char *rows_kernel(const weft_spmm_product *p, const schedule *s)
                                   : "spmm_csr_rows";
 }
 
+static weft_status sums_kernels(kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                const schedule *s)
+{
+    program sums;
+    find_sums(&sums, p, &s->tiling);
+    if (s->tiling.packed)
+        TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
+    TRY(kernel_for(&k->rows, max_items, p, &sums, rows_kernel(p, s)));
+    if (s->n_pieces == 0)
+        return WEFT_OK;
+    TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, &sums, "spmm_csr_combine");
+}
+
+static weft_status peaks_kernels(kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                 const schedule *s)
+{
+    program peaks;
+    find_peaks(&peaks, p, &s->tiling);
+    TRY(kernel_for(&k->rows, max_items, p, &peaks, "spmm_peaks_csr_rows"));
+    if (s->n_pieces == 0)
+        return WEFT_OK;
+    TRY(kernel_for(&k->pieces, max_items, p, &peaks, "spmm_peaks_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, &peaks, "spmm_peaks_csr_combine");
+}
+
+static weft_status scale_kernels(kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                 const schedule *s)
+{
+    program from;
+    find_sums(&from, p, &s->tiling);
+    TRY(kernel_for(&k->scale, max_items, p, &from, "spmm_scale"));
+    if (!p->arguments_view)
+        return WEFT_OK;
+    find_peaks(&from, p, &s->tiling);
+    return kernel_for(&k->none, max_items, p, &from, "spmm_peaks_none");
+}
+
+static bool is_peaks(const weft_spmm_product *p)
+{
+    return weft_spmm_is_peaks(p->problem.reduction);
+}
+
 static weft_status kernels_for(kernels *k, size_t *max_items, const weft_spmm_product *p,
                                const schedule *s, bool is_scale)
 {
-    weft_defines defines = {0};
-    defines_of(&defines, p, &s->tiling);
     *k = (kernels){0};
-    if (is_scale)
-        return kernel_for(&k->scale, max_items, p, &defines, "spmm_scale");
-    if (s->tiling.packed)
-        TRY(kernel_for(&k->pack, max_items, p, &defines, "spmm_pack"));
-    TRY(kernel_for(&k->rows, max_items, p, &defines, rows_kernel(p, s)));
-    if (s->n_pieces == 0)
-        return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, &defines, "spmm_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, &defines, "spmm_csr_combine");
+    return is_scale      ? scale_kernels(k, max_items, p, s)
+           : is_peaks(p) ? peaks_kernels(k, max_items, p, s)
+                         : sums_kernels(k, max_items, p, s);
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -209,9 +271,10 @@ typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
-    cl_mem B, C;
-    cl_long b[4], c[4];    // start, row, column, batch
-    cl_long scratch_start; // of the sums of pieces, in sums
+    cl_mem B, C, arguments;
+    cl_long b[4], c[4], places[4]; // start, row, column, batch
+    cl_long scratch_start;         // of the sums of pieces, in sums
+    cl_long found_start;           // of where they were found, in entry numbers
     weft_scalar alpha, beta;
     size_t scalar_bytes;
 } values;
@@ -264,10 +327,13 @@ static values values_of(const weft_spmm_product *p, const schedule *s, double al
         .piece = s->piece,
         .n_pieces = (cl_int)s->n_pieces,
         .scratch_start = (cl_long)(s->packed_bytes / (p->problem.dtype == WEFT_F64 ? 8 : 4)),
+        .found_start =
+            (cl_long)((s->packed_bytes + s->sums_bytes) / weft_dtype_size(p->offset_dtype)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
+    dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
     v.scalar_bytes = weft_scalar_argument(&v.alpha, p->problem.dtype, alpha).size;
     weft_scalar_argument(&v.beta, p->problem.dtype, beta);
     return v;
@@ -323,6 +389,12 @@ static void add_pieces(arguments *a, const values *v)
     ADD(a, v->scratch_start);
 }
 
+static void add_found(arguments *a, const values *v)
+{
+    ADD(a, v->scratch);
+    ADD(a, v->found_start);
+}
+
 static arguments rows_arguments(const weft_spmm_product *p, const schedule *s, const values *v)
 {
     arguments a = {0};
@@ -335,7 +407,9 @@ static arguments rows_arguments(const weft_spmm_product *p, const schedule *s, c
     ADD(&a, v->n_ordered);
     ADD(&a, v->has_order);
     ADD(&a, v->order);
-    if (has_segments(p, s)) {
+    if (is_peaks(p)) {
+        add_dense(&a, &v->arguments, v->places);
+    } else if (has_segments(p, s)) {
         ADD(&a, p->plan->segment_starts);
         ADD(&a, p->plan->segment_entries);
         ADD(&a, p->plan->segments);
@@ -346,17 +420,19 @@ static arguments rows_arguments(const weft_spmm_product *p, const schedule *s, c
     return a;
 }
 
-static arguments pieces_arguments(const values *v)
+static arguments pieces_arguments(const weft_spmm_product *p, const values *v)
 {
     arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
     ADD(&a, v->n);
     add_pieces(&a, v);
+    if (is_peaks(p))
+        add_found(&a, v);
     return a;
 }
 
-static arguments combine_arguments(const values *v)
+static arguments combine_arguments(const weft_spmm_product *p, const values *v)
 {
     arguments a = {0};
     add_pattern(&a, v);
@@ -364,6 +440,10 @@ static arguments combine_arguments(const values *v)
     ADD(&a, v->n);
     add_scalars(&a, v);
     add_pieces(&a, v);
+    if (is_peaks(p)) {
+        add_found(&a, v);
+        add_dense(&a, &v->arguments, v->places);
+    }
     return a;
 }
 
@@ -385,6 +465,15 @@ static arguments scale_arguments(const values *v)
     ADD(&a, v->n_rows);
     ADD(&a, v->n);
     add(&a, v->scalar_bytes, &v->beta);
+    return a;
+}
+
+static arguments none_arguments(const values *v)
+{
+    arguments a = {0};
+    add_dense(&a, &v->arguments, v->places);
+    ADD(&a, v->n_rows);
+    ADD(&a, v->n);
     return a;
 }
 
@@ -440,9 +529,9 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
 {
     const weft_spmm_tiling *tiling = &s->tiling;
     const int64_t bundles = ceil_div(s->n_pieces, tiling->rows_per_group);
-    const arguments sums = pieces_arguments(v);
+    const arguments sums = pieces_arguments(p, v);
     TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
-    const arguments combine = combine_arguments(v);
+    const arguments combine = combine_arguments(p, v);
     return enqueue(launch, k->combine, &combine, tiling, bundles, vector_groups(p, tiling),
                    p->problem.n_batches);
 }
@@ -450,10 +539,13 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
 static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p, const schedule *s,
                                  const kernels *k, const values *v)
 {
-    const arguments a = scale_arguments(v);
-    return enqueue(launch, k->scale, &a, &s->tiling,
-                   ceil_div(p->problem.m, s->tiling.rows_per_group), vector_groups(p, &s->tiling),
-                   p->problem.n_batches);
+    const int64_t bundles = ceil_div(p->problem.m, s->tiling.rows_per_group);
+    const int64_t groups = vector_groups(p, &s->tiling);
+    const arguments scale = scale_arguments(v), none = none_arguments(v);
+    TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, groups, p->problem.n_batches));
+    return k->none
+               ? enqueue(launch, k->none, &none, &s->tiling, bundles, groups, p->problem.n_batches)
+               : WEFT_OK;
 }
 
 static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product *p,
@@ -538,6 +630,17 @@ static const char *order_words(const weft_spmm_product *p)
                                      : "rows sorted by length";
 }
 
+static const char *result_words(const weft_spmm_product *p)
+{
+    static const char *const words[] = {
+        [WEFT_SPMM_SUM] = "",
+        [WEFT_SPMM_MEAN] = "; means",
+        [WEFT_SPMM_MAX] = "; largest products",
+        [WEFT_SPMM_MIN] = "; smallest products",
+    };
+    return words[p->problem.reduction];
+}
+
 int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                        const weft_tensor *C, const weft_spmm_params *params, char *text,
                        size_t size)
@@ -553,6 +656,7 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
         return -1;
     char tiling[256];
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows", tiling,
-                    order_words(&p), has_segments(&p, &s) ? " in segments" : "", s.n_pieces);
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s", tiling,
+                    order_words(&p), has_segments(&p, &s) ? " in segments" : "", s.n_pieces,
+                    result_words(&p));
 }

@@ -183,8 +183,10 @@ static bool set_up(spmm_job *job, complaint *why)
         weft_spmm_plan_create(&job->plan, job->ctx, job->queue, &job->csr_A,
                               WEFT_SPMM_PLAN(.transpose_a = options->transpose_a)) != WEFT_OK)
         return complain_weft(why);
-    job->params = (weft_spmm_params){
-        .size = sizeof(job->params), .plan = job->plan, .transpose_a = options->transpose_a};
+    job->params = (weft_spmm_params){.size = sizeof(job->params),
+                                     .plan = job->plan,
+                                     .transpose_a = options->transpose_a,
+                                     .reduction = options->reduction};
     if (!enqueue(job, why))
         return false;
     job->report.setup_ms = timing_now_ms() - start_ms;
@@ -226,6 +228,7 @@ static bool compare(spmm_job *job, complaint *why)
         .A = &job->host_A,
         .transpose_a = options->transpose_a,
         .n = job->n,
+        .reduction = options->reduction,
         .alpha = options->alpha,
         .beta = options->beta,
         .B = job->host_B.data,

@@ -6,6 +6,7 @@ enum {
     OPTION_ALPHA = 256,
     OPTION_BETA,
     OPTION_C,
+    OPTION_REDUCE,
     OPTION_SEED,
     OPTION_RUNS,
     OPTION_NO_PLAN,
@@ -19,6 +20,8 @@ static const struct argp_option options[] = {
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
     {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
+    {"reduce", OPTION_REDUCE, "WHAT", 0,
+     "Of each row's products the sum, mean, max or min (default: sum)", 0},
     {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: operands are converted (default: f32)", 0},
     {"seed", OPTION_SEED, "S", 0, "Of random values: of B, and of a pattern's (default: 1)", 0},
     {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
@@ -83,6 +86,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_C:
         spmm->c0_path = argument;
         return 0;
+    case OPTION_REDUCE:
+        if (!weft_spmm_reduction_find(argument, &spmm->reduction))
+            argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
+        return 0;
     case 'T':
         spmm->dtype = command_dtype(state, "--dtype", argument);
         return 0;
@@ -111,7 +118,8 @@ void spmm_options_parse(spmm_options *out, int argc, char **argv)
         .parser = parse_option,
         .args_doc = "A [B.npy]",
         .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one, random where none is named: "
-               "C = alpha op(A) B + beta C0."
+               "C = alpha op(A) B + beta C0, or with other reductions of a row's products than the "
+               "sum."
                "\vReports the plan, the time for setting up (analysing A and compiling), the "
                "median and range of the run time, and the speed, at 2 nnz N operations.",
         .children = children,

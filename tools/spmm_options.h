@@ -3,6 +3,8 @@
 #ifndef WEFT_TOOLS_SPMM_OPTIONS_H
 #define WEFT_TOOLS_SPMM_OPTIONS_H
 
+#include <weft/spmm.h>
+
 #include "command.h"
 
 typedef struct spmm_options {
@@ -11,6 +13,7 @@ typedef struct spmm_options {
     int64_t n;
     bool has_n, has_beta, transpose_a, check, no_plan;
     double alpha, beta;
+    weft_spmm_reduction reduction;
     weft_dtype dtype;
     uint64_t seed;
     int64_t runs;
