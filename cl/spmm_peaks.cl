@@ -28,6 +28,10 @@
 
 #include "csr.clh"
 
+#ifndef AHEAD // entries
+#define AHEAD 8
+#endif
+
 // Entries that products come from: lane by lane as ACCS are, and in arrays beside them.
 #define PLACES VECTOR(OFFSET)
 
@@ -38,26 +42,42 @@
 #define ARGUMENTS_OF(row)                                                                          \
     (arguments + arguments_start + get_group_id(2) * arguments_batch + (row)*arguments_row)
 
+#if LEAST
+#define BEATS(a, b)     ((a) < (b))
+#define IS_BEATEN(a, b) ((a) >= (b)) // or equal
+#else
+#define BEATS(a, b)     ((a) > (b))
+#define IS_BEATEN(a, b) ((a) <= (b))
+#endif
+
 // best = the better of best and x, which comes behind it.
 INLINE void take(ACCS *best, PLACES *place, ACCS x, PLACES place_of_x)
 {
-#if LEAST
-    const MASKS is_better = x < *best;
-#else
-    const MASKS is_better = x > *best;
-#endif
-    const MASKS is_first_nan = (x != x) & (*best == *best);
-    const MASKS wins = is_better | is_first_nan;
-    *best = wins ? x : *best;
 #if HAS_ARGUMENTS
-    *place = select(*place, place_of_x, JOIN(convert_, PLACES)(wins));
+    const MASKS stays = IS_BEATEN(x, *best) || *best != *best;
+    *best = stays ? *best : x;
+    // rusticl 22.3 takes the first of two longs where select() is asked by a mask that was widened.
+    *place = JOIN(convert_, PLACES)(stays) != (PLACES)0 ? *place : place_of_x;
+#else
+    const ACCS number = BEATS(x, *best) ? x : *best; // best where one of them is none
+    *best = x != x ? x : number;
 #endif
+}
+
+// Asks for the rows of B that entries further on name, in the item's columns: comparing fills a
+// CPU's queues, and it comes to those loads late.
+INLINE void fetch_row(const entries A, long e, const dense B)
+{
+    const long ahead = min(e + AHEAD, A.nnz - 1);
+    for (int v = 0; v < VECTORS; ++v)
+        FETCH_AHEAD((size_t)(B.first + A.indices[ahead] * B.row + v * LANES * FOLD * B.column), 1);
 }
 
 // x = the products of entry e, in the item's columns. B begins at the first of them.
 INLINE void multiply_row(ACCS x[VECTORS], const entries A, long e, const dense B, const columns c,
                          bool whole)
 {
+    fetch_row(A, e, B);
     global const T *row = B.first + A.indices[e] * B.row;
     const ACC a = value_of(A, e);
 #pragma unroll

@@ -94,9 +94,8 @@ static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
     return WEFT_OK;
 }
 
-static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *B,
-                                   const weft_tensor *C, const weft_tensor *arguments,
-                                   int64_t n_batches)
+static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *C,
+                                   const weft_tensor *arguments)
 {
     if (!arguments)
         return WEFT_OK;
@@ -110,6 +109,15 @@ static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, c
         return fail(WEFT_BAD_DTYPE,
                     "spmm: arguments are i32, but A has %" PRId64 " entries: i64 is wanted",
                     A->nnz);
+    return WEFT_OK;
+}
+
+static weft_status arguments_overlap_check(const weft_csr *A, const weft_tensor *B,
+                                           const weft_tensor *C, const weft_tensor *arguments,
+                                           int64_t n_batches)
+{
+    if (!arguments)
+        return WEFT_OK;
     TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm"));
     return weft_csr_overlap_check(arguments, "arguments", A, "A", n_batches, "spmm");
@@ -157,11 +165,12 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     TRY(weft_output_check(ctx, C, "spmm: C"));
     TRY(shapes_check(A, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
+    TRY(arguments_check(ctx, A, C, params->arguments));
     const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
     TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
     TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
     TRY(weft_csr_overlap_check(C, "C", A, "A", n_batches, "spmm"));
-    TRY(arguments_check(ctx, A, B, C, params->arguments, n_batches));
+    TRY(arguments_overlap_check(A, B, C, params->arguments, n_batches));
     return plan_fits(ctx, A, params);
 }
 
