@@ -159,6 +159,25 @@ static void test_tilings_that_share_what_peaks_do_not(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = &tiling);
 }
 
+static void test_aligned_vectors_want_aligned_arguments(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = cutting;
+    tiling.fold = 4;
+    tiling.aligned = true;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4: rows of B and C start on multiples of 1",
+           (c.params.tiling = &tiling, c.arguments.offset += 1));
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4",
+           (c.params.tiling = &tiling, c.arguments.stride[0] += 1));
+    a.view.offset -= 4; // as good as any other multiple
+    call c = good_call();
+    c.params.tiling = &tiling;
+    c.params.arguments = &a.view;
+    assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, &c.params));
+    spmm_check(&o);
+    spmm_arguments_check(&a, &o);
+}
+
 // ---- where no entry counts
 
 // C = beta C, and -1 everywhere.
@@ -464,6 +483,7 @@ int main(void)
         with_operands(test_more_entries_than_i32_counts),
         with_operands(test_arguments_among_the_operands),
         with_operands(test_tilings_that_share_what_peaks_do_not),
+        with_operands(test_aligned_vectors_want_aligned_arguments),
         cmocka_unit_test(test_alpha_0),
         cmocka_unit_test(test_no_entries),
         with_operands(test_no_columns),
