@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
+#include "spmm_product.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
@@ -81,6 +82,8 @@ static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, in
 static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
                          int64_t row_bytes)
 {
+    if (weft_spmm_is_peaks(problem->reduction))
+        return 0;
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
     int64_t bytes = 0;
@@ -101,7 +104,8 @@ static int folded_window(const weft_caches *near, const weft_spmm_problem *probl
 static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes,
                          int64_t least)
 {
-    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
+    if (weft_spmm_is_peaks(problem->reduction) ||
+        (double)problem->nnz < PACKED_USES * (double)problem->k)
         return false;
     if (!problem->columns_adjacent)
         return true;
@@ -159,7 +163,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
     const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
-    const int stage = stage_for(limits, f, lanes, rows);
+    const bool stages = !weft_spmm_is_peaks(problem->reduction);
+    const int stage = stages ? stage_for(limits, f, lanes, rows) : 0;
     const int64_t load =
         min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
@@ -263,13 +268,25 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
     return WEFT_OK;
 }
 
+static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
+{
+    if (weft_spmm_is_peaks(problem->reduction) &&
+        (tiling->window > 0 || tiling->stage > 0 || tiling->packed))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.window is %d, stage %d, %s: a %s goes without all three",
+                    tiling->window, tiling->stage, tiling->packed ? "packed" : "not packed",
+                    weft_spmm_reduction_name(problem->reduction));
+    return WEFT_OK;
+}
+
 weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                    const weft_spmm_problem *problem)
 {
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits));
     TRY(columns_check(tiling, &f));
-    return entries_check(tiling, limits, &f);
+    TRY(entries_check(tiling, limits, &f));
+    return peaks_check(tiling, problem);
 }
 
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)

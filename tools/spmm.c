@@ -82,8 +82,10 @@ static bool prepare(product_job *job, complaint *why)
         weft_spmm_plan_create(&run->plan, job->ctx, job->queue, &job->sparse,
                               WEFT_SPMM_PLAN(.transpose_a = transpose_a)) != WEFT_OK)
         return complain_weft(why);
-    run->params = (weft_spmm_params){
-        .size = sizeof(run->params), .plan = run->plan, .transpose_a = transpose_a};
+    run->params = (weft_spmm_params){.size = sizeof(run->params),
+                                     .plan = run->plan,
+                                     .transpose_a = transpose_a,
+                                     .reduction = run->options.reduction};
     return true;
 }
 
@@ -108,6 +110,7 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
         .A = &job->host_sparse,
         .transpose_a = run->options.transpose_a,
         .n = job->n,
+        .reduction = run->options.reduction,
         .alpha = job->options->alpha,
         .beta = run->options.beta,
         .B = run->host_B.data,

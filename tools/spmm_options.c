@@ -2,13 +2,15 @@
 // Parsing the command line of weft spmm.
 #include "spmm_options.h"
 
-enum { OPTION_BETA = 256, OPTION_C, OPTION_NO_PLAN };
+enum { OPTION_BETA = 256, OPTION_C, OPTION_REDUCE, OPTION_NO_PLAN };
 
 static const struct argp_option options[] = {
     {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
     {"transpose-a", 't', NULL, 0, "Multiply by A transposed", 0},
     {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
+    {"reduce", OPTION_REDUCE, "WHAT", 0,
+     "Of each row's products the sum, mean, max or min (default: sum)", 0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A, as a single product would", 0},
     {0},
 };
@@ -62,6 +64,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_C:
         spmm->c0_path = argument;
         return 0;
+    case OPTION_REDUCE:
+        if (!weft_spmm_reduction_find(argument, &spmm->reduction))
+            argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
+        return 0;
     case OPTION_NO_PLAN:
         spmm->no_plan = true;
         return 0;
@@ -78,7 +84,8 @@ void spmm_options_parse(spmm_options *out, int argc, char **argv)
         .parser = parse_option,
         .args_doc = "A [B.npy]",
         .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one, random where none is named: "
-               "C = alpha op(A) B + beta C0."
+               "C = alpha op(A) B + beta C0, or with other reductions of a row's products than the "
+               "sum."
                "\vReports the plan, the time for setting up (analysing A and compiling), the "
                "median and range of the run time, and the speed, at 2 nnz N operations.",
         .children = children,

@@ -3,6 +3,8 @@
 #ifndef WEFT_TOOLS_SPMM_OPTIONS_H
 #define WEFT_TOOLS_SPMM_OPTIONS_H
 
+#include <weft/spmm.h>
+
 #include "product_options.h"
 
 typedef struct spmm_options {
@@ -11,6 +13,7 @@ typedef struct spmm_options {
     int64_t n;
     bool has_n, has_beta, transpose_a, no_plan;
     double beta;
+    weft_spmm_reduction reduction;
 } spmm_options;
 
 // Parses, with what was not said at its default; ends the program after --help and on wrong usage.
