@@ -221,9 +221,9 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
     const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
-    const row_piece first =
-        piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
-    if (!first.is_first)
+    const long p = has_list ? list[i] : i;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     const long row = (get_group_id(2) * (long)n_pieces + i) * n + column;

@@ -3,7 +3,6 @@
 // spmm_schedule.c; here: arguments, enqueue.
 #include <weft/spmm.h>
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -90,106 +89,93 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
     return v;
 }
 
-typedef struct {
-    weft_argument list[40];
-    size_t n;
-} arguments;
-
-static void add(arguments *a, size_t size, const void *value)
+static void add_pattern(weft_arguments *a, const values *v)
 {
-    assert(a->n < sizeof(a->list) / sizeof(a->list[0]));
-    a->list[a->n++] = (weft_argument){size, value};
+    ADD_ARGUMENT(a, v->n_rows);
+    ADD_ARGUMENT(a, v->nnz);
+    ADD_ARGUMENT(a, v->piece);
+    ADD_ARGUMENT(a, v->offsets);
+    ADD_ARGUMENT(a, v->indices);
+    ADD_ARGUMENT(a, v->values);
+    ADD_ARGUMENT(a, v->source);
+    ADD_ARGUMENT(a, v->offsets_start);
+    ADD_ARGUMENT(a, v->indices_start);
+    ADD_ARGUMENT(a, v->values_start);
+    ADD_ARGUMENT(a, v->values_batch);
 }
 
-#define ADD(a, x) add(a, sizeof(x), &(x))
-
-static void add_pattern(arguments *a, const values *v)
+static void add_dense(weft_arguments *a, const cl_mem *buffer, const cl_long strides[4])
 {
-    ADD(a, v->n_rows);
-    ADD(a, v->nnz);
-    ADD(a, v->piece);
-    ADD(a, v->offsets);
-    ADD(a, v->indices);
-    ADD(a, v->values);
-    ADD(a, v->source);
-    ADD(a, v->offsets_start);
-    ADD(a, v->indices_start);
-    ADD(a, v->values_start);
-    ADD(a, v->values_batch);
-}
-
-static void add_dense(arguments *a, const cl_mem *buffer, const cl_long strides[4])
-{
-    ADD(a, *buffer);
+    ADD_ARGUMENT(a, *buffer);
     for (int i = 0; i < 4; ++i)
-        ADD(a, strides[i]);
+        ADD_ARGUMENT(a, strides[i]);
 }
 
-static void add_scalars(arguments *a, const values *v)
+static void add_scalars(weft_arguments *a, const values *v)
 {
-    add(a, v->scalar_bytes, &v->alpha);
-    add(a, v->scalar_bytes, &v->beta);
+    weft_arguments_add(a, v->scalar_bytes, &v->alpha);
+    weft_arguments_add(a, v->scalar_bytes, &v->beta);
 }
 
-static void add_pieces(arguments *a, const values *v)
+static void add_pieces(weft_arguments *a, const values *v)
 {
-    ADD(a, v->n_pieces);
-    ADD(a, v->has_list);
-    ADD(a, v->list);
-    ADD(a, v->scratch);
-    ADD(a, v->scratch_start);
+    ADD_ARGUMENT(a, v->n_pieces);
+    ADD_ARGUMENT(a, v->has_list);
+    ADD_ARGUMENT(a, v->list);
+    ADD_ARGUMENT(a, v->scratch);
+    ADD_ARGUMENT(a, v->scratch_start);
 }
 
-static void add_found(arguments *a, const values *v)
+static void add_found(weft_arguments *a, const values *v)
 {
-    ADD(a, v->scratch);
-    ADD(a, v->found_start);
+    ADD_ARGUMENT(a, v->scratch);
+    ADD_ARGUMENT(a, v->found_start);
 }
 
-static arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
-                                const values *v)
+static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
+                                     const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
-    ADD(&a, v->rows_per_item);
-    ADD(&a, v->n_ordered);
-    ADD(&a, v->has_order);
-    ADD(&a, v->order);
+    ADD_ARGUMENT(&a, v->rows_per_item);
+    ADD_ARGUMENT(&a, v->n_ordered);
+    ADD_ARGUMENT(&a, v->has_order);
+    ADD_ARGUMENT(&a, v->order);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
     } else if (weft_spmm_has_segments(p, s)) {
-        ADD(&a, p->plan->segment_starts);
-        ADD(&a, p->plan->segment_entries);
-        ADD(&a, p->plan->segments);
+        ADD_ARGUMENT(&a, p->plan->segment_starts);
+        ADD_ARGUMENT(&a, p->plan->segment_entries);
+        ADD_ARGUMENT(&a, p->plan->segments);
     } else if (v->window > 0) {
-        ADD(&a, v->k);
-        ADD(&a, v->window);
+        ADD_ARGUMENT(&a, v->k);
+        ADD_ARGUMENT(&a, v->window);
     }
     return a;
 }
 
-static arguments pieces_arguments(const weft_spmm_product *p, const values *v)
+static weft_arguments pieces_arguments(const weft_spmm_product *p, const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_pieces(&a, v);
     if (weft_spmm_is_peaks(p->problem.reduction))
         add_found(&a, v);
     return a;
 }
 
-static arguments combine_arguments(const weft_spmm_product *p, const values *v)
+static weft_arguments combine_arguments(const weft_spmm_product *p, const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     add_pieces(&a, v);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
@@ -199,40 +185,40 @@ static arguments combine_arguments(const weft_spmm_product *p, const values *v)
     return a;
 }
 
-static arguments pack_arguments(const values *v)
+static weft_arguments pack_arguments(const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_dense(&a, &v->B, v->b);
-    ADD(&a, v->k);
-    ADD(&a, v->n);
-    ADD(&a, v->rows_per_item);
-    ADD(&a, v->scratch);
+    ADD_ARGUMENT(&a, v->k);
+    ADD_ARGUMENT(&a, v->n);
+    ADD_ARGUMENT(&a, v->rows_per_item);
+    ADD_ARGUMENT(&a, v->scratch);
     return a;
 }
 
-static arguments scale_arguments(const values *v)
+static weft_arguments scale_arguments(const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n_rows);
-    ADD(&a, v->n);
-    add(&a, v->scalar_bytes, &v->beta);
+    ADD_ARGUMENT(&a, v->n_rows);
+    ADD_ARGUMENT(&a, v->n);
+    weft_arguments_add(&a, v->scalar_bytes, &v->beta);
     return a;
 }
 
-static arguments none_arguments(const values *v)
+static weft_arguments none_arguments(const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_dense(&a, &v->arguments, v->places);
-    ADD(&a, v->n_rows);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n_rows);
+    ADD_ARGUMENT(&a, v->n);
     return a;
 }
 
 // ---- enqueue
 
 // Groups of the tiling's shape, groups_x x groups_y for each matrix of the batch.
-static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const arguments *a,
+static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
                            const weft_spmm_tiling *tiling, int64_t groups_x, int64_t groups_y,
                            int64_t n_batches)
 {
@@ -246,7 +232,7 @@ static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const argum
 static weft_status enqueue_pack(weft_launch *launch, const weft_spmm_product *p,
                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v)
 {
-    const arguments a = pack_arguments(v);
+    const weft_arguments a = pack_arguments(v);
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
     TRY(enqueue(launch, k->pack, &a, &s->tiling, ceil_div(p->problem.k, rows_of_group), s->n_slices,
                 p->problem.n_batches));
@@ -265,7 +251,7 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
 {
     if (v->n_ordered == 0) // every row is long
         return WEFT_OK;
-    const arguments a = rows_arguments(p, s, v);
+    const weft_arguments a = rows_arguments(p, s, v);
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
     return enqueue(launch, k->rows, &a, &s->tiling, ceil_div(v->n_ordered, rows_of_group),
                    s->n_slices, p->problem.n_batches);
@@ -283,9 +269,9 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
 {
     const weft_spmm_tiling *tiling = &s->tiling;
     const int64_t bundles = ceil_div(s->n_pieces, tiling->rows_per_group);
-    const arguments sums = pieces_arguments(p, v);
+    const weft_arguments sums = pieces_arguments(p, v);
     TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
-    const arguments combine = combine_arguments(p, v);
+    const weft_arguments combine = combine_arguments(p, v);
     return enqueue(launch, k->combine, &combine, tiling, bundles, vector_groups(p, tiling),
                    p->problem.n_batches);
 }
@@ -296,7 +282,7 @@ static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p
 {
     const int64_t bundles = ceil_div(p->problem.m, s->tiling.rows_per_group);
     const int64_t groups = vector_groups(p, &s->tiling);
-    const arguments scale = scale_arguments(v), none = none_arguments(v);
+    const weft_arguments scale = scale_arguments(v), none = none_arguments(v);
     TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, groups, p->problem.n_batches));
     return k->none
                ? enqueue(launch, k->none, &none, &s->tiling, bundles, groups, p->problem.n_batches)
