@@ -67,6 +67,17 @@ static weft_status count_values(const weft_csr *csr, int64_t n_batches, const ch
     return WEFT_OK;
 }
 
+weft_status weft_csr_pattern_view_check(const weft_context *ctx, const weft_csr *csr,
+                                        const char *what)
+{
+    TRY(weft_array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
+                         weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
+    if (csr->nnz == 0)
+        return WEFT_OK;
+    return weft_array_check(ctx, csr->indices, csr->indices_start, csr->nnz,
+                            weft_dtype_or(csr->index_dtype, WEFT_I32), what, "'s indices");
+}
+
 weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
                                 const char *what)
 {
@@ -75,12 +86,9 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
     int64_t n_values = 0;
     TRY(count_values(csr, n_batches, what, &n_values));
 
-    TRY(weft_array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
-                         weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
+    TRY(weft_csr_pattern_view_check(ctx, csr, what));
     if (csr->nnz == 0)
         return WEFT_OK;
-    TRY(weft_array_check(ctx, csr->indices, csr->indices_start, csr->nnz,
-                         weft_dtype_or(csr->index_dtype, WEFT_I32), what, "'s indices"));
     return weft_array_check(ctx, csr->values, csr->values_start, n_values,
                             weft_dtype_or(csr->dtype, WEFT_F32), what, "'s values");
 }

@@ -46,6 +46,10 @@ weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
 weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
                                 const char *what);
 
+// Offsets and indices alone; the form is checked before.
+weft_status weft_csr_pattern_view_check(const weft_context *ctx, const weft_csr *csr,
+                                        const char *what);
+
 // Values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which is one of
 // the device's.
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,

@@ -7,6 +7,7 @@
 #include <weft/axis.h>
 #include <weft/context.h>
 #include <weft/csr.h>
+#include <weft/csr_transpose.h>
 #include <weft/dtype.h>
 #include <weft/elementwise.h>
 #include <weft/geometry.h>
@@ -14,6 +15,7 @@
 #include <weft/norm.h>
 #include <weft/reduce.h>
 #include <weft/softmax.h>
+#include <weft/sparse_gather.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
