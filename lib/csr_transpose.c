@@ -155,10 +155,11 @@ static weft_status enqueue_pass(weft_launch *launch, const weft_csr_transpose_ca
         ARGUMENT(source_stride),
     };
     enum { OF_COUNT = 11 }; // the first ones are the same
-    TRY(weft_items_enqueue(launch, s->count, OF_COUNT, arguments, s->tiling.items, s->n_groups, 1));
+    TRY(weft_items_enqueue(launch, s->count, OF_COUNT, arguments, s->tiling.items,
+                           (const int64_t[3]){s->n_groups}));
     const weft_numbers table = {scratch, s->table}, sums = {scratch, s->sums};
     TRY(weft_scan_enqueue(launch, &s->scan, table, table, false, sums));
-    return ENQUEUE_ITEMS(launch, s->scatter, arguments, s->tiling.items, s->n_groups, 1);
+    return ENQUEUE_ITEMS(launch, s->scatter, arguments, s->tiling.items, s->n_groups);
 }
 
 static weft_status enqueue_offsets(weft_launch *launch, const weft_csr_transpose_call *call,
@@ -176,7 +177,7 @@ static weft_status enqueue_offsets(weft_launch *launch, const weft_csr_transpose
         ARGUMENT(T->offsets_start),
     };
     return ENQUEUE_ITEMS(launch, s->offsets, arguments, s->tiling.items,
-                         weft_items_groups(s->tiling.items, s->offsets_run, s->n_offsets), 1);
+                         weft_items_groups(s->tiling.items, s->offsets_run, s->n_offsets));
 }
 
 static weft_status enqueue_all(weft_launch *launch, const void *call, const void *plan,

@@ -54,11 +54,11 @@ weft_status weft_items_kernel(weft_kernel **out, size_t *most, weft_context *ctx
 }
 
 weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
-                               const weft_argument *arguments, int items, int64_t n_groups,
-                               int64_t n_batches)
+                               const weft_argument *arguments, int items, const int64_t groups[3])
 {
     const size_t local[3] = {(size_t)items, 1, 1};
-    const size_t global[3] = {(size_t)n_groups * local[0], (size_t)n_batches, 1};
+    const size_t global[3] = {(size_t)groups[0] * local[0], (size_t)max_i64(groups[1], 1),
+                              (size_t)max_i64(groups[2], 1)};
     return weft_launch_kernel(launch, kernel, n_arguments, arguments, global, local);
 }
 

@@ -23,14 +23,14 @@ weft_status weft_items_kernel(weft_kernel **out, size_t *most, weft_context *ctx
                               const weft_source *source, const weft_defines *defines,
                               const char *name);
 
-// n_groups x n_batches groups.
+// groups[0] x groups[1] x groups[2] of them; 0 counts as 1 from the second on.
 weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
-                               const weft_argument *arguments, int items, int64_t n_groups,
-                               int64_t n_batches);
+                               const weft_argument *arguments, int items, const int64_t groups[3]);
 
-#define ENQUEUE_ITEMS(launch, kernel, arguments, items, n_groups, n_batches)                       \
+// The whole array of arguments; then one to three numbers of groups.
+#define ENQUEUE_ITEMS(launch, kernel, arguments, items, ...)                                       \
     weft_items_enqueue(launch, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments,      \
-                       items, n_groups, n_batches)
+                       items, (const int64_t[3]){__VA_ARGS__})
 
 // What kernels call whole numbers of that type, and elements of that many bytes that are only
 // moved.

@@ -2,6 +2,7 @@
 // Running sums: defines, arguments, enqueue.
 #include "scan.h"
 
+#include "element.h"
 #include "items.h"
 
 weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
@@ -23,12 +24,25 @@ weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_n
             ARGUMENT(scan->n),  ARGUMENT(scan->span),  ARGUMENT(in.buffer),
             ARGUMENT(in.start), ARGUMENT(sums.buffer), ARGUMENT(sums.start),
         };
-        TRY(ENQUEUE_ITEMS(launch, scan->sums, arguments, scan->items, scan->n_groups, 1));
+        TRY(ENQUEUE_ITEMS(launch, scan->sums, arguments, scan->items, scan->n_groups));
     }
     const weft_argument arguments[] = {
         ARGUMENT(scan->n),  ARGUMENT(scan->span),  ARGUMENT(in.buffer),
         ARGUMENT(in.start), ARGUMENT(out.buffer),  ARGUMENT(out.start),
         ARGUMENT(total),    ARGUMENT(sums.buffer), ARGUMENT(sums.start),
     };
-    return ENQUEUE_ITEMS(launch, scan->apply, arguments, scan->items, scan->n_groups, 1);
+    return ENQUEUE_ITEMS(launch, scan->apply, arguments, scan->items, scan->n_groups);
+}
+
+weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers at,
+                              weft_dtype dtype, cl_event after, const char *what)
+{
+    const size_t size = weft_dtype_size(dtype);
+    int64_t number = 0;
+    const cl_int code =
+        clEnqueueReadBuffer(queue, at.buffer, CL_TRUE, (size_t)at.start * size, size, &number,
+                            after ? 1 : 0, after ? &after : NULL, NULL);
+    TRY(weft_cl_check(code, what, "clEnqueueReadBuffer"));
+    *out = integer_at(&number, dtype, 0);
+    return WEFT_OK;
 }

@@ -28,6 +28,10 @@ typedef struct weft_numbers {
     int64_t start;
 } weft_numbers;
 
+// Reads one of them back; blocks. `after`, where not NULL, completes first.
+weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers at,
+                              weft_dtype dtype, cl_event after, const char *what);
+
 // `sums` has room for n_groups numbers. out may be in; with has_total out has n + 1 elements, and
 // the last is the sum of all. Nothing to do for n = 0, but that sum.
 weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_numbers in,

@@ -277,6 +277,14 @@ static void test_what_gather_refuses(void **state)
 
 // ---- scratch memory
 
+static cl_command_queue new_queue(cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue made =
+        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
+    return code == CL_SUCCESS ? made : NULL;
+}
+
 static const weft_csr_transpose_tiling three_passes = {.items = 2, .bits = 1, .run = 3};
 
 static void test_workspace_of_the_size_asked_for(void **state)
@@ -316,6 +324,32 @@ static void test_workspaces_among_the_operands(void **state)
     clReleaseMemObject(large);
 }
 
+// A call on another queue takes memory of its own while the first one is still to begin.
+static void test_scratch_memory_is_kept_until_the_call_ends(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind")) // the host has not written the pool's memory
+        skip();
+    cl_int code;
+    cl_command_queue other = new_queue(0);
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code);
+    transposition c = good_call();
+    c.params.tiling = &three_passes;
+    c.params.n_wait = 1;
+    c.params.wait = &gate;
+    assert_ok(start(&c));
+    const uint64_t before = weft_context_get_stats(ctx).scratch_bytes;
+    c.queue = other;
+    assert_ok(start(&c));
+    assert_true(weft_context_get_stats(ctx).scratch_bytes > before);
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    clFinish(queue);
+    clFinish(other);
+    clReleaseEvent(gate);
+    clReleaseCommandQueue(other);
+    check_result();
+}
+
 static void test_it_says_what_it_would_do(void **state)
 {
     (void)state;
@@ -330,14 +364,6 @@ static void test_it_says_what_it_would_do(void **state)
 }
 
 // ---- events and order
-
-static cl_command_queue new_queue(cl_command_queue_properties properties)
-{
-    cl_int code;
-    cl_command_queue made =
-        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
-    return code == CL_SUCCESS ? made : NULL;
-}
 
 // The columns come in behind an event that is still to complete: the call waits for it.
 static void wait_on(cl_command_queue on)
@@ -447,6 +473,7 @@ int main(void)
         WITH_OPERANDS(test_what_gather_refuses),
         WITH_OPERANDS(test_workspace_of_the_size_asked_for),
         WITH_OPERANDS(test_workspaces_among_the_operands),
+        WITH_OPERANDS(test_scratch_memory_is_kept_until_the_call_ends),
         WITH_OPERANDS(test_it_says_what_it_would_do),
         WITH_OPERANDS(test_events_in_order),
         WITH_OPERANDS(test_events_out_of_order),

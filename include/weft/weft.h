@@ -7,6 +7,7 @@
 #include <weft/axis.h>
 #include <weft/context.h>
 #include <weft/csr.h>
+#include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
 #include <weft/dtype.h>
 #include <weft/elementwise.h>
