@@ -85,6 +85,7 @@ INLINE int row_from(int row, global const OFFSET *offsets, int n_rows, long e)
     return e < offsets[next + 1] ? next : row_of_entry(offsets, n_rows, e);
 }
 
+#if ITEMS > 1
 // From a column's counters to the places of each item's entries.
 INLINE void find_places(local OFFSET *counters, OFFSET place)
 {
@@ -94,6 +95,7 @@ INLINE void find_places(local OFFSET *counters, OFFSET place)
         place += n;
     }
 }
+#endif
 
 // whole holds columns and rows, wide where entries come from; each as a pass reads (in) and writes
 // (out) them.
@@ -140,22 +142,6 @@ kernel GROUP void csr_transpose_scatter(COLUMNS, global const OFFSET *table, loc
         if (has_source)
             source[source_start + place * source_stride] = from;
     }
-}
-
-// The first of the columns from `low` on that is not below `column`, out of n that rise.
-INLINE long first_from(global const int *columns, long low, long n, long column)
-{
-    if (low == n || columns[low] >= column)
-        return low;
-    long high = n;
-    while (low + 1 < high) {
-        const long middle = low + (high - low) / 2;
-        if (columns[middle] < column)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high;
 }
 
 // Item by item side by side, so that they write side by side.

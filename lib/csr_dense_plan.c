@@ -45,7 +45,7 @@ weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
                                         const weft_limits *limits,
                                         const weft_csr_dense_problem *problem)
 {
-    TRY(weft_items_check(tiling->items, limits, "csr_dense"));
+    TRY(weft_items_check(tiling->items, "tiling.items", limits, "csr_dense"));
     if (tiling->rows < 1 || tiling->rows > MAX_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "csr_dense: tiling.rows is %d: 1 to %d is wanted",
                     tiling->rows, MAX_ROWS);

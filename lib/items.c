@@ -21,13 +21,13 @@ int weft_items_for(const weft_limits *limits)
                : (int)pow2_down(min_i64(min_i64(limits->max_block, SPREAD_ITEMS), most));
 }
 
-weft_status weft_items_check(int items, const weft_limits *limits, const char *op)
+weft_status weft_items_check(int items, const char *field, const weft_limits *limits,
+                             const char *op)
 {
     const int64_t most = min_i64((int64_t)limits->max_items, (int64_t)limits->max_items_along[0]);
     if (items < 1 || items > most || pow2_down(items) != items)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "%s: tiling.items is %d: a power of two up to %" PRId64 " is wanted", op, items,
-                    most);
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is %d: a power of two up to %" PRId64 " is wanted",
+                    op, field, items, most);
     return WEFT_OK;
 }
 

@@ -9,8 +9,9 @@
 // Items of a group for work that needs no local memory, one on a CPU; a power of two.
 int weft_items_for(const weft_limits *limits);
 
-// Of a tiling that somebody filled in: WEFT_BAD_ARGUMENT says why it will not do.
-weft_status weft_items_check(int items, const weft_limits *limits, const char *op);
+// Of a field that somebody filled in: WEFT_BAD_ARGUMENT says why it will not do.
+weft_status weft_items_check(int items, const char *field, const weft_limits *limits,
+                             const char *op);
 
 // Turns of each item where groups of `items` go through n adjacent things, `items` at a time.
 int64_t weft_items_run(const weft_limits *limits, int items, int64_t n);

@@ -14,7 +14,18 @@ static const char *keep_name(weft_outputs *outputs, const char *name)
     return outputs->names[outputs->n];
 }
 
-// Arrays are seen as bytes, since tensors have no i16.
+// Since tensors have no i16.
+static weft_tensor array_bytes(cl_mem buffer, int64_t start, int64_t n, weft_dtype dtype)
+{
+    const int64_t size = (int64_t)weft_dtype_size(dtype);
+    return (weft_tensor){.buffer = buffer,
+                         .dtype = WEFT_U8,
+                         .offset = start * size,
+                         .ndim = 1,
+                         .shape = {n * size},
+                         .stride = {1}};
+}
+
 weft_status weft_outputs_add_array(weft_outputs *outputs, const weft_context *ctx, cl_mem buffer,
                                    int64_t start, int64_t n, weft_dtype dtype, const char *name)
 {
@@ -22,15 +33,8 @@ weft_status weft_outputs_add_array(weft_outputs *outputs, const weft_context *ct
     keep_name(outputs, name);
     weft_operand_text(what, outputs->op, name);
     TRY(weft_array_check(ctx, buffer, start, n, dtype, what, ""));
-    const int64_t size = (int64_t)weft_dtype_size(dtype);
-    weft_tensor *bytes = &outputs->views[outputs->n++];
-    *bytes = (weft_tensor){.buffer = buffer,
-                           .dtype = WEFT_U8,
-                           .offset = start * size,
-                           .ndim = 1,
-                           .shape = {n * size},
-                           .stride = {1}};
-    return weft_output_check(ctx, bytes, what);
+    outputs->views[outputs->n] = array_bytes(buffer, start, n, dtype);
+    return weft_output_check(ctx, &outputs->views[outputs->n++], what);
 }
 
 weft_status weft_outputs_add_tensor(weft_outputs *outputs, const weft_context *ctx,
@@ -68,6 +72,13 @@ weft_status weft_outputs_apart_from_tensor(const weft_outputs *outputs, const we
         TRY(weft_tensor_overlap_check(&outputs->views[i], outputs->names[i], tensor, name,
                                       outputs->op));
     return WEFT_OK;
+}
+
+weft_status weft_outputs_apart_from_array(const weft_outputs *outputs, cl_mem buffer, int64_t start,
+                                          int64_t n, weft_dtype dtype, const char *name)
+{
+    const weft_tensor bytes = array_bytes(buffer, start, n, dtype);
+    return weft_outputs_apart_from_tensor(outputs, &bytes, name);
 }
 
 weft_status weft_outputs_apart_from_csr(const weft_outputs *outputs, const weft_csr *csr,

@@ -29,9 +29,11 @@ weft_status weft_outputs_add_workspace(weft_outputs *outputs, const weft_context
 // Each from each.
 weft_status weft_outputs_apart(const weft_outputs *outputs);
 
-// Each from an input: a tensor, or a CSR's pattern and its values where it has any.
+// Each from an input: a tensor, an array, or a CSR's pattern and its values where it has any.
 weft_status weft_outputs_apart_from_tensor(const weft_outputs *outputs, const weft_tensor *tensor,
                                            const char *name);
+weft_status weft_outputs_apart_from_array(const weft_outputs *outputs, cl_mem buffer, int64_t start,
+                                          int64_t n, weft_dtype dtype, const char *name);
 weft_status weft_outputs_apart_from_csr(const weft_outputs *outputs, const weft_csr *csr,
                                         int64_t n_batches, const char *name);
 

@@ -6,9 +6,11 @@
 #include <weft/api.h>
 #include <weft/axis.h>
 #include <weft/context.h>
+#include <weft/csc.h>
 #include <weft/csr.h>
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
+#include <weft/dcsr.h>
 #include <weft/dtype.h>
 #include <weft/elementwise.h>
 #include <weft/geometry.h>
