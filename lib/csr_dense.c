@@ -31,11 +31,8 @@ static schedule schedule_for(const weft_csr_dense_call *call, const weft_limits 
     s.n_bundles = ceil_div(call->A.n_rows, s.tiling.rows);
     if (call->step != WEFT_DENSE_TO_CSR_COUNT)
         return s;
-    weft_scratch scratch = {0};
     s.scan = weft_scan_for(limits, s.tiling.items, call->A.offset_dtype, call->A.n_rows);
-    if (s.scan.n_groups > 1)
-        weft_scratch_add(&scratch, s.scan.n_groups, s.scan.dtype);
-    s.scratch_bytes = scratch.bytes;
+    s.scratch_bytes = weft_scan_scratch_bytes(&s.scan);
     return s;
 }
 
@@ -186,11 +183,9 @@ static weft_status enqueue_count(weft_launch *launch, const void *context, const
     const weft_csr_dense_call *call = context;
     const schedule *s = plan;
     const weft_numbers offsets = {call->A.offsets, call->A.offsets_start};
-    // Where one group does it all some buffer must stand in.
-    const weft_numbers sums = {s->scratch_bytes > 0 ? scratch : call->A.offsets, 0};
     if (call->A.n_rows > 0)
         TRY(enqueue_from_dense(launch, call, s));
-    return weft_scan_enqueue(launch, &s->scan, offsets, offsets, true, sums);
+    return weft_scan_offsets(launch, &s->scan, offsets, scratch);
 }
 
 static bool is_empty(const weft_csr_dense_call *call)
@@ -251,16 +246,9 @@ weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue, c
     if (nnz)
         own.event = &done;
     TRY(convert(WEFT_DENSE_TO_CSR_COUNT, ctx, queue, A, D, &own));
-    if (!nnz)
-        return WEFT_OK;
-    const weft_numbers last = {A->offsets, A->offsets_start + A->n_rows};
-    const weft_status status =
-        weft_numbers_read(nnz, queue, last, A->offset_dtype, done, "dense_to_csr_count");
-    if (params && params->event && status == WEFT_OK)
-        *params->event = done;
-    else
-        clReleaseEvent(done);
-    return status;
+    return nnz ? weft_scan_total(nnz, queue, A, done, params ? params->event : NULL,
+                                 "dense_to_csr_count")
+               : WEFT_OK;
 }
 
 // ---- what a call would do

@@ -4,6 +4,8 @@
 
 #include "element.h"
 #include "items.h"
+#include "scratch.h"
+#include "view.h"
 
 weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
 {
@@ -45,4 +47,33 @@ weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers
     TRY(weft_cl_check(code, what, "clEnqueueReadBuffer"));
     *out = integer_at(&number, dtype, 0);
     return WEFT_OK;
+}
+
+size_t weft_scan_scratch_bytes(const weft_scan *scan)
+{
+    weft_scratch scratch = {0};
+    if (scan->n_groups > 1)
+        weft_scratch_add(&scratch, scan->n_groups, scan->dtype);
+    return scratch.bytes;
+}
+
+weft_status weft_scan_offsets(weft_launch *launch, const weft_scan *scan, weft_numbers offsets,
+                              cl_mem scratch)
+{
+    // Where one group does it all some buffer must stand in.
+    const weft_numbers sums = {scan->n_groups > 1 ? scratch : offsets.buffer, 0};
+    return weft_scan_enqueue(launch, scan, offsets, offsets, true, sums);
+}
+
+weft_status weft_scan_total(int64_t *nnz, cl_command_queue queue, const weft_csr *csr,
+                            cl_event done, cl_event *event, const char *what)
+{
+    const weft_numbers last = {csr->offsets, csr->offsets_start + csr->n_rows};
+    const weft_status status =
+        weft_numbers_read(nnz, queue, last, weft_dtype_or(csr->offset_dtype, WEFT_I32), done, what);
+    if (event && status == WEFT_OK)
+        *event = done;
+    else
+        clReleaseEvent(done);
+    return status;
 }

@@ -4,6 +4,8 @@
 #ifndef WEFT_LIB_SCAN_H
 #define WEFT_LIB_SCAN_H
 
+#include <weft/csr.h>
+
 #include "launch.h"
 
 // How n numbers are gone through.
@@ -36,5 +38,16 @@ weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers
 // the last is the sum of all. Nothing to do for n = 0, but that sum.
 weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_numbers in,
                               weft_numbers out, bool has_total, weft_numbers sums);
+
+// Lengths of rows to offsets, in place, with the end of the last one; and the scratch memory that
+// it wants, which may be none.
+size_t weft_scan_scratch_bytes(const weft_scan *scan);
+weft_status weft_scan_offsets(weft_launch *launch, const weft_scan *scan, weft_numbers offsets,
+                              cl_mem scratch);
+
+// How many entries such offsets say that there are, once `done` completes; blocks. `done` is then
+// the caller's, or, where *event is not wanted or after a failure, released.
+weft_status weft_scan_total(int64_t *nnz, cl_command_queue queue, const weft_csr *csr,
+                            cl_event done, cl_event *event, const char *what);
 
 #endif

@@ -220,7 +220,7 @@ typedef struct conversion {
     weft_dcsr_params params;
 } conversion;
 
-typedef enum step { COUNT, FROM_CSR, TO_CSR } step;
+typedef enum conversion_step { COUNT, FROM_CSR, TO_CSR } conversion_step;
 
 // Of the running test: 3 x 2, a row of it empty.
 static pattern cells;
@@ -252,7 +252,7 @@ static conversion good_call(void)
                         *WEFT_DCSR(.items = 1)};
 }
 
-static weft_status start(const conversion *c, step step)
+static weft_status start(const conversion *c, conversion_step step)
 {
     int64_t n_stored;
     switch (step) {
@@ -265,7 +265,7 @@ static weft_status start(const conversion *c, step step)
     }
 }
 
-static void refuse(conversion *c, step step, weft_status want, const char *part)
+static void refuse(conversion *c, conversion_step step, weft_status want, const char *part)
 {
     cl_event event = NULL;
     c->params.event = &event;
@@ -291,7 +291,7 @@ static void test_arguments(void **state)
 {
     (void)state;
     for (int i = COUNT; i <= TO_CSR; i++) {
-        const step step = i;
+        const conversion_step step = i;
         REFUSE(step, WEFT_BAD_ARGUMENT, "ctx is NULL", c.ctx = NULL);
         REFUSE(step, WEFT_BAD_ARGUMENT, "queue is NULL", c.queue = NULL);
         REFUSE(step, WEFT_BAD_ARGUMENT, "params.size is 9", c.params.size = 9);
@@ -312,7 +312,7 @@ static void test_matrices_that_disagree(void **state)
 {
     (void)state;
     for (int i = FROM_CSR; i <= TO_CSR; i++) {
-        const step step = i;
+        const conversion_step step = i;
         REFUSE(step, WEFT_BAD_SHAPE, "A is 3 x 2 with 4 entries, D 4 x 2 with 4", c.D.n_rows = 4);
         REFUSE(step, WEFT_BAD_SHAPE, "D 3 x 5 with 4", c.D.n_cols = 5);
         REFUSE(step, WEFT_BAD_SHAPE, "D 3 x 2 with 3", c.D.nnz = 3);
@@ -346,7 +346,7 @@ static void test_workspaces(void **state)
     assert_ok(weft_dcsr_workspace(ctx, &good.A, &good.params, &bytes));
     cl_mem less = new_workspace(ctx, bytes - 1), large = new_workspace(ctx, 4096);
     for (int i = COUNT; i <= FROM_CSR; i++) {
-        const step step = i;
+        const conversion_step step = i;
         REFUSE(step, WEFT_BAD_BUFFER, ": workspace [", c.params.workspace = less);
         REFUSE(step, WEFT_BAD_BUFFER, "overlaps A's offsets",
                (c.params.workspace = c.A.offsets = large));

@@ -19,6 +19,7 @@
 #include <weft/reduce.h>
 #include <weft/softmax.h>
 #include <weft/sparse_gather.h>
+#include <weft/spgemm.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
