@@ -20,7 +20,7 @@
 #define MOVED uint
 #endif
 #ifndef RUN // adjacent columns that an item fills from at a time
-#define RUN 8
+#define RUN (ITEMS > 1 ? 8 : 64)
 #endif
 
 #define DENSE(name) long name##_start, long name##_row, long name##_column
@@ -85,11 +85,13 @@ INLINE void write_row(local const int *firsts, local ACC *sums, int item,
                       long width, global MOVED *D, long step)
 {
     bool is_repeated = false;
+    for (long c = item; c < width; c += ITEMS)
+        D[c * step] = 0;
     for (long c = item; c < width; c += ITEMS) {
         const int first = firsts[c];
         is_repeated |= first < 0;
-        if (first >= 0)
-            D[c * step] = first == NO_ENTRY ? (MOVED)0 : values[first];
+        if (first >= 0 && first != NO_ENTRY)
+            D[c * step] = values[first];
     }
     if (!is_repeated)
         return;
@@ -153,16 +155,16 @@ kernel GROUP void dense_to_csr_count(long n_rows, long n_cols, long rows, MOVED 
     }
 }
 
-// The kept ones of the RUN columns from c on, to `place` and behind; never from `stop` on.
-INLINE void fill_run(global const MOVED *of_row, long c, long n_cols, long step, MOVED threshold,
+// The kept ones of n columns from c on, to `place` and behind; never from `stop` on. What is not
+// kept is written, too, and then written over: that is cheaper than to ask.
+INLINE void fill_run(global const MOVED *of_row, long c, int n, long step, MOVED threshold,
                      global INDEX *indices, global MOVED *values, long place, long stop)
 {
-    for (int j = 0; j < RUN && c + j < n_cols; ++j) {
+    for (int j = 0; j < n && place < stop; ++j) {
         const MOVED x = of_row[(c + j) * step];
-        if (!is_kept(x, threshold) || place >= stop)
-            continue;
         indices[place] = (INDEX)(c + j);
-        values[place++] = x;
+        values[place] = x;
+        place += is_kept(x, threshold);
     }
 }
 
@@ -180,12 +182,13 @@ kernel GROUP void dense_to_csr_fill(long n_rows, long n_cols, long rows, MOVED t
         long place = offsets[offsets_start + row];
         for (long tile = 0; tile < n_cols; tile += ITEMS * RUN) {
             const long c = tile + item * RUN;
+            const int n_columns = (int)clamp(n_cols - c, 0L, (long)RUN);
             NUMBER n = 0, total;
-            for (int j = 0; j < RUN && c + j < n_cols; ++j)
+            for (int j = 0; j < n_columns; ++j)
                 n += is_kept(of_row[(c + j) * d_column], threshold);
-            const NUMBER before = sum_before(n, item, nodes, &total);
-            fill_run(of_row, c, n_cols, d_column, threshold, indices + indices_start,
-                     values + values_start, place + before, stop);
+            const long begin = place + sum_before(n, item, nodes, &total);
+            fill_run(of_row, c, n_columns, d_column, threshold, indices + indices_start,
+                     values + values_start, begin, min(begin + n, stop));
             place += total;
         }
     }

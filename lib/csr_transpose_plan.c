@@ -14,8 +14,8 @@
 
 enum { MAX_BITS = 16, MAX_RUN = 1 << 15 };
 
-// Where an item carries whole vectors: CPUs. Its counters stay in the first cache.
-enum { FOLDED_BITS = 11, FOLDED_RUN = 1024 };
+// Where an item carries whole vectors: CPUs. Its counters stay near, and most layers take one pass.
+enum { FOLDED_BITS = 13, FOLDED_RUN = 1024 };
 
 // Where lanes are items: GPUs. Counters of a group leave room for others.
 enum { SPREAD_ITEMS = 64, SPREAD_BITS = 6, SPREAD_RUN = 32 };
