@@ -322,7 +322,7 @@ static void test_dense_matrices_of_every_shape(void **state)
     static const double thresholds[] = {0, 1, 0.1, INFINITY, 1e39};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
         for (int j = 0; j <= N_TILINGS; j++)
-            for (int k = 0; k < N_LAYOUTS; k++) {
+            for (int k = 0; k < N_LAYOUTS; k += is_reduced ? 3 : 1) {
                 const dense_case of = {.seed = 10 * i + (uint64_t)j,
                                        .n_rows = shapes[i][0],
                                        .n_cols = shapes[i][1],

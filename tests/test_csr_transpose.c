@@ -161,7 +161,7 @@ static void test_patterns_of_every_kind(void **state)
                                         {1, 1, 40},  {1, 300, 90}, {300, 1, 90}, {7, 16, 0},
                                         {7, 16, 50}, {16, 17, 99}, {40, 33, 400}};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-        for (int kind = 0; kind < N_PATTERNS; kind++)
+        for (int kind = 0; kind < N_PATTERNS; kind += is_reduced ? 2 : 1)
             for (int j = 0; j <= N_TILINGS; j++) {
                 const transpose_case of = {.seed = 10 * i + (uint64_t)kind,
                                            .kind = (pattern_kind)kind,
