@@ -7,7 +7,7 @@
 
 #include "csr_dense_call.h"
 
-#include "sparse_case.h"
+#include "format_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

@@ -4,7 +4,7 @@
 #include <weft/csr_transpose.h>
 #include <weft/sparse_gather.h>
 
-#include "sparse_case.h"
+#include "format_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

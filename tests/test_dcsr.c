@@ -6,7 +6,7 @@
 #include <weft/csr_transpose.h>
 #include <weft/dcsr.h>
 
-#include "sparse_case.h"
+#include "format_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

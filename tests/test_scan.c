@@ -2,7 +2,7 @@
 // Running sums on the device against a plain loop, for groups of every shape.
 #include "scan.h"
 
-#include "sparse_case.h"
+#include "format_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

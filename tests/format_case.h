@@ -4,8 +4,8 @@
 //
 // What stands around an input is poison and must not be read; what stands around an output must not
 // be written.
-#ifndef WEFT_TESTS_SPARSE_CASE_H
-#define WEFT_TESTS_SPARSE_CASE_H
+#ifndef WEFT_TESTS_FORMAT_CASE_H
+#define WEFT_TESTS_FORMAT_CASE_H
 
 #include <weft/csr.h>
 #include <weft/tensor.h>

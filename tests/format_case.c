@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays and patterns for tests of sparse formats.
-#include "sparse_case.h"
+#include "format_case.h"
 
 #include <inttypes.h>
 
