@@ -77,7 +77,7 @@ kernel GROUP void csr_transpose_count(COLUMNS, global OFFSET *table, local OFFSE
 }
 
 // The row of entry e, which follows an entry of `row`.
-INLINE int row_from(int row, global const OFFSET *offsets, int n_rows, long e)
+INLINE int row_at_or_after(int row, global const OFFSET *offsets, int n_rows, long e)
 {
     if (e < offsets[row + 1])
         return row;
@@ -129,7 +129,7 @@ kernel GROUP void csr_transpose_scatter(COLUMNS, global const OFFSET *table, loc
         const int column = COLUMN_AT(e);
         const long place = counters[COUNTER_OF(column)]++;
         const OFFSET from = is_first ? (OFFSET)e : wide[sources_in + e];
-        row = is_first ? row_from(row, row_starts, n_rows, e) : whole[rows_in + e];
+        row = is_first ? row_at_or_after(row, row_starts, n_rows, e) : whole[rows_in + e];
         whole[columns_out + place] = column;
         if (!is_last) {
             whole[rows_out + place] = row;
