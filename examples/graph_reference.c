@@ -42,6 +42,14 @@ int64_t graph_problem_hub(const graph_problem *p)
     return hub;
 }
 
+// Of S, from its pattern alone: sums of A + I's rows are their lengths.
+static double entry(const graph_problem *p, int64_t row, int64_t col)
+{
+    const int32_t *offsets = p->S.offsets;
+    return 1 / sqrt((double)(offsets[row + 1] - offsets[row]) *
+                    (double)(offsets[col + 1] - offsets[col]));
+}
+
 // sum += factor x W for a row x
 static void add_product(double *sum, double factor, const double *x, const float *W, int64_t n_in,
                         int64_t n_out)
@@ -55,11 +63,10 @@ static void add_product(double *sum, double factor, const double *x, const float
 static void find_hidden(const graph_problem *p, int64_t node, double *near, double *out)
 {
     const int32_t *offsets = p->S.offsets, *indices = p->S.indices;
-    const float *values = p->S.values;
     for (int64_t f = 0; f < p->n_features; f++) {
         near[f] = 0;
         for (int32_t e = offsets[node]; e < offsets[node + 1]; e++)
-            near[f] += (double)values[e] * (double)p->X[indices[e] * p->n_features + f];
+            near[f] += entry(p, node, indices[e]) * (double)p->X[indices[e] * p->n_features + f];
     }
     for (int64_t h = 0; h < p->n_hidden; h++)
         out[h] = 0;
@@ -82,14 +89,13 @@ static void softmax(double *x, int64_t n)
 bool graph_problem_error(const graph_problem *p, int64_t node, const float *row, double *error)
 {
     const int32_t *offsets = p->S.offsets, *indices = p->S.indices;
-    const float *values = p->S.values;
     double *near = malloc((size_t)p->n_features * sizeof(*near));
     double *hidden = malloc((size_t)p->n_hidden * sizeof(*hidden));
     double *out = calloc((size_t)p->n_classes, sizeof(*out));
     const bool ok = is_there(near) && is_there(hidden) && is_there(out);
     for (int32_t e = offsets[node]; ok && e < offsets[node + 1]; e++) {
         find_hidden(p, indices[e], near, hidden);
-        add_product(out, (double)values[e], hidden, p->W2, p->n_hidden, p->n_classes);
+        add_product(out, entry(p, node, indices[e]), hidden, p->W2, p->n_hidden, p->n_classes);
     }
     *error = 0;
     if (ok)

@@ -31,11 +31,23 @@ static void free_weights(sparse_layer *layer)
     weft_csr_host_destroy(&layer->pattern);
 }
 
-bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *weights, bool relu)
+static bool make_bias(sparse_layer *layer, double bias)
+{
+    const size_t n = (size_t)layer->W.n_rows;
+    double *b = malloc((n + 1) * sizeof(*b));
+    for (size_t row = 0; b != NULL && row < n; row++)
+        b[row] = bias;
+    const bool ok =
+        is_there(b) && make_numbers(&layer->b, layer->ctx, layer->W.dtype, layer->W.n_rows, 1, b);
+    free(b);
+    return ok;
+}
+
+bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *weights, double bias,
+                         bool relu)
 {
     *out = (sparse_layer){.ctx = ctx, .relu = relu};
-    return make_weights(out, weights) &&
-           make_tensor(&out->b, ctx, out->W.dtype, out->W.n_rows, 1, NULL) &&
+    return make_weights(out, weights) && make_bias(out, bias) &&
            make_tensor(&out->db, ctx, out->W.dtype, out->W.n_rows, 1, NULL) &&
            make_tensor(&out->vb, ctx, out->W.dtype, out->W.n_rows, 1, NULL);
 }

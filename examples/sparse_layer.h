@@ -26,10 +26,11 @@ typedef struct sparse_layer {
     weft_tensor b, db, vb;             // [n_out x 1]
 } sparse_layer;
 
-// f32 or f64 weights with i32 offsets and indices, as weft_csr_host_from_*() make them; b and all
-// velocities begin with 0. The layer takes the weights' arrays over and zeroes *weights, also
-// where it fails; the layer is to be freed either way. Waits.
-bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *weights, bool relu);
+// f32 or f64 weights with i32 offsets and indices, as weft_csr_host_from_*() make them; b begins
+// with `bias` everywhere, all velocities with 0. The layer takes the weights' arrays over and
+// zeroes *weights, also where it fails; the layer is to be freed either way. Waits.
+bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *weights, double bias,
+                         bool relu);
 
 // NULL is not fine; a layer that is all zeros is.
 void sparse_layer_free(sparse_layer *layer);

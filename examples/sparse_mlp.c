@@ -9,17 +9,17 @@
 // gradients by SDDMM. sparse_layer.h has the formulas.
 #define _GNU_SOURCE // getopt_long
 #include <getopt.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "digits.h"
+#include "gradient_check.h"
 #include "sparse_network.h"
 
 const char program_name[] = "sparse_mlp";
 
-enum { N_LAYERS = 3, N_BATCHES = 64, N_JUDGED = 8, N_LOOKS = 4, N_PROBES = 8 };
-static const double RATE = 0.05, MOMENTUM = 0.9, SPARSITY = 0.9;
+enum { N_LAYERS = 3, N_BATCHES = 64, N_JUDGED = 8, N_LOOKS = 4, N_PROBES = 8, N_PROBED = 32 };
+static const double RATE = 0.05, MOMENTUM = 0.9, SPARSITY = 0.9, GRADIENT_ERROR = 1e-5;
 
 typedef struct options {
     int64_t width, batch, n_steps;
@@ -29,7 +29,6 @@ typedef struct options {
 typedef struct course {
     const options *asked;
     weft_context *ctx;
-    weft_dtype dtype;
     sparse_samples lessons, exam; // N_BATCHES and N_JUDGED batches
     sparse_network net;
 } course;
@@ -38,29 +37,28 @@ static bool make_samples(const course *c, sparse_samples *out, int64_t n, chance
 {
     digits d = {0};
     const bool ok = digits_make(&d, n, chance) &&
-                    make_numbers(&out->inputs, c->ctx, c->dtype, DIGITS_PIXELS, n, d.pixels) &&
-                    make_numbers(&out->is, c->ctx, c->dtype, DIGITS_CLASSES, n, d.is) &&
+                    make_numbers(&out->inputs, c->ctx, WEFT_F32, DIGITS_PIXELS, n, d.pixels) &&
+                    make_numbers(&out->is, c->ctx, WEFT_F32, DIGITS_CLASSES, n, d.is) &&
                     make_tensor(&out->labels, c->ctx, WEFT_I32, n, 0, d.labels);
     digits_free(&d);
     return ok;
 }
 
-static bool prepare(course *c)
+// So many pictures to learn from, and others to be judged by.
+static bool prepare(course *c, int64_t n_lessons, int64_t n_exam)
 {
-    const int64_t width = c->asked->width, batch = c->asked->batch;
+    const int64_t width = c->asked->width;
     const int64_t sizes[N_LAYERS + 1] = {DIGITS_PIXELS, width, width, DIGITS_CLASSES};
     chance chance = 88172645463325252;
     if (!is_ok(weft_context_open(&c->ctx, NULL)))
         return false;
-    const weft_limits *limits = weft_context_limits(c->ctx);
-    c->dtype = c->asked->check_gradients && limits->has_f64 ? WEFT_F64 : WEFT_F32;
-    printf("Digits of %d x %d pixels, through layers of %lld, %lld and %d, %s, on %s\n",
+    printf("Digits of %d x %d pixels, through layers of %lld, %lld and %d, on %s\n",
            (int)DIGITS_SIDE, (int)DIGITS_SIDE, (long long)width, (long long)width,
-           (int)DIGITS_CLASSES, weft_dtype_name(c->dtype), limits->name);
-    return make_samples(c, &c->lessons, N_BATCHES * batch, &chance) &&
-           make_samples(c, &c->exam, N_JUDGED * batch, &chance) &&
-           sparse_network_create(&c->net, c->ctx, c->dtype, N_LAYERS, sizes, N_JUDGED * batch,
-                                 &chance);
+           (int)DIGITS_CLASSES, weft_context_limits(c->ctx)->name);
+    return make_samples(c, &c->lessons, n_lessons, &chance) &&
+           make_samples(c, &c->exam, n_exam, &chance) &&
+           sparse_network_create(&c->net, c->ctx, N_LAYERS, sizes,
+                                 n_lessons > n_exam ? n_lessons : n_exam, &chance);
 }
 
 static void finish(course *c)
@@ -125,38 +123,37 @@ static void print_pruned(const sparse_network *net)
 
 static bool teach(course *c)
 {
+    const int64_t batch = c->asked->batch;
     double start, dense, pruned, sparse, dense_ms, sparse_ms;
-    if (!train(c, "dense", &start, &dense, &dense_ms) || !sparse_network_prune(&c->net, SPARSITY))
+    if (!prepare(c, N_BATCHES * batch, N_JUDGED * batch) ||
+        !train(c, "dense", &start, &dense, &dense_ms) || !sparse_network_prune(&c->net, SPARSITY))
         return false;
     print_pruned(&c->net);
     if (!train(c, "sparse", &pruned, &sparse, &sparse_ms))
         return false;
     const bool is_right = dense < start && sparse < pruned;
-    printf("A step of %lld pictures: %.2f ms dense, %.2f ms sparse\n", (long long)c->asked->batch,
-           dense_ms, sparse_ms);
+    printf("A step of %lld pictures: %.2f ms dense, %.2f ms sparse\n", (long long)batch, dense_ms,
+           sparse_ms);
     printf("The loss fell while the network was dense, and again when it was sparse: %s\n",
            is_right ? "right" : "WRONG");
     return is_right;
 }
 
-// With double arithmetic the difference is good to h^2 and to rounding / h. With float the latter
-// is all, and h is as large as bends of the loss allow.
 static bool check(const course *c, const char *phase)
 {
-    const bool is_double = c->dtype == WEFT_F64;
-    const double h = is_double ? 1e-6 : 2e-3, bound = is_double ? 1e-5 : 2e-2;
-    const sparse_samples samples = sparse_samples_of(&c->lessons, 0, c->asked->batch);
     double error;
-    if (!sparse_network_check(&c->net, &samples, N_PROBES, h, &error))
+    if (!gradient_check(&c->net, &c->lessons, N_PROBES, &error))
         return false;
+    const bool is_right = error < GRADIENT_ERROR;
     printf("  %-6s  gradients are within %.1e of finite differences: %s\n", phase, error,
-           error < bound ? "right" : "WRONG");
-    return error < bound;
+           is_right ? "right" : "WRONG");
+    return is_right;
 }
 
 static bool check_gradients(course *c)
 {
-    if (!check(c, "dense") || !sparse_network_prune(&c->net, SPARSITY))
+    if (!prepare(c, N_PROBED, N_PROBED) || !check(c, "dense") ||
+        !sparse_network_prune(&c->net, SPARSITY))
         return false;
     print_pruned(&c->net);
     return check(c, "sparse");
@@ -192,14 +189,13 @@ int main(int argc, char **argv)
     options asked;
     if (!read_options(&asked, argc, argv)) {
         fprintf(stderr, "usage: sparse_mlp [--width UNITS] [--batch PICTURES] [--steps STEPS]\n"
-                        "       sparse_mlp --check-gradients [--width UNITS] [--batch PICTURES]\n"
+                        "       sparse_mlp [--width UNITS] --check-gradients\n"
                         "STEPS (2 or more) while it is dense, and as many when it is sparse. "
-                        "--check-gradients\ncompares with finite differences instead, in f64 "
-                        "where the device has it.\n");
+                        "--check-gradients\ncompares with finite differences instead.\n");
         return 2;
     }
     course c = {.asked = &asked};
-    const bool ok = prepare(&c) && (asked.check_gradients ? check_gradients(&c) : teach(&c));
+    const bool ok = asked.check_gradients ? check_gradients(&c) : teach(&c);
     finish(&c);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+// Of units that pruning leaves without weights, too: at 0 relu would let nothing through, and never
+// change.
+static const double BIAS = 0.05;
+
 // Some neighbouring columns of a matrix, or elements of a vector.
 static weft_tensor columns(const weft_tensor *all, int64_t first, int64_t n)
 {
@@ -44,25 +48,25 @@ static bool make_layer(sparse_network *net, int l, int64_t n_out, int64_t n_in, 
     bool ok = is_there(dense);
     for (size_t i = 0; ok && i < n; i++)
         dense[i] = (float)(spread * chance_normal(c));
-    ok = ok && is_ok(weft_csr_host_from_dense(&weights, n_out, n_in, dense, n_in, 1, 0,
-                                              WEFT_CSR(.dtype = net->dtype)));
+    ok = ok && is_ok(weft_csr_host_from_dense(&weights, n_out, n_in, dense, n_in, 1, 0, NULL));
     free(dense);
-    return ok && sparse_layer_create(&net->layers[l], net->ctx, &weights, l < net->n_layers - 1);
+    return ok &&
+           sparse_layer_create(&net->layers[l], net->ctx, &weights, BIAS, l < net->n_layers - 1);
 }
 
-bool sparse_network_create(sparse_network *out, weft_context *ctx, weft_dtype dtype, int n_layers,
+bool sparse_network_create(sparse_network *out, weft_context *ctx, int n_layers,
                            const int64_t *sizes, int64_t most_samples, chance *c)
 {
     bool ok = true;
-    *out = (sparse_network){.ctx = ctx, .dtype = dtype, .n_layers = n_layers};
+    *out = (sparse_network){.ctx = ctx, .n_layers = n_layers};
     for (int l = 0; ok && l < n_layers; l++)
         ok = make_layer(out, l, sizes[l + 1], sizes[l], c) &&
-             make_tensor(&out->Y[l], ctx, dtype, sizes[l + 1], most_samples, NULL) &&
-             make_tensor(&out->dY[l], ctx, dtype, sizes[l + 1], most_samples, NULL);
-    ok = ok && make_tensor(&out->logs, ctx, dtype, sizes[n_layers], most_samples, NULL) &&
+             make_tensor(&out->Y[l], ctx, WEFT_F32, sizes[l + 1], most_samples, NULL) &&
+             make_tensor(&out->dY[l], ctx, WEFT_F32, sizes[l + 1], most_samples, NULL);
+    ok = ok && make_tensor(&out->logs, ctx, WEFT_F32, sizes[n_layers], most_samples, NULL) &&
          make_tensor(&out->answers, ctx, WEFT_I32, most_samples, 0, NULL) &&
          make_tensor(&out->hit, ctx, WEFT_F32, most_samples, 0, NULL) &&
-         make_tensor(&out->loss, ctx, dtype, 1, 0, NULL) &&
+         make_tensor(&out->loss, ctx, WEFT_F32, 1, 0, NULL) &&
          make_tensor(&out->n_hits, ctx, WEFT_F32, 1, 0, NULL);
     out->loss.ndim = out->n_hits.ndim = 0;
     return ok;
@@ -188,64 +192,5 @@ bool sparse_network_prune(sparse_network *net, double sparsity)
     bool ok = true;
     for (int l = 0; ok && l < net->n_layers; l++)
         ok = sparse_layer_prune(&net->layers[l], sparsity);
-    return ok;
-}
-
-// The check of gradients.
-
-static bool set_number(const sparse_network *net, const weft_tensor *to, int64_t at, double number)
-{
-    const weft_tensor one = {.buffer = to->buffer, .dtype = to->dtype, .offset = to->offset + at};
-    return is_ok(weft_elementwise(
-        net->ctx, weft_context_queue(net->ctx), 0, NULL, WEFT_OUTPUTS({"number", &one}),
-        WEFT_ELEMENTWISE(WEFT_VALUES({"number", number}), .arithmetic = net->dtype)));
-}
-
-// The loss with one parameter moved, which is put back.
-static bool loss_at(const sparse_network *net, const sparse_samples *samples, const weft_tensor *p,
-                    int64_t at, double value, double moved, double *loss)
-{
-    return set_number(net, p, at, moved) && find_loss(net, samples, loss) &&
-           set_number(net, p, at, value);
-}
-
-// Some of a layer's parameters: the largest difference, and the largest gradient.
-static bool probe(const sparse_network *net, const sparse_samples *samples, const weft_tensor *p,
-                  const weft_tensor *dp, int n_probes, double h, double *difference,
-                  double *largest)
-{
-    const cl_command_queue queue = weft_context_queue(net->ctx);
-    const int64_t n = count_elements(p);
-    double *values = malloc((size_t)n * sizeof(*values)),
-           *gradients = malloc((size_t)n * sizeof(*gradients));
-    bool ok = is_there(values) && is_there(gradients) && read_numbers(queue, p, values) &&
-              read_numbers(queue, dp, gradients);
-    for (int i = 0; ok && i < n_probes; i++) {
-        const int64_t at = (2 * i + 1) * n / (2 * n_probes);
-        double above, below;
-        ok = loss_at(net, samples, p, at, values[at], values[at] + h, &above) &&
-             loss_at(net, samples, p, at, values[at], values[at] - h, &below);
-        if (ok) {
-            *difference = fmax(*difference, fabs((above - below) / (2 * h) - gradients[at]));
-            *largest = fmax(*largest, fabs(gradients[at]));
-        }
-    }
-    free(values);
-    free(gradients);
-    return ok;
-}
-
-bool sparse_network_check(const sparse_network *net, const sparse_samples *samples, int n_probes,
-                          double h, double *error)
-{
-    bool ok = sparse_network_gradients(net, samples);
-    *error = 0;
-    for (int l = 0; ok && l < net->n_layers; l++) {
-        const sparse_layer *layer = &net->layers[l];
-        double difference = 0, largest = 0;
-        ok = probe(net, samples, &layer->w, &layer->dw, n_probes, h, &difference, &largest) &&
-             probe(net, samples, &layer->b, &layer->db, n_probes, h, &difference, &largest);
-        *error = fmax(*error, difference / largest);
-    }
     return ok;
 }

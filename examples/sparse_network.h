@@ -15,7 +15,6 @@ enum { SPARSE_NETWORK_LAYERS = 8 };
 
 typedef struct sparse_network {
     weft_context *ctx;
-    weft_dtype dtype;
     int n_layers;
     sparse_layer layers[SPARSE_NETWORK_LAYERS];
     weft_tensor Y[SPARSE_NETWORK_LAYERS], dY[SPARSE_NETWORK_LAYERS]; // [n_out x most_samples]
@@ -37,10 +36,10 @@ sparse_samples sparse_samples_of(const sparse_samples *all, int64_t first, int64
 
 void sparse_samples_free(sparse_samples *samples);
 
-// Layers from sizes[0] inputs to sizes[1], ... to sizes[n_layers], f32 or f64, with an entry for
+// Layers from sizes[0] inputs to sizes[1], ... to sizes[n_layers], in f32, with an entry for
 // every weight, drawn at random (He and others, "Delving deep into rectifiers", 2015). The network
 // is to be freed also where this fails.
-bool sparse_network_create(sparse_network *out, weft_context *ctx, weft_dtype dtype, int n_layers,
+bool sparse_network_create(sparse_network *out, weft_context *ctx, int n_layers,
                            const int64_t *sizes, int64_t most_samples, chance *c);
 
 void sparse_network_free(sparse_network *net);
@@ -62,11 +61,5 @@ bool sparse_network_step(const sparse_network *net, const sparse_samples *sample
 
 // Each layer for itself.
 bool sparse_network_prune(sparse_network *net, double sparsity);
-
-// Compares gradients with (loss(w + h) - loss(w - h)) / 2h for n_probes weights of each layer and
-// as many biases, evenly spread. *error is the largest difference in units of the layer's largest
-// gradient among them.
-bool sparse_network_check(const sparse_network *net, const sparse_samples *samples, int n_probes,
-                          double h, double *error);
 
 #endif

@@ -62,8 +62,14 @@ static void write_numbers(const weft_tensor *to, const double *numbers)
                      CL_SUCCESS);
 }
 
+static void read_back(const weft_tensor *from, double *to)
+{
+    assert_true(read_numbers(weft_context_queue(ctx), from, to));
+}
+
 static void create(bench *b, weft_dtype dtype, bool relu)
 {
+    double begun[N_OUT];
     random_state random = {11};
     weft_csr_host weights;
     draw_weights(b, &random, &weights, dtype);
@@ -73,8 +79,11 @@ static void create(bench *b, weft_dtype dtype, bool relu)
         b->inputs[i] = draw(&random, 2);
     for (int i = 0; i < N_OUT * N; i++)
         b->weigh[i] = draw(&random, 3);
-    assert_true(sparse_layer_create(&b->layer, ctx, &weights, relu));
+    assert_true(sparse_layer_create(&b->layer, ctx, &weights, 0.75, relu));
     assert_null(weights.values);
+    read_back(&b->layer.b, begun);
+    for (int i = 0; i < N_OUT; i++)
+        assert_true(begun[i] == 0.75);
     write_numbers(&b->layer.b, b->bias);
     assert_true(make_numbers(&b->all, ctx, dtype, N_IN, WIDER, b->inputs));
     assert_true(make_numbers(&b->Y, ctx, dtype, N_OUT, N, NULL));
@@ -94,16 +103,11 @@ static void destroy(bench *b)
     free_tensor(&b->dX);
 }
 
-static void read(const weft_tensor *from, double *to)
-{
-    assert_true(read_numbers(weft_context_queue(ctx), from, to));
-}
-
 static double loss_of(const bench *b)
 {
     double y[N_OUT * N], loss = 0;
     assert_true(sparse_layer_forward(&b->layer, &b->X, &b->Y));
-    read(&b->Y, y);
+    read_back(&b->Y, y);
     for (int i = 0; i < N_OUT * N; i++)
         loss += b->weigh[i] * y[i];
     return loss;
@@ -117,7 +121,7 @@ static int count_wrong(const bench *b, const weft_tensor *parameter, const doubl
     const int64_t n = count_elements(parameter);
     const int64_t step = getenv("WEFT_TEST_REDUCED") ? 5 : 1;
     int n_wrong = 0;
-    read(parameter, numbers);
+    read_back(parameter, numbers);
     for (int64_t i = 0; i < n; i += step) {
         const double number = numbers[i];
         numbers[i] = number + STEP;
@@ -144,7 +148,7 @@ static void backward(const bench *b)
 static void read_input_gradients(const bench *b, double *all)
 {
     double dx[N_IN * N];
-    read(&b->dX, dx);
+    read_back(&b->dX, dx);
     for (int i = 0; i < N_IN * WIDER; i++) {
         const int sample = i % WIDER - FIRST;
         all[i] = sample >= 0 && sample < N ? dx[i / WIDER * N + sample] : 0;
@@ -154,8 +158,8 @@ static void read_input_gradients(const bench *b, double *all)
 static int count_all_wrong(const bench *b)
 {
     double dw[N_OUT * N_IN], db[N_OUT], dx[N_IN * WIDER];
-    read(&b->layer.dw, dw);
-    read(&b->layer.db, db);
+    read_back(&b->layer.dw, dw);
+    read_back(&b->layer.db, db);
     read_input_gradients(b, dx);
     return count_wrong(b, &b->layer.w, dw) + count_wrong(b, &b->layer.b, db) +
            count_wrong(b, &b->all, dx);
@@ -172,7 +176,7 @@ static void check_forward(const bench *b, bool relu)
 {
     double y[N_OUT * N];
     assert_true(sparse_layer_forward(&b->layer, &b->X, &b->Y));
-    read(&b->Y, y);
+    read_back(&b->Y, y);
     for (int o = 0; o < N_OUT; o++)
         for (int s = 0; s < N; s++) {
             double want = b->bias[o];
@@ -215,8 +219,8 @@ static void test_wrong_gradients_are_seen(void **state)
     (void)state;
     create(&b, WEFT_F32, true);
     backward(&b);
-    read(&b.layer.dw, dw);
-    read(&b.layer.db, db);
+    read_back(&b.layer.dw, dw);
+    read_back(&b.layer.db, db);
     dw[5] += 0x1p-10; // a number that is always looked at
     assert_int_equal(count_wrong(&b, &b.layer.w, dw), 1);
     db[5] = -db[5];
@@ -234,8 +238,8 @@ static void check_updated(const weft_tensor *parameter, const weft_tensor *gradi
                           const double *before)
 {
     double after[N_OUT * N_IN], g[N_OUT * N_IN];
-    read(parameter, after);
-    read(gradients, g);
+    read_back(parameter, after);
+    read_back(gradients, g);
     for (int64_t i = 0; i < count_elements(parameter); i++)
         assert_true(after[i] == before[i] - g[i] / 2 - 1.25 * g[i] / 2);
 }
@@ -247,8 +251,8 @@ static void test_update(void **state)
     (void)state;
     create(&b, WEFT_F32, true);
     backward(&b);
-    read(&b.layer.w, w);
-    read(&b.layer.b, bias);
+    read_back(&b.layer.w, w);
+    read_back(&b.layer.b, bias);
     assert_true(sparse_layer_update(&b.layer, 0.5, 0.25));
     assert_true(sparse_layer_update(&b.layer, 0.5, 0.25));
     check_updated(&b.layer.w, &b.layer.dw, w);
@@ -291,12 +295,12 @@ static void test_prune_leaves_one(void **state)
     bench b;
     (void)state;
     create(&b, widest(), true);
-    read(&b.layer.w, w);
+    read_back(&b.layer.w, w);
     w[b.layer.W.nnz - 4] = -7;
     write_numbers(&b.layer.w, w);
     assert_true(sparse_layer_prune(&b.layer, 1));
     assert_int_equal(b.layer.W.nnz, 1);
-    read(&b.layer.w, w);
+    read_back(&b.layer.w, w);
     assert_true(w[0] == -7);
     destroy(&b);
 }
