@@ -33,6 +33,17 @@ cl_mem buffer_of(weft_context *ctx, const void *data, size_t bytes)
     return buffer;
 }
 
+cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags)
+{
+    cl_int code;
+    void *zeros = memory_filled(bytes, 0);
+    cl_mem buffer =
+        clCreateBuffer(weft_context_cl(ctx), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(zeros);
+    return buffer;
+}
+
 void *buffer_now(cl_command_queue queue, cl_mem buffer, size_t bytes)
 {
     void *now = memory_filled(bytes, 0);
