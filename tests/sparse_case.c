@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operands for tests of operations on sparse matrices.
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "sparse_case.h"
 
 #include <math.h>
@@ -30,6 +31,17 @@ cl_mem buffer_of(weft_context *ctx, const void *data, size_t bytes)
     cl_mem buffer = clCreateBuffer(weft_context_cl(ctx), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                                    bytes, (void *)(uintptr_t)data, &code);
     assert_int_equal(code, CL_SUCCESS);
+    return buffer;
+}
+
+cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags)
+{
+    cl_int code;
+    void *zeros = memory_filled(bytes, 0);
+    cl_mem buffer =
+        clCreateBuffer(weft_context_cl(ctx), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    free(zeros);
     return buffer;
 }
 
@@ -324,4 +336,23 @@ void *dense_packed(const weft_tensor *t, const void *image)
         at += size;
     }
     return packed;
+}
+
+// ---- queues and events
+
+cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue made =
+        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
+    return code == CL_SUCCESS ? made : NULL;
+}
+
+cl_int event_state(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    assert_int_equal(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL),
+        CL_SUCCESS);
+    return state;
 }

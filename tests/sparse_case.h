@@ -130,8 +130,18 @@ void *memory_filled(size_t bytes, int with);
 // A buffer that holds the data.
 cl_mem buffer_of(weft_context *ctx, const void *data, size_t bytes);
 
+// A buffer of zeros: Oclgrind's check for uninitialised memory wants those that the host has written.
+cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags);
+
 // The whole buffer as it is now, to be freed; waits for the queue. And written back.
 void *buffer_now(cl_command_queue queue, cl_mem buffer, size_t bytes);
 void buffer_put(cl_command_queue queue, cl_mem buffer, const void *data, size_t bytes);
+
+// ---- queues and events
+
+// NULL where the device has no such queues.
+cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties properties);
+
+cl_int event_state(cl_event event);
 
 #endif

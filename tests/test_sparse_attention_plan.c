@@ -13,7 +13,7 @@
 
 #include "random.h"
 
-enum { N_RANDOM = 50000 }; // for each profile
+enum { N_RANDOM = 50000, MOST_PROGRAMS = 80 }; // for each profile
 static const int64_t most_extent = INT32_MAX - 4096;
 
 static int64_t extent(random_state *random)
@@ -229,6 +229,43 @@ static void test_known_tilings(void **state)
     }
 }
 
+// What of a tiling is part of a program: all but pieces and rows, which are arguments. Of the three
+// steps each has its own plans.
+static bool is_new_program(weft_sparse_attention_tiling *known, int n_known,
+                           weft_sparse_attention_tiling tiling)
+{
+    tiling.piece = tiling.rows_per_item = 1;
+    for (int i = 0; i < n_known; i++)
+        if (are_equal(&known[i], &tiling))
+            return false;
+    known[n_known] = tiling;
+    return true;
+}
+
+static void test_few_programs_for_many_shapes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {17 + i};
+        weft_sparse_attention_tiling known[MOST_PROGRAMS + 1];
+        int n_programs = 0;
+        for (int j = 0; j < 1000 && n_programs <= MOST_PROGRAMS; j++) {
+            const weft_sparse_attention_problem problem = {.m = random_between(&random, 1, 1000),
+                                                           .n = 1000,
+                                                           .k = random_between(&random, 1, 150),
+                                                           .d = random_between(&random, 1, 150),
+                                                           .nnz = 20000,
+                                                           .qk_adjacent = true,
+                                                           .vo_adjacent = true};
+            const weft_sparse_attention_tiling tiling =
+                weft_sparse_attention_tiling_for(weft_profile_at(i), &problem);
+            n_programs += !tiling.in_steps && is_new_program(known, n_programs, tiling);
+        }
+        if (n_programs > MOST_PROGRAMS)
+            fail_msg("%s: more than %d programs", weft_profile_at(i)->name, MOST_PROGRAMS);
+    }
+}
+
 // ---- what is refused
 
 static const weft_sparse_attention_problem usual = {.m = 100,
@@ -362,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_few_programs_for_many_shapes),
         cmocka_unit_test(test_wrong_vectors_are_refused),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_work_is_refused),

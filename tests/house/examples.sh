@@ -173,4 +173,17 @@ if [ -z "$course" ]; then
         "$("$examples/sparse_mlp" | grep loss)"
 fi
 check "wrong usage of sparse_mlp" sh -c "'$examples/sparse_mlp' --steps 1 2>usage; test \$? = 2"
+
+# 6 of 12 tokens before, and the first two: 21 + 6 (6 + 2) - 1 of 78.
+attention=$("$examples/sparse_attention" --rows 12 --window 6 --global 2 --heads 2 --depth 5)
+check "sparse attention ends well" test $? = 0
+check "the entries of a mask" says "$attention" "keep 68 of 78 entries \(87\.2%\)$"
+check "sparse and dense attention" says "$attention" "against the host: right$"
+if [ -n "${WEFT_TEST_REDUCED:-}" ]; then
+    skip "attention of 1024 tokens" "too slow here"
+else
+    check "attention of 1024 tokens" says "$("$examples/sparse_attention")" ": right$"
+fi
+check "wrong usage of sparse attention" \
+    sh -c "'$examples/sparse_attention' --window 0 2>/dev/null; test \$? = 2"
 finish

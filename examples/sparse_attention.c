@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of sparse attention against the dense one.
+//
+// In a language model each token attends to those before it: o = softmax(q K^T / sqrt(depth)) V,
+// once for each of several heads. That costs as much as the square of the tokens. Long texts are
+// mastered by attending only to the neighbours in a sliding window and to a few global tokens at the
+// beginning (Beltagy, Peters and Cohan, "Longformer", 2020; Zaheer and others, "Big Bird", 2020):
+//
+//     i attends to j  where  j <= i  and  (i - j < window  or  j < global)
+//
+// Here the mask is a sparse matrix without values. The same call with every j <= i is the dense
+// attention that the time is compared with, and some rows of both are reckoned again in double.
+#define _POSIX_C_SOURCE 200809L // clock_gettime
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <weft/weft.h>
+
+enum { N_RUNS = 5, N_CHECKED = 16 };
+static const double tolerance = 2e-5; // of results within [-1, 1]
+
+typedef struct block {
+    int64_t n_rows, window, n_global, n_heads, depth;
+    float *q, *k, *v, *o; // [rows x heads x depth]
+    weft_context *ctx;
+    weft_tensor Q, K, V, O; // the same, seen as [heads x rows x depth]
+} block;
+
+// What one mask comes to.
+typedef struct outcome {
+    int64_t n_entries;
+    double ms, error;
+} outcome;
+
+static bool is_ok(weft_status status)
+{
+    if (status != WEFT_OK)
+        fprintf(stderr, "sparse_attention: %s: %s\n", weft_status_name(status), weft_last_error());
+    return status == WEFT_OK;
+}
+
+static bool is_cl_ok(cl_int code, const char *call)
+{
+    if (code != CL_SUCCESS)
+        fprintf(stderr, "sparse_attention: %s failed (%d)\n", call, code);
+    return code == CL_SUCCESS;
+}
+
+static size_t count_of(const block *b)
+{
+    return (size_t)b->n_rows * (size_t)b->n_heads * (size_t)b->depth;
+}
+
+// ---- the mask
+
+static bool attends(const block *b, int64_t window, int64_t i, int64_t j)
+{
+    return j <= i && (i - j < window || j < b->n_global);
+}
+
+// On the host, by rows; false where memory ran out.
+static bool make_mask(weft_csr_host *out, const block *b, int64_t window)
+{
+    int64_t widest = window + b->n_global;
+    widest = widest < b->n_rows ? widest : b->n_rows;
+    int32_t *offsets = calloc((size_t)b->n_rows + 1, sizeof(*offsets));
+    int32_t *indices = malloc((size_t)(b->n_rows * widest) * sizeof(*indices));
+    *out = (weft_csr_host){
+        .n_rows = b->n_rows, .n_cols = b->n_rows, .offsets = offsets, .indices = indices};
+    if (offsets == NULL || indices == NULL)
+        return false;
+    for (int64_t i = 0; i < b->n_rows; i++) {
+        for (int64_t j = 0; j <= i; j++)
+            if (attends(b, window, i, j))
+                indices[out->nnz++] = (int32_t)j;
+        offsets[i + 1] = (int32_t)out->nnz;
+    }
+    return true;
+}
+
+// Its values say nothing: there are none.
+static bool upload_mask(weft_csr *out, const block *b, const weft_csr_host *host)
+{
+    const cl_mem_flags flags = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
+    const cl_context cl = weft_context_cl(b->ctx);
+    cl_int code;
+    *out = (weft_csr){.n_rows = host->n_rows, .n_cols = host->n_cols, .nnz = host->nnz};
+    out->offsets = clCreateBuffer(cl, flags, (size_t)(host->n_rows + 1) * sizeof(int32_t),
+                                  host->offsets, &code);
+    if (code == CL_SUCCESS)
+        out->indices =
+            clCreateBuffer(cl, flags, (size_t)host->nnz * sizeof(int32_t), host->indices, &code);
+    return is_cl_ok(code, "clCreateBuffer");
+}
+
+// ---- the block
+
+// In [-1, 1), the same for the same seed.
+static float random_number(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (float)((int32_t)(*state >> 40) - (1 << 23)) * 0x1p-23f;
+}
+
+static bool make_array(float **host, weft_tensor *t, const block *b, uint64_t seed)
+{
+    const size_t count = count_of(b);
+    cl_int code = CL_OUT_OF_HOST_MEMORY;
+    *host = malloc(count * sizeof(**host));
+    *t = (weft_tensor){.ndim = 3,
+                       .shape = {b->n_heads, b->n_rows, b->depth},
+                       .stride = {b->depth, b->n_heads * b->depth, 1}};
+    for (size_t i = 0; *host != NULL && i < count; i++)
+        (*host)[i] = random_number(&seed);
+    if (*host != NULL)
+        t->buffer =
+            clCreateBuffer(weft_context_cl(b->ctx), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+                           count * sizeof(**host), *host, &code);
+    return is_cl_ok(code, "clCreateBuffer");
+}
+
+// Queries are four times as long, so that tokens care whom they attend to.
+static bool prepare(block *b)
+{
+    if (!is_ok(weft_context_open(&b->ctx, NULL)) || !make_array(&b->q, &b->Q, b, 1) ||
+        !make_array(&b->k, &b->K, b, 2) || !make_array(&b->v, &b->V, b, 3) ||
+        !make_array(&b->o, &b->O, b, 4))
+        return false;
+    for (size_t i = 0; i < count_of(b); i++)
+        b->q[i] *= 4;
+    return is_cl_ok(clEnqueueWriteBuffer(weft_context_queue(b->ctx), b->Q.buffer, CL_TRUE, 0,
+                                         count_of(b) * sizeof(float), b->q, 0, NULL, NULL),
+                    "clEnqueueWriteBuffer");
+}
+
+static void finish(block *b)
+{
+    const cl_mem buffers[] = {b->Q.buffer, b->K.buffer, b->V.buffer, b->O.buffer};
+    for (int i = 0; i < 4; i++)
+        if (buffers[i] != NULL)
+            clReleaseMemObject(buffers[i]);
+    weft_context_destroy(&b->ctx);
+    free(b->q);
+    free(b->k);
+    free(b->v);
+    free(b->o);
+}
+
+// ---- on the host
+
+// Row i of one head in double, by the formula: how far o is from it.
+static double row_error(const block *b, int64_t window, int64_t head, int64_t i, double *weights)
+{
+    const int64_t step = b->n_heads * b->depth, at = head * b->depth;
+    const double scale = 1 / sqrt((double)b->depth);
+    double top = -INFINITY, sum = 0, error = 0;
+    for (int64_t j = 0; j <= i; j++) {
+        weights[j] = -INFINITY;
+        if (!attends(b, window, i, j))
+            continue;
+        weights[j] = 0;
+        for (int64_t l = 0; l < b->depth; l++)
+            weights[j] += scale * b->q[i * step + at + l] * b->k[j * step + at + l];
+        top = fmax(top, weights[j]);
+    }
+    for (int64_t j = 0; j <= i; j++)
+        sum += weights[j] = exp(weights[j] - top);
+    for (int64_t l = 0; l < b->depth; l++) {
+        double o = 0;
+        for (int64_t j = 0; j <= i; j++)
+            o += weights[j] / sum * b->v[j * step + at + l];
+        const double difference = fabs(b->o[i * step + at + l] - o);
+        error = difference <= error ? error : difference; // NaN stays
+    }
+    return error;
+}
+
+// The largest error of some rows, the last one among them.
+static bool find_error(double *out, const block *b, int64_t window)
+{
+    double *weights = malloc((size_t)b->n_rows * sizeof(*weights));
+    if (weights == NULL)
+        return is_cl_ok(CL_OUT_OF_HOST_MEMORY, "malloc");
+    *out = 0;
+    for (int64_t c = 1; c <= N_CHECKED; c++) {
+        const int64_t row = c * b->n_rows / N_CHECKED - 1;
+        const double error = row_error(b, window, c % b->n_heads, row > 0 ? row : 0, weights);
+        *out = error <= *out ? *out : error;
+    }
+    free(weights);
+    return true;
+}
+
+// ---- on the device
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+// The best of some runs; the one before them compiles.
+static bool time_runs(outcome *out, const block *b, const weft_csr *mask)
+{
+    const cl_command_queue queue = weft_context_queue(b->ctx);
+    const double scale = 1 / sqrt((double)b->depth);
+    bool ok = true;
+    out->ms = INFINITY;
+    for (int run = 0; ok && run <= N_RUNS; run++) {
+        const double start = now_ms();
+        ok = is_ok(weft_sparse_attention(b->ctx, queue, scale, &b->Q, &b->K, &b->V, mask, &b->O,
+                                         NULL)) &&
+             is_cl_ok(clFinish(queue), "clFinish");
+        if (run > 0)
+            out->ms = fmin(out->ms, now_ms() - start);
+    }
+    return ok && is_cl_ok(clEnqueueReadBuffer(queue, b->O.buffer, CL_TRUE, 0,
+                                              count_of(b) * sizeof(float), b->o, 0, NULL, NULL),
+                          "clEnqueueReadBuffer");
+}
+
+static bool attend(outcome *out, const block *b, int64_t window)
+{
+    weft_csr_host host;
+    weft_csr mask = {0};
+    const bool ok = make_mask(&host, b, window)
+                        ? upload_mask(&mask, b, &host) && time_runs(out, b, &mask) &&
+                              find_error(&out->error, b, window)
+                        : is_cl_ok(CL_OUT_OF_HOST_MEMORY, "malloc");
+    out->n_entries = host.nnz;
+    weft_csr_destroy(&mask);
+    free(host.offsets);
+    free(host.indices);
+    return ok;
+}
+
+static bool report(const block *b, const outcome *sparse, const outcome *dense)
+{
+    const bool is_right = sparse->error < tolerance && dense->error < tolerance;
+    printf("%lld tokens, %lld heads of %lld on %s\n", (long long)b->n_rows, (long long)b->n_heads,
+           (long long)b->depth, weft_context_limits(b->ctx)->name);
+    printf("A window of %lld and %lld global tokens keep %lld of %lld entries (%.1f%%)\n",
+           (long long)b->window, (long long)b->n_global, (long long)sparse->n_entries,
+           (long long)dense->n_entries, 100 * (double)sparse->n_entries / (double)dense->n_entries);
+    printf("  sparse  %9.3f ms  error %.1e\n", sparse->ms, sparse->error);
+    printf("  dense   %9.3f ms  error %.1e\n", dense->ms, dense->error);
+    printf("Sparse attention takes 1/%.2f of the time; both against the host: %s\n",
+           dense->ms / sparse->ms, is_right ? "right" : "WRONG");
+    return is_right;
+}
+
+// ---- options
+
+static bool read_options(block *out, int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"rows", required_argument, NULL, 'r'},   {"window", required_argument, NULL, 'w'},
+        {"global", required_argument, NULL, 'g'}, {"heads", required_argument, NULL, 'h'},
+        {"depth", required_argument, NULL, 'd'},  {0}};
+    *out = (block){.n_rows = 1024, .window = 64, .n_global = 16, .n_heads = 4, .depth = 64};
+    int letter;
+    while ((letter = getopt_long(argc, argv, "r:w:g:h:d:", names, NULL)) != -1) {
+        int64_t *fields[256] = {['r'] = &out->n_rows,
+                                ['w'] = &out->window,
+                                ['g'] = &out->n_global,
+                                ['h'] = &out->n_heads,
+                                ['d'] = &out->depth};
+        if (letter == '?')
+            return false;
+        *fields[letter] = atoll(optarg);
+    }
+    return optind == argc && out->n_rows >= 1 && out->n_rows <= 32768 && out->window >= 1 &&
+           out->window <= out->n_rows && out->n_global >= 0 && out->n_global <= out->n_rows &&
+           out->n_heads >= 1 && out->n_heads <= 1024 && out->depth >= 1 && out->depth <= 1024;
+}
+
+int main(int argc, char **argv)
+{
+    block b;
+    outcome sparse, dense;
+    if (!read_options(&b, argc, argv)) {
+        fprintf(stderr, "usage: sparse_attention [--rows N] [--window N] [--global N] [--heads N] "
+                        "[--depth N]\n"
+                        "up to 32768 rows (tokens); window and global tokens up to as many\n");
+        return 2;
+    }
+    const bool ok = prepare(&b) && attend(&sparse, &b, b.window) && attend(&dense, &b, b.n_rows) &&
+                    report(&b, &sparse, &dense);
+    finish(&b);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
