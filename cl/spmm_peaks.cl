@@ -68,9 +68,10 @@ INLINE void take(ACCS *best, PLACES *place, ACCS x, PLACES place_of_x)
 // CPU's queues, and it comes to those loads late.
 INLINE void fetch_row(const entries A, long e, const dense B)
 {
-    const long ahead = min(e + AHEAD, A.nnz - 1);
     for (int v = 0; v < VECTORS; ++v)
-        FETCH_AHEAD((size_t)(B.first + A.indices[ahead] * B.row + v * LANES * FOLD * B.column), 1);
+        FETCH_AHEAD((size_t)(B.first + A.indices[min(e + AHEAD, A.nnz - 1)] * B.row +
+                             v * LANES * FOLD * B.column),
+                    1);
 }
 
 // x = the products of entry e, in the item's columns. B begins at the first of them.

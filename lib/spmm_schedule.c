@@ -138,7 +138,7 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
 }
 
-static void find_sums(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
 {
     *out = (program){.source = &weft_source_spmm};
     add_common(&out->defines, p, tiling);
@@ -149,7 +149,7 @@ static void find_sums(program *out, const weft_spmm_product *p, const weft_spmm_
     weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
 }
 
-static void find_peaks(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
 {
     const bool is_wide = p->arguments_view && p->arguments_view->dtype == WEFT_I64;
     *out = (program){.source = &weft_source_spmm_peaks};
@@ -179,7 +179,7 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
                                 const weft_spmm_schedule *s)
 {
     program sums;
-    find_sums(&sums, p, &s->tiling);
+    sums_program(&sums, p, &s->tiling);
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
     TRY(kernel_for(&k->rows, max_items, p, &sums, rows_kernel(p, s)));
@@ -193,7 +193,7 @@ static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
                                  const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     program peaks;
-    find_peaks(&peaks, p, &s->tiling);
+    peaks_program(&peaks, p, &s->tiling);
     TRY(kernel_for(&k->rows, max_items, p, &peaks, "spmm_peaks_csr_rows"));
     if (s->n_pieces == 0)
         return WEFT_OK;
@@ -205,11 +205,11 @@ static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
                                  const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     program from;
-    find_sums(&from, p, &s->tiling);
+    sums_program(&from, p, &s->tiling);
     TRY(kernel_for(&k->scale, max_items, p, &from, "spmm_scale"));
     if (!p->arguments_view)
         return WEFT_OK;
-    find_peaks(&from, p, &s->tiling);
+    peaks_program(&from, p, &s->tiling);
     return kernel_for(&k->none, max_items, p, &from, "spmm_peaks_none");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of SpMM as calls: what is refused, what stands in arguments where no entry counts, what
-// NaN and equal products come to, scratch memory, and order among other work.
+// Reductions of SpMM as calls: what is refused, what stands in arguments where no entry counts,
+// what NaN and equal products come to, scratch memory, and order among other work.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "spmm_arguments.h"
 

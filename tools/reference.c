@@ -9,8 +9,8 @@
 #include "precision.h"
 #include "scalar.h"
 
-// The work: sums of terms (or the best ones) and of their absolute values, and the number of terms of
-// each row of C.
+// The work: sums of terms (or the best ones) and of their absolute values, and the number of terms
+// of each row of C.
 typedef struct term_sums {
     int64_t m, k, n;
     double *B;
@@ -55,6 +55,7 @@ static void sums_destroy(term_sums *sums)
     free(sums->n_terms);
 }
 
+// Largest or smallest products.
 static bool is_peak(weft_spmm_reduction reduction)
 {
     return reduction == WEFT_SPMM_MAX || reduction == WEFT_SPMM_MIN;

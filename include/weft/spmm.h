@@ -143,12 +143,12 @@ typedef struct weft_spmm_params {
 // among products rounded to the type of sums. A product that is NaN is the result; 0 and -0 are
 // equal.
 //
-//   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte shared
-//              with A, B or C; MAX and MIN alone take it. (i, j) gets the number e of the entry of A
-//              that gave R there, counted as A's arrays are from their starts, for A^T too: the
-//              gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e. Of
-//              equal products the one with the lowest number, of NaN too. -1: a row without entries,
-//              and every element where alpha, k or nnz is 0.
+//   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
+//              shared with A, B or C; for MAX and MIN alone. (i, j) gets the number e of the entry
+//              of A that gave R there, counted as A's arrays are from their starts, for A^T too:
+//              the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e.
+//              Of equal products it is the one with the lowest number, and so it is of NaN. -1: a
+//              row without entries, and every element where alpha, k or nnz is 0.
 //
 // beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B.
 // Inf and NaN go through as in the formula over the entries that A stores; rows of B that no entry
