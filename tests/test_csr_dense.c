@@ -5,8 +5,8 @@
 
 #include <weft/csr_dense.h>
 
-#include "scalar.h"
 #include "format_case.h"
+#include "scalar.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
