@@ -22,7 +22,7 @@ bool is_cl_ok(cl_int code, const char *call)
     return code == CL_SUCCESS;
 }
 
-bool is_there(const void *memory)
+bool is_there(void *memory)
 {
     if (memory == NULL)
         fprintf(stderr, "%s: no memory left\n", program_name);

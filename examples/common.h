@@ -12,7 +12,7 @@ extern const char program_name[]; // each program's own: complaints begin with i
 // Whether all is well, after a complaint on standard error where it is not.
 bool is_ok(weft_status status);
 bool is_cl_ok(cl_int code, const char *call);
-bool is_there(const void *memory);
+bool is_there(void *memory);
 
 // Says on standard error what is wrong with a line of a file, and is false.
 bool complain_at(const char *path, int64_t line, const char *what);

@@ -33,10 +33,10 @@ typedef struct course {
     sparse_network net;
 } course;
 
-static bool make_samples(const course *c, sparse_samples *out, int64_t n, chance *chance)
+static bool make_samples(const course *c, sparse_samples *out, int64_t n, chance *state)
 {
     digits d = {0};
-    const bool ok = digits_make(&d, n, chance) &&
+    const bool ok = digits_make(&d, n, state) &&
                     make_numbers(&out->inputs, c->ctx, WEFT_F32, DIGITS_PIXELS, n, d.pixels) &&
                     make_numbers(&out->is, c->ctx, WEFT_F32, DIGITS_CLASSES, n, d.is) &&
                     make_tensor(&out->labels, c->ctx, WEFT_I32, n, 0, d.labels);
@@ -49,16 +49,16 @@ static bool prepare(course *c, int64_t n_lessons, int64_t n_exam)
 {
     const int64_t width = c->asked->width;
     const int64_t sizes[N_LAYERS + 1] = {DIGITS_PIXELS, width, width, DIGITS_CLASSES};
-    chance chance = 88172645463325252;
+    chance state = 88172645463325252;
     if (!is_ok(weft_context_open(&c->ctx, NULL)))
         return false;
     printf("Digits of %d x %d pixels, through layers of %lld, %lld and %d, on %s\n",
            (int)DIGITS_SIDE, (int)DIGITS_SIDE, (long long)width, (long long)width,
            (int)DIGITS_CLASSES, weft_context_limits(c->ctx)->name);
-    return make_samples(c, &c->lessons, n_lessons, &chance) &&
-           make_samples(c, &c->exam, n_exam, &chance) &&
+    return make_samples(c, &c->lessons, n_lessons, &state) &&
+           make_samples(c, &c->exam, n_exam, &state) &&
            sparse_network_create(&c->net, c->ctx, N_LAYERS, sizes,
-                                 n_lessons > n_exam ? n_lessons : n_exam, &chance);
+                                 n_lessons > n_exam ? n_lessons : n_exam, &state);
 }
 
 static void finish(course *c)

@@ -342,7 +342,7 @@ static void check_row(const sparse_operands *o, char *after, int64_t matrix, int
         const double got = scalar_get(o->dtype, after, from + i);
         const double error = reference_error(o->dtype, got, values.want[i], values.bound[i]);
         if (!(error <= 1)) {
-            char text[160];
+            char text[256];
             snprintf(text, sizeof(text),
                      "matrix %" PRId64 ", row %" PRId64 " of %" PRId64 " entries, entry %" PRId64
                      " is %.9g, not %.9g: %g bounds",

@@ -93,7 +93,9 @@ static void refuse(conversion *c, weft_csr_dense_step step, weft_status want, co
         refuse(&c, step, status, part);                                                            \
     } while (0)
 
-enum { TO = WEFT_CSR_TO_DENSE, COUNT = WEFT_DENSE_TO_CSR_COUNT, FILL = WEFT_DENSE_TO_CSR_FILL };
+#define TO    WEFT_CSR_TO_DENSE
+#define COUNT WEFT_DENSE_TO_CSR_COUNT
+#define FILL  WEFT_DENSE_TO_CSR_FILL
 
 static void test_good_calls_are_good(void **state)
 {

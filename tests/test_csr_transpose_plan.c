@@ -89,7 +89,8 @@ static void test_a_tiling_prints_itself(void **state)
     (void)state;
     char text[100];
     const weft_csr_transpose_tiling t = {.items = 64, .bits = 5, .run = 32};
-    assert_int_equal(weft_csr_transpose_tiling_print(&t, text, sizeof(text)), (int)strlen(text));
+    const int length = weft_csr_transpose_tiling_print(&t, text, sizeof(text));
+    assert_int_equal(length, (int)strlen(text));
     assert_string_equal(text, "5 bits a pass, groups of 64 items, 32 entries each");
 }
 
