@@ -56,7 +56,8 @@ static weft_sparse_attention_tiling folded_tiling(const weft_limits *limits,
     const int64_t fold = min_i64(widest, pow2_down(min_i64(f->k, f->d)));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
-    const int64_t rows = pow2_down(max_i64(all / (limits->compute_units * FOLDED_ERRANDS), 1));
+    const int64_t rows =
+        pow2_down(max_i64(all / ((int64_t)limits->compute_units * FOLDED_ERRANDS), 1));
     return (weft_sparse_attention_tiling){
         .fold = (int)fold,
         .vectors = weft_vectors_for(f->k, fold, most),

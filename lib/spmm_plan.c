@@ -59,7 +59,7 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
     const int64_t most = in_windows ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
     const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
     const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
-    const int64_t rows = pow2_down(max_i64(all / (limits->compute_units * errands), 1));
+    const int64_t rows = pow2_down(max_i64(all / (errands * limits->compute_units), 1));
     return (int)min_i64(max_i64(rows, 4), most);
 }
 

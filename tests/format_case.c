@@ -159,7 +159,7 @@ pattern pattern_of_cells(int64_t n_rows, int64_t n_cols, uint64_t cells)
     pattern p = pattern_new(n_rows, n_cols, n_rows * n_cols);
     for (int64_t row = 0; row < n_rows; row++) {
         for (int64_t column = 0; column < n_cols; column++)
-            if (cells >> (row * n_cols + column) & 1)
+            if (cells != 0 && (cells >> (row * n_cols + column) & 1))
                 p.columns[p.nnz++] = column;
         p.offsets[row + 1] = p.nnz;
     }
