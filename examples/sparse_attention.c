@@ -3,8 +3,9 @@
 //
 // In a language model each token attends to those before it: o = softmax(q K^T / sqrt(depth)) V,
 // once for each of several heads. That costs as much as the square of the tokens. Long texts are
-// mastered by attending only to the neighbours in a sliding window and to a few global tokens at the
-// beginning (Beltagy, Peters and Cohan, "Longformer", 2020; Zaheer and others, "Big Bird", 2020):
+// mastered by attending only to the neighbours in a sliding window and to a few global tokens at
+// the beginning (Beltagy, Peters and Cohan, "Longformer", 2020; Zaheer and others, "Big Bird",
+// 2020):
 //
 //     i attends to j  where  j <= i  and  (i - j < window  or  j < global)
 //

@@ -66,7 +66,8 @@ typedef struct weft_sparse_attention_params {
 //
 //     o[i] = sum over j of w[i, j] v[j] / sum over j of w[i, j],   w[i, j] = exp(scale q[i] . k[j])
 //
-//   Q  dense [m x k]    f32, f64, f16 or bf16; any strides, fastest with stride 1 along the last axis
+//   Q  dense [m x k]    f32, f64, f16 or bf16; any strides, fastest with stride 1 along the last
+//                       axis
 //   K  dense [n x k]    as Q
 //   V  dense [n x d]    as Q
 //   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type says
