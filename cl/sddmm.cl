@@ -36,6 +36,9 @@
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
 #endif
+#ifndef AHEAD // entries ahead that columns of B are asked for; 0: they are not
+#define AHEAD 0
+#endif
 #ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
 #define SHUFFLES 0
 #endif
@@ -187,6 +190,8 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                     row_stop = rows[row + 1];
                 }
                 global const T *column = matrix_b + columns[e + b] * b_column;
+                if (AHEAD > 0 && e + b + AHEAD < stop)
+                    fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
                 for (int tile = from; tile < upto; tile += TILE) {
                     if (is_new || !is_one_tile)
                         load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);

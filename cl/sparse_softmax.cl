@@ -4,8 +4,8 @@
 //
 // Rows are dealt out by entries, each row counted as one more: group x has the rows that begin in
 // chunk x of so many. LANES items share a row, and ROWS_PER_GROUP rows are done side by side; with
-// vectors there is one item, and takes as many rows at a time as KEEP entries are. Group y has matrix
-// y of the batch.
+// vectors there is one item, and takes as many rows at a time as KEEP entries are. Group y has
+// matrix y of the batch.
 //
 //   sparse_softmax_rows     all rows but the long ones
 //   sparse_softmax_pieces   what each piece of a long row comes to, to scratch memory
@@ -57,14 +57,11 @@
 #define VALUES(type, name) global type *name, long name##_start, long name##_batch
 #define MATRIX(name)       (name + name##_start + get_group_id(1) * name##_batch)
 
-#define OPERANDS                                                                                   \
-    VALUES(const T, x), VALUES(const T, dy), VALUES(T, y), ACC scale, int stream
-#define GET_OPERANDS                                                                               \
-    const operands o = {MATRIX(x), MATRIX(dy), MATRIX(y), scale, stream != 0}
+#define OPERANDS     VALUES(const T, x), VALUES(const T, dy), VALUES(T, y), ACC scale, int stream
+#define GET_OPERANDS const operands o = {MATRIX(x), MATRIX(dy), MATRIX(y), scale, stream != 0}
 
 // Long rows have more than 2 * piece entries.
-#define ROWS                                                                                       \
-    int n_rows, long piece, global const OFFSET *restrict offsets, long offsets_start
+#define ROWS     int n_rows, long piece, global const OFFSET *restrict offsets, long offsets_start
 #define GET_ROWS offsets += offsets_start
 
 #if ITEMS > 1
@@ -73,8 +70,14 @@
 #define GET_SHARED local ACCS *const shared = 0
 #endif
 // All items of the group, and those of one row.
-#define GROUP_TEAM {get_local_id(1) * LANES + get_local_id(0), ITEMS, shared}
-#define ROW_TEAM   {get_local_id(0), LANES, shared + get_local_id(1) * LANES}
+#define GROUP_TEAM                                                                                 \
+    {                                                                                              \
+        get_local_id(1) * LANES + get_local_id(0), ITEMS, shared                                   \
+    }
+#define ROW_TEAM                                                                                   \
+    {                                                                                              \
+        get_local_id(0), LANES, shared + get_local_id(1) * LANES                                   \
+    }
 
 kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 {
@@ -143,8 +146,7 @@ kernel GROUP void sparse_softmax_combine(ROWS, SCRATCH)
     f.top = largest_of_items(f.top, t);
     ACCS sum = 0, carry = 0;
     for (int i = t.lane; i < mine.count; i += t.width)
-        add_carrying(&sum, &carry,
-                     found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
+        add_carrying(&sum, &carry, found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
     f.factor = factor_of(sum_of_items(sum_with_carry(sum, carry), t));
     if (t.lane == 0)
         put_found(found, f);

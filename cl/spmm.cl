@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha A B + beta C with A sparse, by rows (CSR).
-//
-// A slice is SLICE = LANES x VECTORS x FOLD adjacent columns of one row of C. LANES items share it:
-// item `lane` sums VECTORS vectors of FOLD columns in registers, LANES x FOLD apart. ROWS_PER_GROUP
-// slices of different rows make a group; group (x, y, z) has the rows of bundle x, the columns of
-// slice y, and matrix z of the batch.
+// C = alpha A B + beta C with A sparse, by rows (CSR), or for means alpha A B with each row divided
+// by the number of its entries. Slices and groups are those of slices.clh.
 //
 //   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
 //   spmm_csr_windows   the same, side by side through one window of B at a time
@@ -13,21 +9,8 @@
 //   spmm_csr_combine   adds a long row's pieces up, in order
 //   spmm_scale         C = beta C, where A has nothing to add
 //   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
-//
-// The last vectors of a row would reach past column n. They are moved back to end at n: their lanes
-// then compute some columns twice, and each column is written by the one lane that owns it. The
-// host promises n >= FOLD.
 #include "types.clh"
 
-#ifndef LANES // items that share a slice
-#define LANES 8
-#endif
-#ifndef VECTORS // vectors that an item sums
-#define VECTORS 1
-#endif
-#ifndef ROWS_PER_GROUP // slices that share a group
-#define ROWS_PER_GROUP 4
-#endif
 #ifndef STAGE // entries of a row staged in local memory at a time; 0: none
 #define STAGE 32
 #endif
@@ -37,12 +20,11 @@
 #ifndef UNROLL // entries in one turn of the main loop, each with sums of its own
 #define UNROLL 2
 #endif
-#ifndef COLUMNS_ADJACENT // B and C have stride 1 along n
-#define COLUMNS_ADJACENT 1
+#ifndef MEAN // sums are divided by the number of the row's entries
+#define MEAN 0
 #endif
-#ifndef PACKED // B comes from spmm_pack
-#define PACKED 0
-#endif
+
+#include "slices.clh"
 
 #include "csr.clh"
 
@@ -50,91 +32,13 @@
 #define MOST_ROWS 64
 #endif
 
-#define SLICE (LANES * VECTORS * FOLD)
-#define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
-
-#define DENSE_B global const T *restrict B, long b_start, long b_row, long b_column, long b_batch
-#define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, long c_batch
-
-// One matrix of B, from the item's first column on. Packed, its b_column is what a slice takes.
-typedef struct {
-    global const T *first;
-    long row, column;
-} dense;
-
-#define C_STRIDE (COLUMNS_ADJACENT ? 1 : c_column)
-#if PACKED
-#define MATRIX_B                                                                                   \
-    {                                                                                              \
-        B + b_start + get_group_id(2) * b_batch + get_group_id(1) * b_column +                     \
-            get_local_id(0) * FOLD,                                                                \
-            SLICE, 1                                                                               \
-    }
-#else
-#define B_STRIDE (COLUMNS_ADJACENT ? 1 : b_column)
-#define MATRIX_B                                                                                   \
-    {                                                                                              \
-        B + b_start + get_group_id(2) * b_batch + c.column[0] * B_STRIDE, b_row, B_STRIDE          \
-    }
-#endif
-
-// The item's columns: vector v covers column[v] .. column[v] + FOLD - 1 and owns those from
-// owned[v] on.
-typedef struct {
-    int owned[VECTORS];
-    int column[VECTORS];
-    bool owns_all; // no vector of the slice is moved back
-    bool whole;    // in B they stand LANES * FOLD apart: none is moved back, or B is packed
-} columns;
-
-INLINE columns columns_of(int slice, int lane, int n)
-{
-    columns c;
-    c.owns_all = slice * SLICE + SLICE <= n;
-    c.whole = PACKED || c.owns_all;
-    for (int v = 0; v < VECTORS; ++v) {
-        c.owned[v] = slice * SLICE + (v * LANES + lane) * FOLD;
-        c.column[v] = min(c.owned[v], n - FOLD);
-    }
-    return c;
-}
-
-// FOLD neighbours along n.
-INLINE ACCS load_columns(global const T *p, long stride)
-{
-#if COLUMNS_ADJACENT
-    return load_vector(p);
-#else
-    ACC lanes[FOLD];
-    for (int i = 0; i < FOLD; ++i)
-        lanes[i] = load_one(p + i * stride);
-    return VLOAD(lanes);
-#endif
-}
-
-INLINE void store_columns(ACCS x, global T *p, long stride)
-{
-#if COLUMNS_ADJACENT
-    store_vector(x, p);
-#else
-    ACC lanes[FOLD];
-    VSTORE(x, lanes);
-    for (int i = 0; i < FOLD; ++i)
-        store_one(lanes[i], p + i * stride);
-#endif
-}
-
 // sums += a * row k of B, in the item's columns. B begins at the first of them.
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
 {
     global const T *row = B.first + k * B.row;
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        const long step = whole ? v * LANES * FOLD : c.column[v] - c.column[0];
-        global const T *p = row + step * B.column;
-        sums[v] =
-            multiply_add((ACCS)a, PACKED ? load_vector(p) : load_columns(p, B.column), sums[v]);
-    }
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = multiply_add((ACCS)a, load_of_row(row, v, B, c, whole), sums[v]);
 }
 
 // Where the main loop finds entries: in local memory, from the tile's first on, or in global
@@ -260,40 +164,15 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     }
 }
 
-// C = alpha x + beta C in the columns owned .. column + FOLD - 1 of one row; none where owned is
-// past them.
-INLINE void write_vector(ACCS x, ACC alpha, ACC beta, global T *row, long stride, int owned,
-                         int column)
+// n sums of one row are done.
+INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row)
 {
-    x *= (ACCS)alpha;
-    if (owned == column) {
-        global T *p = row + column * stride;
-        if (beta != 0)
-            x = multiply_add((ACCS)beta, load_columns(p, stride), x);
-        store_columns(x, p, stride);
-        return;
-    }
-    ACC lanes[FOLD];
-    VSTORE(x, lanes);
-    for (int i = owned - column; i < FOLD; ++i) {
-        global T *p = row + (column + i) * stride;
-        store_one(beta != 0 ? lanes[i] + beta * load_one(p) : lanes[i], p);
-    }
-}
-
-INLINE void write_row(ACCS sums[VECTORS], ACC alpha, ACC beta, global T *row, long stride,
-                      const columns c)
-{
-    if (c.owns_all && beta == 0) {
+#if MEAN
+    const ACC n_entries = (ACC)max(offsets[row + 1] - offsets[row], (OFFSET)1);
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v)
-            store_columns((ACCS)alpha * sums[v], row + (c.column[0] + v * LANES * FOLD) * stride,
-                          stride);
-        return;
-    }
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        write_vector(sums[v], alpha, beta, row, stride, c.owned[v], c.column[v]);
+    for (int v = 0; v < n; ++v)
+        sums[v] /= (ACCS)n_entries;
+#endif
 }
 
 kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED)
@@ -307,8 +186,10 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
         const row_entries mine = ROW_AT(i);
         ACCS sums[VECTORS];
         sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
-        if (mine.row >= 0)
+        if (mine.row >= 0) {
+            finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
             write_row(sums, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+        }
     }
 }
 
@@ -376,8 +257,10 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     }
     global T *out = C + c_start + get_group_id(2) * c_batch;
     for (int i = 0; i < rows_per_item; ++i)
-        if (rows[i].row >= 0)
+        if (rows[i].row >= 0) {
+            finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
             write_row(sums[i], alpha, beta, out + rows[i].row * c_row, C_STRIDE, c);
+        }
 }
 
 // The same with a plan: the entries of one row in one window are a segment, and the plan has put
@@ -413,8 +296,10 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     global T *out = C + c_start + get_group_id(2) * c_batch;
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(i);
-        if (mine.row >= 0)
+        if (mine.row >= 0) {
+            finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
             write_row(sums[i], alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+        }
     }
 }
 
@@ -438,13 +323,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
     if (mine.count == 0)
         return;
-    global ACC *out = scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n;
-    for (int v = 0; v < VECTORS; ++v) {
-        ACC lanes[FOLD];
-        VSTORE(sums[v], lanes);
-        for (int j = max(c.owned[v] - c.column[v], 0); j < FOLD; ++j)
-            out[c.column[v] + j] = lanes[j];
-    }
+    keep_row(sums, scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n, c);
 }
 
 // Item (i, x): vector x of the long row whose first piece is the i-th.
@@ -466,6 +345,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     ACCS sum = VLOAD(in);
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
+    finish_sums(&sum, 1, offsets + offsets_start, first.row);
     global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
     write_vector(sum, alpha, beta, out, C_STRIDE, (int)owned, column);
 }

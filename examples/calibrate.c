@@ -17,9 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <weft/weft.h>
-
+#include "common.h"
 #include "samples.h"
+
+const char program_name[] = "calibrate";
 
 enum { MAX_STEPS = 60 };
 static const double LEAST_T = 0.05, MOST_T = 50, TOLERANCE = 1e-4;
@@ -39,36 +40,6 @@ typedef struct verdict {
     double accuracy, confidence, loss;
 } verdict;
 
-static bool is_ok(weft_status status)
-{
-    if (status != WEFT_OK)
-        fprintf(stderr, "calibrate: %s: %s\n", weft_status_name(status), weft_last_error());
-    return status == WEFT_OK;
-}
-
-static bool is_cl_ok(cl_int code, const char *call)
-{
-    if (code != CL_SUCCESS)
-        fprintf(stderr, "calibrate: %s failed (%d)\n", call, code);
-    return code == CL_SUCCESS;
-}
-
-// A row-major n_rows x n_cols array, or a vector where n_cols is 0, filled from `data` if any.
-static bool make_tensor(weft_tensor *out, const judge *j, weft_dtype dtype, int64_t n_rows,
-                        int64_t n_cols, float *data)
-{
-    const size_t bytes = (size_t)(n_rows * (n_cols > 0 ? n_cols : 1)) * weft_dtype_size(dtype);
-    const cl_mem_flags flags = CL_MEM_READ_WRITE | (data != NULL ? CL_MEM_COPY_HOST_PTR : 0);
-    cl_int code;
-    *out = weft_matrix(NULL, dtype, n_rows, n_cols);
-    if (n_cols == 0) {
-        out->ndim = 1;
-        out->stride[0] = 1;
-    }
-    out->buffer = clCreateBuffer(weft_context_cl(j->ctx), flags, bytes, data, &code);
-    return is_cl_ok(code, "clCreateBuffer");
-}
-
 static bool prepare(judge *j)
 {
     const samples *s = j->from;
@@ -76,31 +47,23 @@ static bool prepare(judge *j)
         return false;
     j->queue = weft_context_queue(j->ctx);
     j->logs = malloc((size_t)(s->n * s->n_classes) * sizeof(*j->logs));
-    if (j->logs == NULL)
-        fprintf(stderr, "calibrate: no memory left\n");
-    return j->logs != NULL && make_tensor(&j->scores, j, WEFT_F32, s->n, s->n_classes, s->scores) &&
-           make_tensor(&j->p, j, WEFT_F32, s->n, s->n_classes, NULL) &&
-           make_tensor(&j->answer, j, WEFT_I32, s->n, 0, NULL) &&
-           make_tensor(&j->top, j, WEFT_F32, s->n, 0, NULL) &&
-           make_tensor(&j->mean_top, j, WEFT_F32, 1, 0, NULL);
+    return is_there(j->logs) &&
+           make_tensor(&j->scores, j->ctx, WEFT_F32, s->n, s->n_classes, s->scores) &&
+           make_tensor(&j->p, j->ctx, WEFT_F32, s->n, s->n_classes, NULL) &&
+           make_tensor(&j->answer, j->ctx, WEFT_I32, s->n, 0, NULL) &&
+           make_tensor(&j->top, j->ctx, WEFT_F32, s->n, 0, NULL) &&
+           make_tensor(&j->mean_top, j->ctx, WEFT_F32, 1, 0, NULL);
 }
 
 static void finish(judge *j)
 {
-    const cl_mem buffers[] = {j->scores.buffer, j->p.buffer, j->answer.buffer, j->top.buffer,
-                              j->mean_top.buffer};
-    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-        if (buffers[i] != NULL)
-            clReleaseMemObject(buffers[i]);
+    free_tensor(&j->scores);
+    free_tensor(&j->p);
+    free_tensor(&j->answer);
+    free_tensor(&j->top);
+    free_tensor(&j->mean_top);
     weft_context_destroy(&j->ctx);
     free(j->logs);
-}
-
-static bool read_back(const judge *j, const weft_tensor *from, void *to, size_t bytes)
-{
-    return is_cl_ok(
-        clEnqueueReadBuffer(j->queue, from->buffer, CL_TRUE, 0, bytes, to, 0, NULL, NULL),
-        "clEnqueueReadBuffer");
 }
 
 // The mean of -log p[label].
@@ -108,7 +71,7 @@ static bool find_loss(const judge *j, double temperature, double *loss)
 {
     const samples *s = j->from;
     if (!is_ok(weft_log_softmax(j->ctx, j->queue, 1 / temperature, &j->scores, 1, &j->p, NULL)) ||
-        !read_back(j, &j->p, j->logs, (size_t)(s->n * s->n_classes) * sizeof(float)))
+        !read_tensor(j->queue, &j->p, j->logs))
         return false;
     *loss = 0;
     for (int64_t i = 0; i < s->n; i++)
@@ -120,10 +83,10 @@ static bool find_accuracy(const judge *j, double *accuracy)
 {
     const samples *s = j->from;
     int32_t *answers = malloc((size_t)s->n * sizeof(*answers));
-    const bool ok = answers != NULL &&
+    const bool ok = is_there(answers) &&
                     is_ok(weft_reduce(j->ctx, j->queue, WEFT_ARGMAX, &j->scores, 1,
                                       (const int[]){1}, &j->answer, NULL)) &&
-                    read_back(j, &j->answer, answers, (size_t)s->n * sizeof(*answers));
+                    read_tensor(j->queue, &j->answer, answers);
     int64_t n_right = 0;
     for (int64_t i = 0; ok && i < s->n; i++)
         n_right += answers[i] == s->labels[i];
@@ -141,7 +104,7 @@ static bool find_confidence(const judge *j, double temperature, double *confiden
         is_ok(weft_softmax(j->ctx, j->queue, 1 / temperature, &j->scores, 1, &j->p, NULL)) &&
         is_ok(weft_reduce(j->ctx, j->queue, WEFT_MAX, &j->p, 1, (const int[]){1}, &j->top, NULL)) &&
         is_ok(weft_reduce(j->ctx, j->queue, WEFT_MEAN, &j->top, 0, NULL, &mean, NULL)) &&
-        read_back(j, &mean, &value, sizeof(value));
+        read_tensor(j->queue, &mean, &value);
     *confidence = (double)value;
     return ok;
 }

@@ -10,17 +10,17 @@
 //
 // Solved with c = 1 - d, by iteration, and scaled to sum 1 at the end, since x only grows with c.
 // One ranking is one column of a dense matrix, so a step of all is one SpMM: X' = d M X + V.
-#define _POSIX_C_SOURCE 200809L // getopt, clock_gettime
+#define _POSIX_C_SOURCE 200809L // getopt
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <weft/weft.h>
-
+#include "common.h"
 #include "debian_packages.h"
 #include "rankings.h"
+
+const char program_name[] = "pagerank";
 
 enum { MAX_RANKINGS = 512, N_SHOWN = 8, STEPS_A_LOOK = 8, MAX_STEPS = 800 };
 static const double damping = 0.85, tolerance = 1e-6;
@@ -38,27 +38,6 @@ typedef struct walk {
     weft_spmm_plan *plan;
     cl_mem restart, now, next; // V, X, X'
 } walk;
-
-static bool is_ok(weft_status status)
-{
-    if (status != WEFT_OK)
-        fprintf(stderr, "pagerank: %s: %s\n", weft_status_name(status), weft_last_error());
-    return status == WEFT_OK;
-}
-
-static bool is_cl_ok(cl_int code, const char *call)
-{
-    if (code != CL_SUCCESS)
-        fprintf(stderr, "pagerank: %s failed (%d)\n", call, code);
-    return code == CL_SUCCESS;
-}
-
-static bool is_there(const void *memory)
-{
-    if (memory == NULL)
-        fprintf(stderr, "pagerank: no memory left\n");
-    return memory != NULL;
-}
 
 // The matrix.
 
@@ -162,13 +141,6 @@ static bool read_back(const walk *w, cl_mem buffer, const rankings *r, float *to
     const cl_int code = clEnqueueReadBuffer(weft_context_queue(w->ctx), buffer, CL_TRUE, 0,
                                             dense_bytes(r), to, 0, NULL, NULL);
     return is_cl_ok(code, "clEnqueueReadBuffer");
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 // Some steps, and until the device is done.
@@ -282,15 +254,12 @@ int main(int argc, char **argv)
                 "input\n");
         return 2;
     }
-    FILE *file = strcmp(asked.file, "-") == 0 ? stdin : fopen(asked.file, "r");
-    if (file == NULL) {
-        perror(asked.file);
+    FILE *file = open_input(asked.file);
+    if (file == NULL)
         return EXIT_FAILURE;
-    }
     package_graph graph = {0};
     const bool ok = package_graph_read(&graph, file, asked.file) && rank(&graph, &asked);
     package_graph_free(&graph);
-    if (file != stdin)
-        fclose(file);
+    close_input(file);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chance.h"
+#include "common.h"
+
 // The file while it is read.
 typedef struct reader {
     const char *path;
@@ -17,15 +20,7 @@ typedef struct reader {
 
 static bool complain(const reader *r, const char *what)
 {
-    fprintf(stderr, "calibrate: %s:%d: %s\n", r->path, r->line, what);
-    return false;
-}
-
-static bool is_there(const void *memory)
-{
-    if (memory == NULL)
-        fprintf(stderr, "calibrate: no memory left\n");
-    return memory != NULL;
+    return complain_at(r->path, r->line, what);
 }
 
 static bool grow(samples *s, reader *r)
@@ -93,34 +88,22 @@ bool samples_read(samples *out, const char *path)
     char *row = NULL;
     size_t size = 0;
     *out = (samples){0};
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (file == NULL) {
-        perror(path);
+    FILE *file = open_input(path);
+    if (file == NULL)
         return false;
-    }
     bool ok = true;
     for (r.line = 1; ok && getline(&row, &size, file) >= 0; r.line++)
         ok = read_row(out, &r, row);
     if (ok && out->n == 0)
         ok = complain(&r, "there is no sample");
     free(row);
-    if (file != stdin)
-        fclose(file);
+    close_input(file);
     return ok;
-}
-
-// Uniform between 0 and 1, neither included: Marsaglia, "Xorshift RNGs" (2003).
-static double uniform(uint64_t *state)
-{
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return ((double)(*state >> 12) + 0.5) * 0x1p-52;
 }
 
 bool samples_make(samples *s)
 {
-    uint64_t state = 88172645463325252;
+    chance state = 88172645463325252;
     const size_t n_scores = (size_t)(s->n * s->n_classes);
     double *share = malloc((size_t)s->n_classes * sizeof(*share));
     s->scores = malloc(n_scores * sizeof(*s->scores));
@@ -129,11 +112,11 @@ bool samples_make(samples *s)
     for (int64_t i = 0; ok && i < s->n; i++) {
         double sum = 0;
         for (int64_t c = 0; c < s->n_classes; c++) {
-            const double z = -1.5 * log(-log(uniform(&state))); // some stand out
+            const double z = -1.5 * log(-log(chance_uniform(&state))); // some stand out
             s->scores[i * s->n_classes + c] = (float)(s->temperature * z);
             sum += share[c] = exp(z);
         }
-        double left = sum * uniform(&state);
+        double left = sum * chance_uniform(&state);
         int32_t label = 0;
         while (label < s->n_classes - 1 && left > share[label])
             left -= share[label++];

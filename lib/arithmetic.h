@@ -3,6 +3,7 @@
 #ifndef WEFT_LIB_ARITHMETIC_H
 #define WEFT_LIB_ARITHMETIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 static inline int64_t min_i64(int64_t a, int64_t b)
@@ -41,6 +42,11 @@ static inline int64_t pow2_down(int64_t x)
     while (power <= x / 2)
         power *= 2;
     return power;
+}
+
+static inline bool is_pow2_upto(int64_t x, int64_t most)
+{
+    return x >= 1 && x <= most && (x & (x - 1)) == 0;
 }
 
 // The largest power of two that divides x; 2^62 for 0.

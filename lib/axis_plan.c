@@ -320,11 +320,6 @@ weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis
 
 // ---- somebody else's tiling
 
-static bool is_pow2_upto(int x, int most)
-{
-    return x >= 1 && x <= most && (x & (x - 1)) == 0;
-}
-
 static weft_status range_check(const char *field, int64_t value, int64_t most)
 {
     if (value < 1 || value > most)

@@ -10,6 +10,9 @@
 // on real". Both pass weft_limits_check(), and so does the result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
+// Items that a group may have along one dimension, as a power of two.
+int64_t weft_limits_items_along(const weft_limits *limits, int dimension);
+
 // Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
 // cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the
 // tiling is forced, or the kernels take none. `what` is "spmm".

@@ -154,3 +154,11 @@ weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size
     limits->max_block = (int)min_i64(limits->max_block, pow2_down((int64_t)most));
     return WEFT_OK;
 }
+
+int64_t weft_limits_items_along(const weft_limits *limits, int dimension)
+{
+    const size_t most = limits->max_items < limits->max_items_along[dimension]
+                            ? limits->max_items
+                            : limits->max_items_along[dimension];
+    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
+}

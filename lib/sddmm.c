@@ -124,6 +124,7 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "B_ADJACENT", p->problem.b_adjacent);
     weft_defines_add(defines, "PACKED", tiling->packed);
     weft_defines_add(defines, "INDICATOR", p->indicator);
+    weft_defines_add(defines, "AHEAD", tiling->ahead);
     weft_defines_add(defines, "SHUFFLES", shuffles_of(p, tiling));
     weft_defines_add_word(defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");

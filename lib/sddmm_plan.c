@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
@@ -26,6 +27,7 @@ enum {
     FOLDED_ERRANDS = 32,   // slices for each core, so that the last ones end together
     FOLDED_ENTRIES = 2048, // that cost a core tens of microseconds
     FOLDED_LEAST = 64,
+    FOLDED_AHEAD = 8, // entries: about as long as memory takes
 };
 
 // Where lanes are items: GPUs.
@@ -64,18 +66,23 @@ static int64_t slice_entries(const facts *f, int64_t slices, int64_t least, int6
     return min_i64(max_i64(each / SLICE_STEP * SLICE_STEP, least), most);
 }
 
+// What becomes of B, whose columns are named in any order.
+//
 // Sums wait where columns of B are used often, so that one tile of all of them stays near. Copying
 // B pays where columns are used often and their elements stand apart, or a tile of them is a part
-// of columns so long that it would occupy few sets of a cache.
+// of columns so long that it would occupy few sets of a cache. What is not near is asked for.
 static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                           const weft_sddmm_problem *problem, const facts *f)
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const weft_caches near = weft_caches_of(limits);
     const int64_t uses = problem->nnz / max_i64(problem->n, 1);
-    const bool is_long = f->k > tile && problem->n * tile * f->bytes >= near.l2_bytes / 8;
+    const int64_t tile_bytes = problem->n * min_i64(tile, f->k) * f->bytes;
+    const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8;
     tiling->packed = problem->b_adjacent ? is_long && uses >= PACKED_USES : uses >= APART_USES;
     tiling->passes = tiling->packed || (f->k > tile && uses >= PASSES_USES);
+    const bool is_far = tile_bytes >= near.l2_bytes && (problem->b_adjacent || tiling->packed);
+    tiling->ahead = is_far && limits->fold > 1 ? FOLDED_AHEAD : 0;
 }
 
 // Lanes are elements of one item's vectors, and nothing is shared.
@@ -105,14 +112,15 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->k)));
     const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
     int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
     while (lanes > 1 && (uint64_t)shared_bytes_of(lanes, f) > limits->local_bytes)
         lanes /= 2;
     const int64_t slices_there = (int64_t)limits->local_bytes / 2 / shared_bytes_of(lanes, f);
     const int64_t room = pow2_down(max_i64(slices_there, 1));
-    const int64_t slices = min_i64(min_i64(items / lanes, weft_items_along(limits, 1)), room);
+    const int64_t slices =
+        min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
         .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
@@ -137,8 +145,7 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
                                const facts *f)
 {
     const int64_t lanes = tiling->lanes, slices = tiling->slices_per_group;
-    if (!weft_is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) ||
-        (uint64_t)lanes > limits->max_items_along[0])
+    if (!is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.lanes is %" PRId64 ": a power of two up to %zu is wanted", lanes,
                     limits->max_items_along[0] < WEFT_SDDMM_MOST_LANES
@@ -163,7 +170,7 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
 
 static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
 {
-    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most k = %" PRId64
                     " is wanted",
@@ -182,6 +189,9 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
                     "sddmm: tiling.aligned with fold %d: rows of A and columns of B start on "
                     "multiples of %" PRId64 ", k is %" PRId64,
                     tiling->fold, f->alignment, f->k);
+    if (tiling->ahead < 0 || tiling->ahead > WEFT_SDDMM_MOST_AHEAD)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.ahead is %d: 0 to %d is wanted",
+                    tiling->ahead, WEFT_SDDMM_MOST_AHEAD);
     if (tiling->packed && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
     return WEFT_OK;
@@ -208,8 +218,9 @@ int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t 
     return snprintf(
         text, size,
         "fold %d, vectors %d, lanes %d, slices per group %d, entries of a slice %" PRId64
-        ", k %s%s%s",
+        ", k %s%s%s%s",
         tiling->fold, tiling->vectors, tiling->lanes, tiling->slices_per_group, tiling->entries,
         tiling->passes ? "tile by tile" : "from end to end", tiling->packed ? ", B packed" : "",
-        tiling->aligned ? ", aligned vectors" : "");
+        tiling->aligned ? ", aligned vectors" : "",
+        tiling->ahead > 0 ? ", columns asked for ahead" : "");
 }

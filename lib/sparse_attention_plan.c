@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
@@ -80,13 +81,13 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, con
     const int64_t divisor = min_i64(pow2_divisor(f->k), pow2_divisor(f->d));
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, divisor));
     const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
     int64_t lanes = min_i64(most, pow2_up(ceil_div(max_i64(f->k, f->d), fold)));
     while (lanes > 1 && (uint64_t)shared_bytes(f, lanes) > limits->local_bytes)
         lanes /= 2;
     const int64_t room = (int64_t)limits->local_bytes / 2 / shared_bytes(f, lanes);
-    const int64_t rows = min_i64(items / lanes, weft_items_along(limits, 1));
+    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     return (weft_sparse_attention_tiling){
         .fold = (int)fold,
         .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
@@ -115,7 +116,7 @@ static weft_status group_check(const weft_sparse_attention_tiling *tiling,
                                const weft_limits *limits, const facts *f)
 {
     const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
-    if (!weft_is_pow2_upto(lanes, MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
+    if (!is_pow2_upto(lanes, MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_attention: tiling.lanes is %" PRId64
                     ": a power of two up to %d and %zu is wanted",
@@ -141,7 +142,7 @@ static weft_status vectors_check(const weft_sparse_attention_tiling *tiling, con
 {
     const int64_t shorter = min_i64(f->k, f->d);
     const int64_t most = tiling->vectors > tiling->outputs ? tiling->vectors : tiling->outputs;
-    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > shorter)
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > shorter)
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_attention: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most %" PRId64
                     " (of k %" PRId64 " and d %" PRId64 ") is wanted",

@@ -6,14 +6,6 @@
 
 enum { USUAL_L1_BYTES = 1 << 15, USUAL_L2_BYTES = 1 << 20 };
 
-int64_t weft_items_along(const weft_limits *limits, int dimension)
-{
-    const size_t most = limits->max_items < limits->max_items_along[dimension]
-                            ? limits->max_items
-                            : limits->max_items_along[dimension];
-    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
-}
-
 int weft_vectors_for(int64_t n, int64_t fold, int64_t most)
 {
     static const int steps[] = {1, 2, 3, 4, 6, 8};
@@ -32,9 +24,4 @@ weft_caches weft_caches_of(const weft_limits *limits)
         .l1_bytes = limits->l1_bytes > 0 ? (int64_t)limits->l1_bytes : USUAL_L1_BYTES,
         .l2_bytes = limits->l2_bytes > 0 ? (int64_t)limits->l2_bytes : USUAL_L2_BYTES,
     };
-}
-
-bool weft_is_pow2_upto(int64_t x, int64_t most)
-{
-    return x >= 1 && x <= most && (x & (x - 1)) == 0;
 }

@@ -5,9 +5,6 @@
 
 #include <weft/limits.h>
 
-// Items that a group may have along a dimension: a power of two.
-int64_t weft_items_along(const weft_limits *limits, int dimension);
-
 // Vectors of `fold` for an item, of n elements, in steps that keep the programs few and waste
 // little of the last item's.
 int weft_vectors_for(int64_t n, int64_t fold, int64_t most);
@@ -18,8 +15,5 @@ typedef struct weft_caches {
 } weft_caches;
 
 weft_caches weft_caches_of(const weft_limits *limits);
-
-// 1, 2, 4, ... up to `most`.
-bool weft_is_pow2_upto(int64_t x, int64_t most);
 
 #endif

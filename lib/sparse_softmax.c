@@ -16,10 +16,8 @@
 
 static const weft_sparse_softmax_kind forward = {
     .name = "sparse_softmax", .csr_name = "X", .out_name = "Y"};
-static const weft_sparse_softmax_kind backward = {.name = "sparse_softmax_backward",
-                                                  .is_backward = true,
-                                                  .csr_name = "Y",
-                                                  .out_name = "dX"};
+static const weft_sparse_softmax_kind backward = {
+    .name = "sparse_softmax_backward", .is_backward = true, .csr_name = "Y", .out_name = "dX"};
 
 // ---- plan
 
@@ -55,8 +53,8 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
                                 const weft_limits *limits)
 {
     *s = (schedule){
-        .tiling = call->forced ? *call->forced
-                               : weft_sparse_softmax_tiling_for(limits, &call->problem),
+        .tiling =
+            call->forced ? *call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
     };
     bool counts = count_pieces(s, call, s->tiling.piece);
     while (!call->forced && s->n_pieces > 0 &&
@@ -95,8 +93,7 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items,
     return WEFT_OK;
 }
 
-static weft_status kernels_for(schedule *s, size_t *max_items,
-                               const weft_sparse_softmax_call *call)
+static weft_status kernels_for(schedule *s, size_t *max_items, const weft_sparse_softmax_call *call)
 {
     weft_defines defines = {0};
     defines_of(&defines, call, &s->tiling);

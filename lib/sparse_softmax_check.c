@@ -13,11 +13,11 @@
 static weft_status nulls_check(const weft_sparse_softmax_call *call)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
-    const char *missing = !call->ctx                         ? "ctx"
-                          : !call->csr                       ? kind->csr_name
+    const char *missing = !call->ctx                       ? "ctx"
+                          : !call->csr                     ? kind->csr_name
                           : kind->is_backward && !call->dY ? "dY"
-                          : !call->out                       ? kind->out_name
-                                                             : NULL;
+                          : !call->out                     ? kind->out_name
+                                                           : NULL;
     return missing ? fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", kind->name, missing) : WEFT_OK;
 }
 
@@ -48,8 +48,9 @@ static weft_status values_check(const weft_sparse_softmax_call *call, const weft
     TRY(weft_csr_values_check(call->ctx, values, name, call->csr, kind->csr_name, kind->name));
     const int64_t stride = values->stride[values->ndim - 1];
     if (call->csr->nnz > 1 && stride != 1)
-        return fail(WEFT_BAD_SHAPE, "%s: %s has stride %" PRId64 " from value to value: 1 is wanted",
-                    kind->name, name, stride);
+        return fail(WEFT_BAD_SHAPE,
+                    "%s: %s has stride %" PRId64 " from value to value: 1 is wanted", kind->name,
+                    name, stride);
     return WEFT_OK;
 }
 

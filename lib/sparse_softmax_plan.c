@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_softmax_call.h"
 #include "view.h"
@@ -12,11 +13,12 @@ enum { MAX_FOLD = 16 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_ERRANDS = 32,      // groups for each core, so that the last ones end together
-    FOLDED_CHUNK = 1 << 15,   // entries and rows of a group: what it costs to start one is lost
-    FOLDED_LEAST = 1 << 10,   // among them
-    FOLDED_PIECE = 1 << 14,   // entries that cost a core ten microseconds
-    FOLDED_KEPT = 1 << 12,    // bytes: a small part of the nearest cache, thrice
+    FOLDED_ERRANDS = 32,        // groups for each core, so that the last ones end together
+    FOLDED_CHUNK = 1 << 15,     // entries and rows of a group: what it costs to start one is lost
+    FOLDED_LEAST = 1 << 10,     // among them
+    FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
+    FOLDED_KEPT = 1 << 9,       // entries: rows enough that what they wait for is spread thin,
+    FOLDED_MOST_KEPT = 1 << 11, // and not so many that their results come in a flood
 };
 
 // Where lanes are items: GPUs.
@@ -47,6 +49,17 @@ static int64_t share_of(const weft_sparse_softmax_problem *problem, int64_t n_gr
     return each * min_i64(max_i64(problem->n_batches, 1), n_groups);
 }
 
+static int64_t usual_row(const weft_sparse_softmax_problem *problem)
+{
+    return ceil_div(problem->nnz, max_i64(problem->n_rows, 1));
+}
+
+// Room for a usual row, and for many short ones.
+static int folded_keep(const weft_sparse_softmax_problem *problem)
+{
+    return (int)clamp_i64(pow2_up(usual_row(problem)), FOLDED_KEPT, FOLDED_MOST_KEPT);
+}
+
 // Lanes are elements of one item's vectors.
 static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
                                                 const weft_sparse_softmax_problem *problem)
@@ -58,63 +71,52 @@ static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
         .fold = (int)fold,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = fold > 1 ? (int)(FOLDED_KEPT / term_bytes) : 0,
+        .keep = fold > 1 ? folded_keep(problem) : 0,
         .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
         .piece = FOLDED_PIECE,
     };
-}
-
-static int64_t items_along(const weft_limits *limits, int dimension)
-{
-    const size_t most = limits->max_items < limits->max_items_along[dimension]
-                            ? limits->max_items
-                            : limits->max_items_along[dimension];
-    return pow2_down(most < INT32_MAX ? (int64_t)most : INT32_MAX);
 }
 
 // Lanes are items, and share a row.
 static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
                                                 const weft_sparse_softmax_problem *problem)
 {
-    const int64_t items = min_i64(min_i64(limits->max_block, SPREAD_ITEMS), items_along(limits, 0));
+    const int64_t items =
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
-    const int64_t usual = problem->nnz / max_i64(problem->n_rows, 1);
-    const int64_t wanted = pow2_up(ceil_div(max_i64(usual, 1), SPREAD_EACH));
+    const int64_t wanted = pow2_up(ceil_div(max_i64(usual_row(problem), 1), SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
     return (weft_sparse_softmax_tiling){
         .fold = 1,
         .lanes = (int)lanes,
-        .rows_per_group = (int)min_i64(items / lanes, items_along(limits, 1)),
+        .rows_per_group = (int)min_i64(items / lanes, weft_limits_items_along(limits, 1)),
         .chunk = clamp_i64(share_of(problem, limits->max_blocks), SPREAD_LEAST, SPREAD_CHUNK),
         .piece = SPREAD_PIECE,
     };
 }
 
-weft_sparse_softmax_tiling
-weft_sparse_softmax_tiling_for(const weft_limits *limits,
-                               const weft_sparse_softmax_problem *problem)
+weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem)
 {
     return limits->fold > 1 ? folded_tiling(limits, problem) : spread_tiling(limits, problem);
 }
 
-static bool is_pow2_upto(int64_t x, uint64_t most)
-{
-    return x >= 1 && (uint64_t)x <= most && (x & (x - 1)) == 0;
-}
-
 static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const weft_limits *limits)
 {
-    const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
-    if (!is_pow2_upto(lanes, limits->max_items_along[0]))
+    const int64_t lanes = tiling->lanes, most_lanes = weft_limits_items_along(limits, 0);
+    const int64_t rows = tiling->rows_per_group;
+    const int64_t most_rows =
+        min_i64(weft_limits_items_along(limits, 1), WEFT_SPARSE_SOFTMAX_MARGIN);
+    if (!is_pow2_upto(lanes, most_lanes))
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.lanes is %" PRId64
-                    ": a power of two up to %zu is wanted",
-                    lanes, limits->max_items_along[0]);
-    if (!is_pow2_upto(rows, limits->max_items_along[1]) || rows > WEFT_SPARSE_SOFTMAX_MARGIN)
+                    "sparse_softmax: tiling.lanes is %" PRId64 ": a power of two up to %" PRId64
+                    " is wanted",
+                    lanes, most_lanes);
+    if (!is_pow2_upto(rows, most_rows))
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.rows_per_group is %" PRId64
-                    ": a power of two up to %zu is wanted",
-                    rows, limits->max_items_along[1]);
+                    ": a power of two up to %" PRId64 " is wanted",
+                    rows, most_rows);
     if ((uint64_t)(lanes * rows) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
@@ -139,9 +141,8 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
                     "wanted",
                     tiling->lanes, tiling->rows_per_group, tiling->fold);
     if (tiling->keep < tiling->fold || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted", tiling->keep,
-                    tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted",
+                    tiling->keep, tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
     return WEFT_OK;
 }
 

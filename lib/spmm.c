@@ -1,206 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha op(A) B + beta C with A sparse. Checked by spmm_check.c; here: plan, defines,
-// arguments, enqueue.
+// C = alpha op(A) B + beta C with A sparse. Checked by spmm_check.c, planned and built by
+// spmm_schedule.c; here: arguments, enqueue.
 #include <weft/spmm.h>
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "arithmetic.h"
-#include "clamp.h"
 #include "context.h"
 #include "launch.h"
-#include "spmm_product.h"
+#include "spmm_schedule.h"
 #include "view.h"
 #include "workspace.h"
-
-// ---- plan
-
-// How a call runs: its tiling, and what it wants in scratch memory: B packed, then sums of pieces.
-typedef struct {
-    weft_spmm_tiling tiling;
-    int64_t piece;    // more than any row has where there are no pieces
-    int64_t n_pieces; // of long rows: those the plan found, or all that there could be
-    int64_t n_slices;
-    size_t packed_bytes, sums_bytes;
-} schedule;
-
-static const int64_t NO_PIECE = INT64_MAX / 4;
-static const int64_t SCRATCH_ALIGNMENT = 256;
-
-// Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
-static int64_t pieces_of(const weft_spmm_product *p, int64_t piece)
-{
-    if (p->plan)
-        return p->plan->n_pieces;
-    const bool may_be_long = min_i64(p->problem.k, p->problem.nnz) > 2 * piece;
-    return may_be_long ? ceil_div(p->problem.nnz, piece) : 0;
-}
-
-static int64_t slice_columns(const weft_spmm_tiling *tiling)
-{
-    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
-}
-
-// a * b * c * d bytes, rounded up; false where that does not fit.
-static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    int64_t bytes;
-    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
-        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
-        return false;
-    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
-    return true;
-}
-
-static bool count_pieces(schedule *s, const weft_spmm_product *p, int64_t piece)
-{
-    const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
-    s->n_pieces = pieces_of(p, piece);
-    s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
-    return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
-           scratch_for(&s->sums_bytes, s->n_pieces, p->problem.n, p->problem.n_batches, sum_bytes);
-}
-
-// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
-static weft_status schedule_pieces(schedule *s, const weft_spmm_product *p)
-{
-    int64_t piece = p->plan ? p->plan->piece : s->tiling.piece;
-    bool counts = count_pieces(s, p, piece);
-    while (!p->plan && !p->forced && s->n_pieces > 0 &&
-           (!counts || s->sums_bytes > weft_workspace_most(p->ctx))) {
-        piece *= 2;
-        counts = count_pieces(s, p, piece);
-    }
-    s->tiling.piece = piece;
-    if (!counts)
-        return fail(WEFT_NO_MEMORY,
-                    "spmm: %" PRId64 " pieces of %" PRId64 " entries, sums for each of %" PRId64
-                    " columns and %" PRId64 " matrices, are too many",
-                    s->n_pieces, piece, p->problem.n, p->problem.n_batches);
-    return WEFT_OK;
-}
-
-// Packing is left out where scratch memory is short, unless it was asked for.
-static weft_status schedule_packing(schedule *s, const weft_spmm_product *p)
-{
-    if (!s->tiling.packed)
-        return WEFT_OK;
-    const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
-    const int64_t columns = s->n_slices * slice_columns(&s->tiling);
-    const bool counts =
-        scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
-    if (counts && (p->forced || s->packed_bytes + s->sums_bytes <= weft_workspace_most(p->ctx)))
-        return WEFT_OK;
-    if (p->forced)
-        return fail(WEFT_NO_MEMORY,
-                    "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
-                    " matrices, is too large",
-                    p->problem.k, columns, p->problem.n_batches);
-    s->tiling.packed = false;
-    s->packed_bytes = 0;
-    return WEFT_OK;
-}
-
-static weft_status schedule_for(schedule *s, const weft_spmm_product *p, const weft_limits *limits)
-{
-    *s = (schedule){
-        .tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem),
-    };
-    s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
-    s->n_slices = ceil_div(p->problem.n, slice_columns(&s->tiling));
-    TRY(schedule_pieces(s, p));
-    return schedule_packing(s, p);
-}
-
-static size_t scratch_bytes(const schedule *s)
-{
-    return s->packed_bytes + s->sums_bytes;
-}
-
-// Whether the plan has cut the rows as the tiling wants them.
-static bool has_segments(const weft_spmm_product *p, const schedule *s)
-{
-    return p->plan && p->plan->segments && s->tiling.window > 0 &&
-           s->tiling.rows_per_item == p->plan->run_rows;
-}
-
-// ---- defines
-
-static void defines_of(weft_defines *defines, const weft_spmm_product *p,
-                       const weft_spmm_tiling *tiling)
-{
-    weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
-    weft_defines_add(defines, "FOLD", tiling->fold);
-    weft_defines_add(defines, "ALIGNED", tiling->aligned);
-    weft_defines_add(defines, "LANES", tiling->lanes);
-    weft_defines_add(defines, "VECTORS", tiling->vectors);
-    weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add(defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
-    weft_defines_add(defines, "STAGE", tiling->stage);
-    weft_defines_add(defines, "LOAD", tiling->load);
-    weft_defines_add(defines, "UNROLL", tiling->unroll);
-    weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
-    weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
-    weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
-    weft_defines_add(defines, "PACKED", tiling->packed);
-    weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
-}
-
-// The kernels of one call; NULL where it needs none.
-typedef struct {
-    weft_kernel *pack, *rows, *pieces, *combine, *scale;
-} kernels;
-
-static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_spmm_product *p,
-                              const weft_defines *defines, const char *name)
-{
-    TRY(weft_kernel_get(p->ctx, &weft_source_spmm, defines, name, out));
-    if (weft_kernel_max_items(*out) < *max_items)
-        *max_items = weft_kernel_max_items(*out);
-    return WEFT_OK;
-}
-
-static const char *rows_kernel(const weft_spmm_product *p, const schedule *s)
-{
-    return has_segments(p, s)     ? "spmm_csr_segments"
-           : s->tiling.window > 0 ? "spmm_csr_windows"
-                                  : "spmm_csr_rows";
-}
-
-static weft_status kernels_for(kernels *k, size_t *max_items, const weft_spmm_product *p,
-                               const schedule *s, bool is_scale)
-{
-    weft_defines defines = {0};
-    defines_of(&defines, p, &s->tiling);
-    *k = (kernels){0};
-    if (is_scale)
-        return kernel_for(&k->scale, max_items, p, &defines, "spmm_scale");
-    if (s->tiling.packed)
-        TRY(kernel_for(&k->pack, max_items, p, &defines, "spmm_pack"));
-    TRY(kernel_for(&k->rows, max_items, p, &defines, rows_kernel(p, s)));
-    if (s->n_pieces == 0)
-        return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, &defines, "spmm_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, &defines, "spmm_csr_combine");
-}
-
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, kernels *k, const weft_spmm_product *p, bool is_scale)
-{
-    weft_limits limits = p->ctx->limits;
-    for (;;) {
-        TRY(schedule_for(s, p, &limits));
-        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
-        size_t most = wanted;
-        TRY(kernels_for(k, &most, p, s, is_scale));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "spmm"));
-        if (fits)
-            return WEFT_OK;
-    }
-}
 
 // ---- arguments
 
@@ -209,9 +20,10 @@ typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
-    cl_mem B, C;
-    cl_long b[4], c[4];    // start, row, column, batch
-    cl_long scratch_start; // of the sums of pieces, in sums
+    cl_mem B, C, arguments;
+    cl_long b[4], c[4], places[4]; // start, row, column, batch
+    cl_long scratch_start;         // of the sums of pieces, in sums
+    cl_long found_start;           // of where they were found, in entry numbers
     weft_scalar alpha, beta;
     size_t scalar_bytes;
 } values;
@@ -254,7 +66,8 @@ static double rounded(weft_dtype dtype, double scalar)
     return dtype == WEFT_F64 ? scalar : (cl_float)scalar;
 }
 
-static values values_of(const weft_spmm_product *p, const schedule *s, double alpha, double beta)
+static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s, double alpha,
+                        double beta)
 {
     values v = {
         .n = (cl_int)p->problem.n,
@@ -264,134 +77,148 @@ static values values_of(const weft_spmm_product *p, const schedule *s, double al
         .piece = s->piece,
         .n_pieces = (cl_int)s->n_pieces,
         .scratch_start = (cl_long)(s->packed_bytes / (p->problem.dtype == WEFT_F64 ? 8 : 4)),
+        .found_start =
+            (cl_long)((s->packed_bytes + s->sums_bytes) / weft_dtype_size(p->offset_dtype)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
+    dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
     v.scalar_bytes = weft_scalar_argument(&v.alpha, p->problem.dtype, alpha).size;
     weft_scalar_argument(&v.beta, p->problem.dtype, beta);
     return v;
 }
 
-typedef struct {
-    weft_argument list[40];
-    size_t n;
-} arguments;
-
-static void add(arguments *a, size_t size, const void *value)
+static void add_pattern(weft_arguments *a, const values *v)
 {
-    assert(a->n < sizeof(a->list) / sizeof(a->list[0]));
-    a->list[a->n++] = (weft_argument){size, value};
+    ADD_ARGUMENT(a, v->n_rows);
+    ADD_ARGUMENT(a, v->nnz);
+    ADD_ARGUMENT(a, v->piece);
+    ADD_ARGUMENT(a, v->offsets);
+    ADD_ARGUMENT(a, v->indices);
+    ADD_ARGUMENT(a, v->values);
+    ADD_ARGUMENT(a, v->source);
+    ADD_ARGUMENT(a, v->offsets_start);
+    ADD_ARGUMENT(a, v->indices_start);
+    ADD_ARGUMENT(a, v->values_start);
+    ADD_ARGUMENT(a, v->values_batch);
 }
 
-#define ADD(a, x) add(a, sizeof(x), &(x))
-
-static void add_pattern(arguments *a, const values *v)
+static void add_dense(weft_arguments *a, const cl_mem *buffer, const cl_long strides[4])
 {
-    ADD(a, v->n_rows);
-    ADD(a, v->nnz);
-    ADD(a, v->piece);
-    ADD(a, v->offsets);
-    ADD(a, v->indices);
-    ADD(a, v->values);
-    ADD(a, v->source);
-    ADD(a, v->offsets_start);
-    ADD(a, v->indices_start);
-    ADD(a, v->values_start);
-    ADD(a, v->values_batch);
-}
-
-static void add_dense(arguments *a, const cl_mem *buffer, const cl_long strides[4])
-{
-    ADD(a, *buffer);
+    ADD_ARGUMENT(a, *buffer);
     for (int i = 0; i < 4; ++i)
-        ADD(a, strides[i]);
+        ADD_ARGUMENT(a, strides[i]);
 }
 
-static void add_scalars(arguments *a, const values *v)
+static void add_scalars(weft_arguments *a, const values *v)
 {
-    add(a, v->scalar_bytes, &v->alpha);
-    add(a, v->scalar_bytes, &v->beta);
+    weft_arguments_add(a, v->scalar_bytes, &v->alpha);
+    weft_arguments_add(a, v->scalar_bytes, &v->beta);
 }
 
-static void add_pieces(arguments *a, const values *v)
+static void add_pieces(weft_arguments *a, const values *v)
 {
-    ADD(a, v->n_pieces);
-    ADD(a, v->has_list);
-    ADD(a, v->list);
-    ADD(a, v->scratch);
-    ADD(a, v->scratch_start);
+    ADD_ARGUMENT(a, v->n_pieces);
+    ADD_ARGUMENT(a, v->has_list);
+    ADD_ARGUMENT(a, v->list);
+    ADD_ARGUMENT(a, v->scratch);
+    ADD_ARGUMENT(a, v->scratch_start);
 }
 
-static arguments rows_arguments(const weft_spmm_product *p, const schedule *s, const values *v)
+static void add_found(weft_arguments *a, const values *v)
 {
-    arguments a = {0};
+    ADD_ARGUMENT(a, v->scratch);
+    ADD_ARGUMENT(a, v->found_start);
+}
+
+static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
+                                     const values *v)
+{
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
-    ADD(&a, v->rows_per_item);
-    ADD(&a, v->n_ordered);
-    ADD(&a, v->has_order);
-    ADD(&a, v->order);
-    if (has_segments(p, s)) {
-        ADD(&a, p->plan->segment_starts);
-        ADD(&a, p->plan->segment_entries);
-        ADD(&a, p->plan->segments);
+    ADD_ARGUMENT(&a, v->rows_per_item);
+    ADD_ARGUMENT(&a, v->n_ordered);
+    ADD_ARGUMENT(&a, v->has_order);
+    ADD_ARGUMENT(&a, v->order);
+    if (weft_spmm_is_peaks(p->problem.reduction)) {
+        add_dense(&a, &v->arguments, v->places);
+    } else if (weft_spmm_has_segments(p, s)) {
+        ADD_ARGUMENT(&a, p->plan->segment_starts);
+        ADD_ARGUMENT(&a, p->plan->segment_entries);
+        ADD_ARGUMENT(&a, p->plan->segments);
     } else if (v->window > 0) {
-        ADD(&a, v->k);
-        ADD(&a, v->window);
+        ADD_ARGUMENT(&a, v->k);
+        ADD_ARGUMENT(&a, v->window);
     }
     return a;
 }
 
-static arguments pieces_arguments(const values *v)
+static weft_arguments pieces_arguments(const weft_spmm_product *p, const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_pieces(&a, v);
+    if (weft_spmm_is_peaks(p->problem.reduction))
+        add_found(&a, v);
     return a;
 }
 
-static arguments combine_arguments(const values *v)
+static weft_arguments combine_arguments(const weft_spmm_product *p, const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n);
+    ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     add_pieces(&a, v);
+    if (weft_spmm_is_peaks(p->problem.reduction)) {
+        add_found(&a, v);
+        add_dense(&a, &v->arguments, v->places);
+    }
     return a;
 }
 
-static arguments pack_arguments(const values *v)
+static weft_arguments pack_arguments(const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_dense(&a, &v->B, v->b);
-    ADD(&a, v->k);
-    ADD(&a, v->n);
-    ADD(&a, v->rows_per_item);
-    ADD(&a, v->scratch);
+    ADD_ARGUMENT(&a, v->k);
+    ADD_ARGUMENT(&a, v->n);
+    ADD_ARGUMENT(&a, v->rows_per_item);
+    ADD_ARGUMENT(&a, v->scratch);
     return a;
 }
 
-static arguments scale_arguments(const values *v)
+static weft_arguments scale_arguments(const values *v)
 {
-    arguments a = {0};
+    weft_arguments a = {0};
     add_dense(&a, &v->C, v->c);
-    ADD(&a, v->n_rows);
-    ADD(&a, v->n);
-    add(&a, v->scalar_bytes, &v->beta);
+    ADD_ARGUMENT(&a, v->n_rows);
+    ADD_ARGUMENT(&a, v->n);
+    weft_arguments_add(&a, v->scalar_bytes, &v->beta);
+    return a;
+}
+
+static weft_arguments none_arguments(const values *v)
+{
+    weft_arguments a = {0};
+    add_dense(&a, &v->arguments, v->places);
+    ADD_ARGUMENT(&a, v->n_rows);
+    ADD_ARGUMENT(&a, v->n);
     return a;
 }
 
 // ---- enqueue
 
 // Groups of the tiling's shape, groups_x x groups_y for each matrix of the batch.
-static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const arguments *a,
+static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
                            const weft_spmm_tiling *tiling, int64_t groups_x, int64_t groups_y,
                            int64_t n_batches)
 {
@@ -402,28 +229,29 @@ static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const argum
 }
 
 // From here on B is what spmm_pack leaves in scratch memory.
-static weft_status enqueue_pack(weft_launch *launch, const weft_spmm_product *p, const schedule *s,
-                                const kernels *k, values *v)
+static weft_status enqueue_pack(weft_launch *launch, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v)
 {
-    const arguments a = pack_arguments(v);
+    const weft_arguments a = pack_arguments(v);
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
     TRY(enqueue(launch, k->pack, &a, &s->tiling, ceil_div(p->problem.k, rows_of_group), s->n_slices,
                 p->problem.n_batches));
-    const int64_t slice = p->problem.k * slice_columns(&s->tiling);
+    const int64_t slice = p->problem.k * weft_spmm_slice_columns(&s->tiling);
     v->B = v->scratch;
     v->b[0] = 0;
-    v->b[1] = slice_columns(&s->tiling);
+    v->b[1] = weft_spmm_slice_columns(&s->tiling);
     v->b[2] = slice;
     v->b[3] = slice * s->n_slices;
     return WEFT_OK;
 }
 
-static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p, const schedule *s,
-                                const kernels *k, const values *v)
+static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s, const weft_spmm_kernels *k,
+                                const values *v)
 {
     if (v->n_ordered == 0) // every row is long
         return WEFT_OK;
-    const arguments a = rows_arguments(p, s, v);
+    const weft_arguments a = rows_arguments(p, s, v);
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
     return enqueue(launch, k->rows, &a, &s->tiling, ceil_div(v->n_ordered, rows_of_group),
                    s->n_slices, p->problem.n_batches);
@@ -436,28 +264,34 @@ static int64_t vector_groups(const weft_spmm_product *p, const weft_spmm_tiling 
 }
 
 static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *p,
-                                  const schedule *s, const kernels *k, const values *v)
+                                  const weft_spmm_schedule *s, const weft_spmm_kernels *k,
+                                  const values *v)
 {
     const weft_spmm_tiling *tiling = &s->tiling;
     const int64_t bundles = ceil_div(s->n_pieces, tiling->rows_per_group);
-    const arguments sums = pieces_arguments(v);
+    const weft_arguments sums = pieces_arguments(p, v);
     TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
-    const arguments combine = combine_arguments(v);
+    const weft_arguments combine = combine_arguments(p, v);
     return enqueue(launch, k->combine, &combine, tiling, bundles, vector_groups(p, tiling),
                    p->problem.n_batches);
 }
 
-static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p, const schedule *s,
-                                 const kernels *k, const values *v)
+static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p,
+                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k,
+                                 const values *v)
 {
-    const arguments a = scale_arguments(v);
-    return enqueue(launch, k->scale, &a, &s->tiling,
-                   ceil_div(p->problem.m, s->tiling.rows_per_group), vector_groups(p, &s->tiling),
-                   p->problem.n_batches);
+    const int64_t bundles = ceil_div(p->problem.m, s->tiling.rows_per_group);
+    const int64_t groups = vector_groups(p, &s->tiling);
+    const weft_arguments scale = scale_arguments(v), none = none_arguments(v);
+    TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, groups, p->problem.n_batches));
+    return k->none
+               ? enqueue(launch, k->none, &none, &s->tiling, bundles, groups, p->problem.n_batches)
+               : WEFT_OK;
 }
 
 static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product *p,
-                                   const schedule *s, const kernels *k, values *v)
+                                   const weft_spmm_schedule *s, const weft_spmm_kernels *k,
+                                   values *v)
 {
     if (s->tiling.packed)
         TRY(enqueue_pack(launch, p, s, k, v));
@@ -466,12 +300,14 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
 }
 
 static weft_status enqueue_product(weft_launch *launch, const weft_spmm_product *p,
-                                   const schedule *s, const kernels *k, values *v, cl_mem workspace)
+                                   const weft_spmm_schedule *s, const weft_spmm_kernels *k,
+                                   values *v, cl_mem workspace)
 {
     v->scratch = workspace;
-    if (workspace || scratch_bytes(s) == 0)
+    if (workspace || weft_spmm_scratch_bytes(s) == 0)
         return enqueue_kernels(launch, p, s, k, v);
-    TRY(weft_workspace_take(p->ctx, launch->queue, "spmm", scratch_bytes(s), &v->scratch));
+    TRY(weft_workspace_take(p->ctx, launch->queue, "spmm", weft_spmm_scratch_bytes(s),
+                            &v->scratch));
     launch->wants_event = true;
     const weft_status status = enqueue_kernels(launch, p, s, k, v);
     weft_workspace_give(p->ctx, launch->queue, v->scratch, launch->last);
@@ -485,14 +321,14 @@ static weft_status run(weft_launch *launch, const weft_spmm_product *p, double a
         return WEFT_OK;
     const bool is_scale =
         rounded(p->problem.dtype, alpha) == 0 || p->problem.nnz == 0 || p->problem.k == 0;
-    schedule s;
-    kernels k;
-    TRY(prepare(&s, &k, p, is_scale));
+    weft_spmm_schedule s;
+    weft_spmm_kernels k;
+    TRY(weft_spmm_prepare(&s, &k, p, is_scale));
     values v = values_of(p, &s, alpha, beta);
     if (is_scale)
         return enqueue_scale(launch, p, &s, &k, &v);
-    if (workspace && scratch_bytes(&s) > 0)
-        TRY(weft_spmm_workspace_check(p, workspace, scratch_bytes(&s)));
+    if (workspace && weft_spmm_scratch_bytes(&s) > 0)
+        TRY(weft_spmm_workspace_check(p, workspace, weft_spmm_scratch_bytes(&s)));
     return enqueue_product(launch, p, &s, &k, &v, workspace);
 }
 
@@ -523,10 +359,10 @@ weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft
     TRY(weft_spmm_check(&p, ctx, A, B, C, params ? params : WEFT_SPMM(.plan = NULL)));
     if (weft_spmm_is_empty(&p) || p.problem.nnz == 0)
         return WEFT_OK;
-    schedule s;
-    kernels k;
-    TRY(prepare(&s, &k, &p, false));
-    *bytes = scratch_bytes(&s);
+    weft_spmm_schedule s;
+    weft_spmm_kernels k;
+    TRY(weft_spmm_prepare(&s, &k, &p, false));
+    *bytes = weft_spmm_scratch_bytes(&s);
     return WEFT_OK;
 }
 
@@ -538,21 +374,33 @@ static const char *order_words(const weft_spmm_product *p)
                                      : "rows sorted by length";
 }
 
+static const char *result_words(const weft_spmm_product *p)
+{
+    static const char *const words[] = {
+        [WEFT_SPMM_SUM] = "",
+        [WEFT_SPMM_MEAN] = "; means",
+        [WEFT_SPMM_MAX] = "; largest products",
+        [WEFT_SPMM_MIN] = "; smallest products",
+    };
+    return words[p->problem.reduction];
+}
+
 int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                        const weft_tensor *C, const weft_spmm_params *params, char *text,
                        size_t size)
 {
     weft_spmm_product p;
-    schedule s;
-    kernels k;
+    weft_spmm_schedule s;
+    weft_spmm_kernels k;
     if (weft_spmm_check(&p, ctx, A, B, C, params ? params : WEFT_SPMM(.plan = NULL)) != WEFT_OK)
         return -1;
     if (weft_spmm_is_empty(&p))
         return snprintf(text, size, "nothing to do");
-    if (prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
+    if (weft_spmm_prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
         return -1;
     char tiling[256];
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows", tiling,
-                    order_words(&p), has_segments(&p, &s) ? " in segments" : "", s.n_pieces);
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s", tiling,
+                    order_words(&p), weft_spmm_has_segments(&p, &s) ? " in segments" : "",
+                    s.n_pieces, result_words(&p));
 }

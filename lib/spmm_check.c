@@ -13,6 +13,13 @@ static weft_status params_check(const weft_spmm_params *params)
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "spmm: params.size is %zu, not %zu: fill it by WEFT_SPMM()",
                     params->size, sizeof(*params));
+    if (!weft_spmm_reduction_name(params->reduction))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: params.reduction is %d: no weft_spmm_reduction",
+                    (int)params->reduction);
+    if (params->arguments && !weft_spmm_is_peaks(params->reduction))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: params.arguments with a %s: only max and min come from one entry",
+                    weft_spmm_reduction_name(params->reduction));
     return WEFT_OK;
 }
 
@@ -87,17 +94,51 @@ static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
     return WEFT_OK;
 }
 
+static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *C,
+                                   const weft_tensor *arguments)
+{
+    if (!arguments)
+        return WEFT_OK;
+    TRY(weft_output_check(ctx, arguments, "spmm: arguments"));
+    TRY(weft_same_shape_check(arguments, "arguments", C, "C", "spmm"));
+    const weft_dtype dtype = weft_dtype_or(arguments->dtype, WEFT_F32);
+    if (dtype != WEFT_I32 && dtype != WEFT_I64)
+        return fail(WEFT_BAD_DTYPE, "spmm: arguments are %s, i32 and i64 are possible",
+                    weft_dtype_name(dtype));
+    if (dtype == WEFT_I32 && A->nnz - 1 > INT32_MAX)
+        return fail(WEFT_BAD_DTYPE,
+                    "spmm: arguments are i32, but A has %" PRId64 " entries: i64 is wanted",
+                    A->nnz);
+    return WEFT_OK;
+}
+
+static weft_status arguments_overlap_check(const weft_csr *A, const weft_tensor *B,
+                                           const weft_tensor *C, const weft_tensor *arguments,
+                                           int64_t n_batches)
+{
+    if (!arguments)
+        return WEFT_OK;
+    TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
+    TRY(weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm"));
+    return weft_csr_overlap_check(arguments, "arguments", A, "A", n_batches, "spmm");
+}
+
 // Where n is 1 no stride along n is ever taken, and the field may hold anything.
 static void settle_columns(weft_spmm_product *p)
 {
     if (p->problem.n == 1)
-        p->B.column = p->C.column = 1;
-    p->problem.columns_adjacent = p->B.column == 1 && p->C.column == 1;
+        p->B.column = p->C.column = p->arguments.column = 1;
+    p->problem.columns_adjacent = p->B.column == 1 && p->C.column == 1 && p->arguments.column == 1;
+}
+
+// Where each row starts, as far as powers of two matter.
+static int64_t row_starts(const weft_dense *d)
+{
+    return d->start | d->row | d->batch;
 }
 
 static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
-                                    const weft_spmm_params *params, const weft_dense *b,
-                                    const weft_dense *c)
+                                    const weft_spmm_params *params, const weft_spmm_product *p)
 {
     const int axis = B->ndim - 2;
     return (weft_spmm_problem){
@@ -107,10 +148,12 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, con
         .nnz = A->nnz,
         .n_batches = axis == 1 ? B->shape[0] : 1,
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
-        .alignment = pow2_divisor(b->start | b->row | b->batch | c->start | c->row | c->batch),
+        .alignment =
+            pow2_divisor(row_starts(&p->B) | row_starts(&p->C) | row_starts(&p->arguments)),
         .entry_alignment =
             pow2_divisor((A->indices_start - A->values_start) | A->values_batch_stride),
         .rows = params->plan ? &params->plan->rows : NULL,
+        .reduction = params->reduction,
     };
 }
 
@@ -122,10 +165,12 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     TRY(weft_output_check(ctx, C, "spmm: C"));
     TRY(shapes_check(A, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
+    TRY(arguments_check(ctx, A, C, params->arguments));
     const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
     TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
     TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
     TRY(weft_csr_overlap_check(C, "C", A, "A", n_batches, "spmm"));
+    TRY(arguments_overlap_check(A, B, C, params->arguments, n_batches));
     return plan_fits(ctx, A, params);
 }
 
@@ -137,14 +182,17 @@ static weft_spmm_product product_of(weft_context *ctx, const weft_csr *A, const 
         .A = A,
         .B_view = B,
         .C_view = C,
+        .arguments_view = params->arguments,
         .plan = params->plan,
         .forced = params->tiling,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
         .B = weft_dense_of(B),
         .C = weft_dense_of(C),
+        .arguments =
+            params->arguments ? weft_dense_of(params->arguments) : (weft_dense){.column = 1},
     };
-    p.problem = problem_of(A, B, C, params, &p.B, &p.C);
+    p.problem = problem_of(A, B, C, params, &p);
     settle_columns(&p);
     return p;
 }
@@ -178,5 +226,8 @@ weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspa
     TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
+    if (p->arguments_view)
+        TRY(weft_tensor_overlap_check(&scratch, "workspace", p->arguments_view, "arguments",
+                                      "spmm"));
     return weft_csr_overlap_check(&scratch, "workspace", p->A, "A", p->problem.n_batches, "spmm");
 }

@@ -6,9 +6,11 @@
 #include <weft/spmm.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
+#include "spmm_product.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
@@ -80,6 +82,8 @@ static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, in
 static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
                          int64_t row_bytes)
 {
+    if (weft_spmm_is_peaks(problem->reduction))
+        return 0;
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
     int64_t bytes = 0;
@@ -100,7 +104,8 @@ static int folded_window(const weft_caches *near, const weft_spmm_problem *probl
 static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes,
                          int64_t least)
 {
-    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
+    if (weft_spmm_is_peaks(problem->reduction) ||
+        (double)problem->nnz < PACKED_USES * (double)problem->k)
         return false;
     if (!problem->columns_adjacent)
         return true;
@@ -153,12 +158,13 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
     const int64_t units = ceil_div(f->n, fold);
     const int64_t items =
-        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_items_along(limits, 0));
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int64_t rows = min_i64(items / lanes, weft_items_along(limits, 1));
+    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
-    const int stage = stage_for(limits, f, lanes, rows);
+    const bool stages = !weft_spmm_is_peaks(problem->reduction);
+    const int stage = stages ? stage_for(limits, f, lanes, rows) : 0;
     const int64_t load =
         min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
@@ -186,7 +192,7 @@ weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
 {
-    if (!weft_is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
                     " is wanted",
@@ -247,18 +253,29 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
                     tiling->stage);
-    if (!weft_is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
+    if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
         tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
                     "indices and values, %" PRId64 ", is wanted",
                     tiling->load, tiling->stage, f->entry_alignment);
-    if (!weft_is_pow2_upto(tiling->unroll, MAX_UNROLL))
+    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.piece is %" PRId64 ": at least 1 is wanted",
                     tiling->piece);
+    return WEFT_OK;
+}
+
+static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
+{
+    if (weft_spmm_is_peaks(problem->reduction) &&
+        (tiling->window > 0 || tiling->stage > 0 || tiling->packed))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.window is %d, stage %d, %s: a %s goes without all three",
+                    tiling->window, tiling->stage, tiling->packed ? "packed" : "not packed",
+                    weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
 }
 
@@ -268,7 +285,8 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits));
     TRY(columns_check(tiling, &f));
-    return entries_check(tiling, limits, &f);
+    TRY(entries_check(tiling, limits, &f));
+    return peaks_check(tiling, problem);
 }
 
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)

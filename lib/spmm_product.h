@@ -10,12 +10,12 @@
 typedef struct weft_spmm_product {
     weft_context *ctx;
     const weft_csr *A;
-    const weft_tensor *B_view, *C_view;
+    const weft_tensor *B_view, *C_view, *arguments_view; // arguments may be NULL
     const weft_spmm_plan *plan;
     const weft_spmm_tiling *forced;
     weft_spmm_problem problem;
     weft_dtype offset_dtype, index_dtype; // of op(A) as the kernels see it
-    weft_dense B, C;
+    weft_dense B, C, arguments;
 } weft_spmm_product;
 
 // Everything that can be wrong with a call, before anything is done about it.
@@ -25,6 +25,9 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
 
 // No elements of C: nothing to do.
 bool weft_spmm_is_empty(const weft_spmm_product *p);
+
+// Largest or smallest products, which spmm_peaks.cl finds.
+bool weft_spmm_is_peaks(weft_spmm_reduction reduction);
 
 // The caller's workspace: large enough, writable, and apart from every operand.
 weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes);

@@ -376,11 +376,9 @@ const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, co
     return text;
 }
 
-weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
-                            const char *b_name, const char *what)
+weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                                  const char *b_name, const char *what)
 {
-    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
-    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
     if (a->ndim != b->ndim)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %s %d", what, a_name, a->ndim,
                     b_name, b->ndim);
@@ -388,6 +386,15 @@ weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft
         if (a->shape[d] != b->shape[d])
             return fail(WEFT_BAD_SHAPE, "%s: extent %d of %s is %" PRId64 ", of %s %" PRId64, what,
                         d, a_name, a->shape[d], b_name, b->shape[d]);
+    return WEFT_OK;
+}
+
+weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                            const char *b_name, const char *what)
+{
+    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
+    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
+    TRY(weft_same_shape_check(a, a_name, b, b_name, what));
     if (a_dtype != b_dtype)
         return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
                     weft_dtype_name(a_dtype), b_name, weft_dtype_name(b_dtype));
@@ -417,12 +424,12 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
 
 weft_dense weft_dense_of(const weft_tensor *tensor)
 {
-    const int axis = tensor->ndim - 2;
+    const int row = tensor->ndim - 2;
     return (weft_dense){
         .buffer = tensor->buffer,
         .start = tensor->offset,
-        .row = tensor->stride[axis],
-        .column = tensor->stride[axis + 1],
-        .batch = axis == 1 ? tensor->stride[0] : 0,
+        .row = tensor->stride[row],
+        .column = tensor->stride[row + 1],
+        .batch = row == 1 ? tensor->stride[0] : 0,
     };
 }

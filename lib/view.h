@@ -95,7 +95,11 @@ const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT
 enum { WEFT_OPERAND_TEXT = 64 };
 const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand);
 
-// Shapes and data types of two operands that want to be the same.
+// Shapes of two operands that want to be the same.
+weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
+                                  const char *b_name, const char *what);
+
+// Shapes and data types.
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                             const char *b_name, const char *what);
 

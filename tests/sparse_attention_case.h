@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of sparse attention share: operands made from a few words, the call, and the comparison.
+// What tests of sparse attention share: operands made from a few words, the call, and the
+// comparison.
 //
-// Poison stands too in rows of K and V that no entry names, in rows of Q whose row of M is empty, in
-// all of Q and K where the scale is 0, in M's values and in O. Whatever a call must not write is compared with what was there before.
+// Poison stands too in rows of K and V that no entry names, in rows of Q whose row of M is empty,
+// in all of Q and K where the scale is 0, in M's values and in O. Whatever a call must not write is
+// compared with what was there before.
 #ifndef WEFT_TESTS_SPARSE_ATTENTION_CASE_H
 #define WEFT_TESTS_SPARSE_ATTENTION_CASE_H
 

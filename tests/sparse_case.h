@@ -130,7 +130,8 @@ void *memory_filled(size_t bytes, int with);
 // A buffer that holds the data.
 cl_mem buffer_of(weft_context *ctx, const void *data, size_t bytes);
 
-// A buffer of zeros: Oclgrind's check for uninitialised memory wants those that the host has written.
+// A buffer of zeros: Oclgrind's check for uninitialised memory wants those that the host has
+// written.
 cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags);
 
 // The whole buffer as it is now, to be freed; waits for the queue. And written back.

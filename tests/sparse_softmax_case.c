@@ -131,7 +131,8 @@ static weft_tensor tensor_of(const sparse_operands *o, const sparse_array *array
                              int64_t step)
 {
     const int last = o->of.n_batches > 0;
-    weft_tensor t = {.buffer = array->buffer, .dtype = o->of.dtype, .offset = start, .ndim = 1 + last};
+    weft_tensor t = {
+        .buffer = array->buffer, .dtype = o->of.dtype, .offset = start, .ndim = 1 + last};
     if (last) {
         t.shape[0] = o->of.n_batches;
         t.stride[0] = step;
@@ -265,17 +266,17 @@ static void fail_case(const sparse_operands *o, const char *what)
              "place %d, starts %" PRId64 " %" PRId64 " %" PRId64 ", scale %g, on %s: %s",
              what, of->is_backward ? "backward" : "forward", of->seed, of->n_rows, of->longest,
              o->csr.n_cols, o->nnz, of->n_batches, of->shares_values ? " of the same values" : "",
-             weft_dtype_name(o->dtype), of->offset_dtype == WEFT_I64 ? "i64" : "i32",
-             (int)of->rows, (int)of->numbers, (int)of->place, of->offsets_start, of->values_start,
-             of->out_start, of->scale, weft_context_limits(o->ctx)->name, plan);
+             weft_dtype_name(o->dtype), of->offset_dtype == WEFT_I64 ? "i64" : "i32", (int)of->rows,
+             (int)of->numbers, (int)of->place, of->offsets_start, of->values_start, of->out_start,
+             of->scale, weft_context_limits(o->ctx)->name, plan);
 }
 
 weft_status sparse_call_with(const sparse_operands *o, const weft_sparse_softmax_params *params)
 {
-    return o->of.is_backward ? weft_sparse_softmax_backward(o->ctx, o->queue, o->of.scale, &o->csr,
-                                                            &o->dY, &o->out, params)
-                             : weft_sparse_softmax(o->ctx, o->queue, o->of.scale, &o->csr, &o->out,
-                                                   params);
+    return o->of.is_backward
+               ? weft_sparse_softmax_backward(o->ctx, o->queue, o->of.scale, &o->csr, &o->dY,
+                                              &o->out, params)
+               : weft_sparse_softmax(o->ctx, o->queue, o->of.scale, &o->csr, &o->out, params);
 }
 
 void sparse_call(const sparse_operands *o)
@@ -287,9 +288,7 @@ void sparse_call(const sparse_operands *o)
 
 const sparse_array *sparse_target(const sparse_operands *o)
 {
-    return o->of.place == ON_CSR  ? &o->values
-           : o->of.place == ON_DY ? &o->gradient
-                                  : &o->own;
+    return o->of.place == ON_CSR ? &o->values : o->of.place == ON_DY ? &o->gradient : &o->own;
 }
 
 void *sparse_read(const sparse_operands *o)
@@ -335,8 +334,7 @@ static void check_row(const sparse_operands *o, char *after, int64_t matrix, int
         .masked = true,
     };
     if (of->is_backward)
-        problem.dY =
-            row_of(o, &o->gradient, of->out_start + matrix * (o->nnz + 1) + e, n);
+        problem.dY = row_of(o, &o->gradient, of->out_start + matrix * (o->nnz + 1) + e, n);
     reference_values values;
     complaint why;
     assert_true(reference_softmax_run(&values, &problem, &why));

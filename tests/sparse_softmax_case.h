@@ -2,8 +2,8 @@
 // What tests of softmax over sparse rows share: operands made from a few words, the call, and the
 // comparison.
 //
-// Whatever a call must not read is poison: what stands around the arrays and between the matrices of
-// a batch, and all column indices. Whatever it must not write is compared with what was there
+// Whatever a call must not read is poison: what stands around the arrays and between the matrices
+// of a batch, and all column indices. Whatever it must not write is compared with what was there
 // before.
 #ifndef WEFT_TESTS_SPARSE_SOFTMAX_CASE_H
 #define WEFT_TESTS_SPARSE_SOFTMAX_CASE_H
@@ -33,9 +33,9 @@ typedef enum sparse_numbers {
 } sparse_numbers;
 
 typedef enum sparse_place {
-    APART,   // a buffer of its own
-    ON_CSR,  // the values of the CSR
-    ON_DY,   // backward
+    APART,  // a buffer of its own
+    ON_CSR, // the values of the CSR
+    ON_DY,  // backward
 } sparse_place;
 
 typedef struct sparse_case {

@@ -127,10 +127,11 @@ weft_spmm_params spmm_params(const spmm_operands *o)
         .transpose_a = o->of.transpose_a,
         .tiling = o->of.tiling,
         .workspace = o->workspace,
+        .reduction = o->of.reduction,
     };
 }
 
-static void fail_case(const spmm_operands *o, const char *what)
+void spmm_fail(const spmm_operands *o, const char *what)
 {
     const spmm_case *of = &o->of;
     const weft_spmm_params params = spmm_params(o);
@@ -156,7 +157,7 @@ void spmm_call(const spmm_operands *o)
     const weft_spmm_params params = spmm_params(o);
     if (weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, &params) !=
         WEFT_OK)
-        fail_case(o, weft_last_error());
+        spmm_fail(o, weft_last_error());
 }
 
 void spmm_restore(const spmm_operands *o)
@@ -171,26 +172,39 @@ void *spmm_read(const spmm_operands *o)
 
 // ---- the comparison
 
-// The reference of one matrix of the batch.
-static void refer(const spmm_operands *o, const void *c_before, int64_t batch, double **want,
-                  double **bound)
+reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const void *c_before,
+                              int64_t batch)
 {
     const spmm_case *of = &o->of;
     const size_t size = weft_dtype_size(o->sparse.host.dtype);
-    complaint why;
-    weft_csr_host A = o->sparse.host;
-    A.values = (char *)A.values + (size_t)(batch * o->sparse.values_step) * size;
-    const reference_spmm problem = {
-        .A = &A,
+    *A = o->sparse.host;
+    A->values = (char *)A->values + (size_t)(batch * o->sparse.values_step) * size;
+    return (reference_spmm){
+        .A = A,
         .transpose_a = of->transpose_a,
         .n = of->n,
+        .reduction = of->reduction,
         .alpha = of->alpha,
         .beta = of->beta,
         .B = (char *)o->dense + (size_t)(batch * of->k * of->n) * size,
         .C0 = (const char *)c_before + (size_t)(batch * of->m * of->n) * size,
     };
+}
+
+static void refer(const spmm_operands *o, const void *c_before, int64_t batch, double **want,
+                  double **bound)
+{
+    complaint why;
+    weft_csr_host A;
+    const reference_spmm problem = spmm_reference(o, &A, c_before, batch);
     if (!reference_spmm_run(&problem, want, bound, &why))
         fail_msg("%s", why.text);
+}
+
+// Means of whole numbers are fractions.
+static sparse_numbers results_of(const spmm_operands *o)
+{
+    return o->of.reduction == WEFT_SPMM_MEAN ? NUMBERS_FRACTIONS : form_of(&o->of).numbers;
 }
 
 static void check_matrix(const spmm_operands *o, const void *c_before, const void *after,
@@ -203,13 +217,13 @@ static void check_matrix(const spmm_operands *o, const void *c_before, const voi
         const int64_t row = i / o->of.n, column = i % o->of.n;
         const double got =
             scalar_get(o->sparse.host.dtype, after, dense_place(&o->C, batch, row, column));
-        if (sparse_is_right(form_of(&o->of).numbers, o->sparse.host.dtype, got, want[i], bound[i]))
+        if (sparse_is_right(results_of(o), o->sparse.host.dtype, got, want[i], bound[i]))
             continue;
         snprintf(text, sizeof(text),
                  "C[%" PRId64 "][%" PRId64 "][%" PRId64 "] is %.17g, not %.17g (%g bounds)", batch,
                  row, column, got, want[i],
                  reference_error(o->sparse.host.dtype, got, want[i], bound[i]));
-        fail_case(o, text);
+        spmm_fail(o, text);
     }
     free(want);
     free(bound);
@@ -228,7 +242,7 @@ static void check_around(const spmm_operands *o, void *after)
     for (size_t i = 0; i < o->c_bytes; i++)
         if (((char *)after)[i] != ((char *)o->c_before)[i]) {
             snprintf(text, sizeof(text), "byte %zu of C's buffer, outside of C, was written", i);
-            fail_case(o, text);
+            spmm_fail(o, text);
         }
 }
 
@@ -284,5 +298,6 @@ weft_spmm_problem spmm_problem(const spmm_operands *o)
         .alignment = min_divisor(1 << 16, dense, 6),
         .entry_alignment = min_divisor(1 << 16, entries, 2),
         .rows = o->plan ? weft_spmm_plan_rows(o->plan) : NULL,
+        .reduction = o->of.reduction,
     };
 }

@@ -8,6 +8,7 @@
 
 #include <weft/spmm.h>
 
+#include "reference.h"
 #include "sparse_case.h"
 
 typedef enum spmm_numbers {
@@ -31,6 +32,7 @@ typedef struct spmm_case {
     bool own_values; // each matrix of the batch has its own
     bool transpose_a;
     double alpha, beta;
+    weft_spmm_reduction reduction;
     bool with_plan;
     int64_t plan_piece;             // for the plan
     const weft_spmm_tiling *tiling; // NULL: the library chooses
@@ -67,6 +69,14 @@ void *spmm_read(const spmm_operands *o);
 
 // Fails the test where C is not what it should be, or anything around it changed.
 void spmm_check(const spmm_operands *o);
+
+// Fails the test with what happened and all of the case.
+void spmm_fail(const spmm_operands *o, const char *what);
+
+// One matrix of the batch for the reference; its A is put in *A. `c_before` is C as it was at
+// first, without gaps.
+reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const void *c_before,
+                              int64_t batch);
 
 // All of it: create, call, check, destroy.
 void spmm_run(weft_context *ctx, const spmm_case *of);

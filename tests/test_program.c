@@ -203,6 +203,7 @@ static void wrong_usage_exits_with_2(void **state)
         {"spmm A.mtx --alpha one", "--alpha: 'one' is no number"},
         {"spmm A.mtx --alpha nan", "--alpha: nan is not finite"},
         {"spmm A.mtx --dtype i32", "--dtype: 'i32' is none of f32, f64, f16 and bf16"},
+        {"spmm A.mtx --reduce prod", "--reduce: 'prod' is none of sum, mean, max and min"},
         {"spmm A.mtx B.npy --n 4", "--n is for a random B"},
         {"spmm A.mtx --beta 1", "--beta needs --c"},
         {"spmm A.mtx --c C0.npy", "--c needs --beta"},
@@ -383,6 +384,30 @@ static void spmm_works_without_a_plan(void **state)
     expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
 }
 
+static void spmm_reduces_by_other_means(void **state)
+{
+    static const struct {
+        const char *line;
+        double want[6];
+    } cases[] = {
+        {"spmm A.mtx B.npy --reduce sum --runs 1 --check -o C.npy", {11, 14, 0, 0, 9, 12}},
+        {"spmm A.mtx B.npy --reduce mean --runs 1 --check -o C.npy", {5.5, 7, 0, 0, 9, 12}},
+        {"spmm A.mtx B.npy --reduce max --runs 2 --check -o C.npy", {10, 12, 0, 0, 9, 12}},
+        {"spmm A.mtx B.npy --reduce min --runs 1 --no-plan --check -o C.npy", {1, 2, 0, 0, 9, 12}},
+        {"spmm A.mtx B.npy --reduce max -t --alpha -1 --beta 1 --c C0.npy --runs 2 --check -o "
+         "C.npy",
+         {9, 18, 15, 22, 48, 56}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static outcome out;
+        run(&out, cases[i].line);
+        expect_status(&out, cases[i].line, 0);
+        expect_part(out.output, "of its bound");
+        expect_C("C.npy", WEFT_DEFAULT, 3, 2, cases[i].want);
+    }
+}
+
 static bool device_has_f64(void)
 {
     json_t *info = run_json("info --json");
@@ -464,6 +489,7 @@ int main(void)
         cmocka_unit_test(spmm_says_the_same_in_words),
         cmocka_unit_test(spmm_scales_and_adds_once),
         cmocka_unit_test(spmm_works_without_a_plan),
+        cmocka_unit_test(spmm_reduces_by_other_means),
         cmocka_unit_test(spmm_takes_every_float_type),
         cmocka_unit_test(spmm_follows_the_seed),
         cmocka_unit_test(spmm_takes_empty_matrices),

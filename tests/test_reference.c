@@ -51,6 +51,43 @@ static void the_reference_is_the_formula(void **state)
     expect(&(reference_spmm){.A = &A, .n = 2, .beta = 0.5, .B = B, .C0 = C0}, only_c0);
 }
 
+static void expect_arguments(const reference_spmm *problem, const int64_t *want)
+{
+    complaint why;
+    int64_t *found = reference_spmm_arguments(problem, &why);
+    assert_non_null(found);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(found[i], want[i]);
+    free(found);
+}
+
+static void other_reductions_are_their_formulas(void **state)
+{
+    const double mean[] = {5.5, 7, 0, 0, 9, 12};
+    const double most[] = {10, 12, 0, 0, 9, 12};
+    const double least[] = {1 * -2 + 5, 2 * -2 + 10, 15, 20, 9 * -2 + 25, 12 * -2 + 30};
+    const double transposed[] = {1, 2, 15, 18, 2, 4};
+    const int64_t of_most[] = {1, 1, -1, -1, 2, 2}, of_least[] = {0, 0, -1, -1, 2, 2};
+    const int64_t of_transposed[] = {0, 0, 2, 2, 1, 1}, none[] = {-1, -1, -1, -1, -1, -1};
+    reference_spmm problem = {.A = &A, .n = 2, .reduction = WEFT_SPMM_MEAN, .alpha = 1, .B = B};
+    (void)state;
+    expect(&problem, mean);
+    expect_arguments(&problem, none);
+    problem.reduction = WEFT_SPMM_MAX;
+    expect(&problem, most);
+    expect_arguments(&problem, of_most);
+    problem.reduction = WEFT_SPMM_MIN;
+    problem.transpose_a = true;
+    expect(&problem, transposed);
+    expect_arguments(&problem, of_transposed);
+    problem = (reference_spmm){
+        .A = &A, .n = 2, .reduction = WEFT_SPMM_MIN, .alpha = -2, .beta = 0.5, .B = B, .C0 = C0};
+    expect(&problem, least);
+    expect_arguments(&problem, of_least);
+    problem.alpha = 0;
+    expect_arguments(&problem, none);
+}
+
 static void an_element_without_terms_is_exact(void **state)
 {
     double *reference, *bound;
@@ -199,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_is_the_formula),
+        cmocka_unit_test(other_reductions_are_their_formulas),
         cmocka_unit_test(an_element_without_terms_is_exact),
         cmocka_unit_test(errors_are_counted_in_bounds),
         cmocka_unit_test(the_bound_holds_in_any_order),

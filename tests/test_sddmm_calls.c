@@ -316,6 +316,28 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4", c.params.tiling = &tiling);
 }
 
+// Aligned vectors want every row of A and column of B to begin on a multiple of them.
+static void test_starts_of_aligned_vectors(void **state)
+{
+    (void)state;
+    const char *part = "tiling.aligned with fold 2: rows of A and columns of B start on multiples "
+                       "of 1, k is 6";
+    weft_sddmm_tiling tiling = cutting_tiling(false);
+    tiling.aligned = true;
+    call good = good_call();
+    good.params.tiling = &tiling;
+    assert_ok(sddmm(&good, &good.params));
+    sddmm_check(&o);
+    sddmm_restore(&o);
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.offset++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[0]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[1]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[2] = 2));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.offset++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.stride[0]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.stride[2]++));
+}
+
 static size_t workspace_of(const call *c)
 {
     size_t bytes = 0;
@@ -351,6 +373,32 @@ static void test_workspace_of_the_size_asked_for(void **state)
     check_workspace(false);
     sddmm_restore(&o);
     check_workspace(true);
+}
+
+// Not a byte less than the sums and a tile of every column of B, and little more.
+static void test_workspace_grows_with_the_operands(void **state)
+{
+    (void)state;
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F16};
+    const weft_sddmm_tiling tiling = cutting_tiling(true);
+    for (int i = 0; i < 2; i++) {
+        sddmm_operands p;
+        const sddmm_case of = {.m = 90,
+                               .n = 50,
+                               .k = 5,
+                               .n_batches = 3,
+                               .rows = ROWS_FULL,
+                               .dtype = dtypes[i],
+                               .tiling = &tiling};
+        sddmm_create(&p, ctx, queue, &of);
+        const weft_sddmm_params params = sddmm_params(&p);
+        const size_t size = weft_dtype_size(dtypes[i]);
+        const size_t least = (90 * 50 * sizeof(float) + 50 * 2 * size) * 3;
+        size_t bytes;
+        assert_ok(weft_sddmm_workspace(ctx, &p.A, &p.B, &p.C, &p.D, &params, &bytes));
+        assert_in_range(bytes, least, least + 1024);
+        sddmm_destroy(&p);
+    }
 }
 
 static void test_workspaces_that_do_not_serve(void **state)
@@ -428,6 +476,37 @@ static void test_scratch_memory_is_bounded(void **state)
         .m = 20, .n = 3, .k = 300, .rows = ROWS_FULL, .b_layout = COLUMN_MAJOR, .alpha = 1};
     sddmm_run(other, &wide);
     weft_context_destroy(&other);
+}
+
+// More than any number of bytes: a million times a tile of two thousand million columns.
+static void test_scratch_memory_beyond_all_bounds(void **state)
+{
+    (void)state;
+    const int64_t n = INT32_MAX - 4096, n_batches = 1 << 20;
+    const weft_sddmm_tiling tiling = {.fold = 16,
+                                      .vectors = 8,
+                                      .lanes = 32,
+                                      .slices_per_group = 1,
+                                      .entries = 32,
+                                      .passes = true,
+                                      .packed = true};
+    const weft_csr C = {.n_rows = 1,
+                        .n_cols = n,
+                        .nnz = 1,
+                        .offsets = o.C.offsets,
+                        .indices = o.C.indices,
+                        .offsets_start = o.C.offsets_start,
+                        .indices_start = o.C.indices_start};
+    const weft_tensor A = {.buffer = o.A.buffer, .ndim = 3, .shape = {n_batches, 1, 16}};
+    const weft_tensor B = {.buffer = o.B.buffer, .ndim = 3, .shape = {n_batches, 16, n}};
+    cl_mem many = new_buffer(ctx, (size_t)n_batches * sizeof(float), CL_MEM_READ_WRITE);
+    const weft_tensor D = {.buffer = many, .ndim = 2, .shape = {n_batches, 1}, .stride = {1, 1}};
+    assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
+                                WEFT_SDDMM(.indicator = true, .tiling = &tiling)),
+                     WEFT_NO_MEMORY);
+    assert_says("sddmm: sums of 1 entries and tiles of 2147479551 columns of B, for each of "
+                "1048576 matrices, are too large");
+    clReleaseMemObject(many);
 }
 
 // ---- words
@@ -543,11 +622,14 @@ int main(void)
         with_operands(test_values_of_a_batch_of_one),
         with_operands(test_queues_and_events_that_do_not_serve),
         with_operands(test_tilings_that_do_not_serve),
+        with_operands(test_starts_of_aligned_vectors),
         with_operands(test_workspace_of_the_size_asked_for),
+        with_operands(test_workspace_grows_with_the_operands),
         with_operands(test_workspaces_that_do_not_serve),
         with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),
+        with_operands(test_scratch_memory_beyond_all_bounds),
         with_operands(test_describe),
         with_operands(test_empty_products),
         with_operands(test_products_without_terms),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SDDMM among other work: the same bits whatever else runs, events honoured, order kept on queues of
-// either kind, and few programs for many shapes.
+// SDDMM among other work: the same bits whatever else runs, events honoured, order kept on queues
+// of either kind, and few programs for many shapes.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "sddmm_case.h"
 

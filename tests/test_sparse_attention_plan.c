@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tiling of sparse attention: sound for every known device, for limits that nobody sells and for
-// any problem; and what is refused of a tiling that somebody filled in. No device needed.
+// The tiling of sparse attention: sound for every known device, for limits that nobody sells and
+// for any problem; and what is refused of a tiling that somebody filled in. No device needed.
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

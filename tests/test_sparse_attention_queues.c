@@ -202,8 +202,8 @@ static void test_events_out_of_order(void **state)
     clReleaseCommandQueue(loose);
 }
 
-// Without any event, calls on one in-order queue follow each other: what the first one makes is V of
-// the second.
+// Without any event, calls on one in-order queue follow each other: what the first one makes is V
+// of the second.
 static void test_calls_keep_their_order(void **state)
 {
     (void)state;

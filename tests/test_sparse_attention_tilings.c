@@ -83,8 +83,8 @@ static attention_case fitting_case(const variant *v, uint64_t seed)
     return of;
 }
 
-// Wide vectors are for PoCL: rusticl takes minutes to compile them, and Oclgrind 21.10 takes some of
-// their elements for uninitialised.
+// Wide vectors are for PoCL: rusticl takes minutes to compile them, and Oclgrind 21.10 takes some
+// of their elements for uninitialised.
 static bool takes_wide_vectors(void)
 {
     return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");

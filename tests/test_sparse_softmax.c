@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax over sparse rows and its backward: small shapes in every data type, every kind of tiling
-// whether or not it would be chosen, long rows, and every known device as far as the one at hand can
-// stand in for it.
+// whether or not it would be chosen, long rows, and every known device as far as the one at hand
+// can stand in for it.
 #include "sparse_softmax_case.h"
 
 #include "random.h"
@@ -152,6 +152,31 @@ static void test_as_planned(void **state)
     }
 }
 
+// Results that go past the caches, which wants whole vectors, aligned.
+static void test_past_the_caches(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    if (!is_on("pocl"))
+        skip();
+    limits.cache_bytes = 64;
+    weft_context *there = open_context(&limits);
+    for (int i = 0; i < 24; i++) {
+        const sparse_case of = {.seed = (uint64_t)i,
+                                .n_rows = 60,
+                                .longest = i % 4 ? 70 : 3000,
+                                .rows = ROWS_RANDOM,
+                                .numbers = i % 3 ? STEEP : FRACTIONS,
+                                .n_batches = i % 3,
+                                .dtype = i % 8 < 6 ? WEFT_F32 : WEFT_BF16,
+                                .out_start = i,
+                                .is_backward = i % 2,
+                                .scale = 1};
+        sparse_run(there, &of);
+    }
+    weft_context_destroy(&there);
+}
+
 // Rows that pass what one item keeps, but are not cut.
 static void test_rows_too_long_to_be_kept(void **state)
 {
@@ -203,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_every_wide_variant),
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_as_planned),
+        cmocka_unit_test(test_past_the_caches),
         cmocka_unit_test(test_rows_too_long_to_be_kept),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };

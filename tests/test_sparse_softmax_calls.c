@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how much
-// scratch memory it wants; what it says that it would do; calls with nothing to do; and calls among
-// other work: the same bits whatever else runs, events honoured, and few programs for many shapes.
+// What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how
+// much scratch memory it wants; what it says that it would do; calls with nothing to do; and calls
+// among other work: the same bits whatever else runs, events honoured, and few programs for many
+// shapes.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "sparse_softmax_case.h"
 
@@ -83,8 +84,8 @@ static void refuse(const call *c, weft_status want, const char *part)
     weft_sparse_softmax_params params = c->params;
     params.event = &event;
     const uint64_t launches = weft_context_get_stats(ctx).launches;
-    const weft_status status = weft_sparse_softmax_backward(c->ctx, c->queue, c->scale, &c->Y,
-                                                            &c->dY, &c->dX, &params);
+    const weft_status status =
+        weft_sparse_softmax_backward(c->ctx, c->queue, c->scale, &c->Y, &c->dY, &c->dX, &params);
     if (status != want)
         fail_msg("%s, not %s, where it should say \"%s\": %s", weft_status_name(status),
                  weft_status_name(want), part, weft_last_error());

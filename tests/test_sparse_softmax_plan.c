@@ -142,8 +142,8 @@ static void test_print(void **state)
     t = (weft_sparse_softmax_tiling){
         .fold = 16, .lanes = 1, .rows_per_group = 1, .keep = 64, .chunk = 9, .piece = 8};
     weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
-    assert_string_equal(
-        text, "chunks of 9 entries and rows, 64 at a time by vectors of 16, pieces of 8");
+    assert_string_equal(text,
+                        "chunks of 9 entries and rows, 64 at a time by vectors of 16, pieces of 8");
 }
 
 int main(void)

@@ -40,6 +40,7 @@ static weft_spmm_problem random_problem(random_state *random, const weft_row_sta
         .alignment = random_below(random, 5) ? power(random, 20) : 0,
         .entry_alignment = random_below(random, 5) ? power(random, 20) : 0,
         .rows = random_below(random, 2) ? rows : NULL,
+        .reduction = (weft_spmm_reduction)random_below(random, 4),
     };
     const double entries = (double)problem.m * (double)problem.k;
     problem.nnz = (int64_t)(entries * (double)random_below(random, 1000) / 999);
@@ -283,6 +284,49 @@ static void test_windows_follow_the_caches(void **state)
     assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &half).window, 0);
 }
 
+static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)
+{
+    char text[2][256];
+    weft_spmm_tiling_print(got, text[0], sizeof(text[0]));
+    weft_spmm_tiling_print(want, text[1], sizeof(text[1]));
+    assert_string_equal(text[0], text[1]);
+}
+
+// Largest and smallest products: what helps sums is left out, and nothing else changes but the rows
+// of an item, of which windows want more. Means are as sums.
+static void test_tilings_of_peaks(void **state)
+{
+    (void)state;
+    static const char *const profiles[] = {"xeon", "nvidia-a100"};
+    for (size_t i = 0; i < 2; i++)
+        for (int adjacent = 0; adjacent < 2; adjacent++) {
+            const weft_limits *limits = weft_profile_find(profiles[i]);
+            weft_spmm_problem problem = {.m = 2048,
+                                         .k = 2048,
+                                         .n = 128,
+                                         .nnz = 2000000,
+                                         .columns_adjacent = adjacent,
+                                         .alignment = 16,
+                                         .entry_alignment = 4};
+            weft_spmm_tiling sum = weft_spmm_tiling_for(limits, &problem);
+            assert_true(sum.window > 0 || sum.stage > 0);
+            assert_int_equal(sum.packed, !adjacent);
+            problem.reduction = WEFT_SPMM_MEAN;
+            const weft_spmm_tiling mean = weft_spmm_tiling_for(limits, &problem);
+            expect_same(&mean, &sum);
+            sum.window = sum.stage = 0;
+            sum.packed = false;
+            sum.load = 1;
+            for (int peak = WEFT_SPMM_MAX; peak <= WEFT_SPMM_MIN; peak++) {
+                problem.reduction = (weft_spmm_reduction)peak;
+                const weft_spmm_tiling found = weft_spmm_tiling_for(limits, &problem);
+                assert_true(found.rows_per_item <= sum.rows_per_item);
+                sum.rows_per_item = found.rows_per_item;
+                expect_same(&found, &sum);
+            }
+        }
+}
+
 // ---- what is refused
 
 static const weft_spmm_problem usual = {.m = 100,
@@ -403,6 +447,28 @@ static void test_wrong_entries_are_refused(void **state)
            &problem, "tiling.stage is 4096");
 }
 
+static void test_what_peaks_go_without_is_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    problem.reduction = WEFT_SPMM_MAX;
+    refuse(sound, &problem, "tiling.window is 10, stage 16, not packed: a max goes without");
+    weft_spmm_tiling tiling = sound;
+    tiling.window = tiling.stage = 0;
+    tiling.load = 1;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    problem.reduction = WEFT_SPMM_MIN;
+    tiling.packed = true;
+    refuse(tiling, &problem, "tiling.window is 0, stage 0, packed: a min goes without");
+    tiling.packed = false;
+    tiling.window = 1;
+    refuse(tiling, &problem, "tiling.window is 1,");
+    problem.reduction = WEFT_SPMM_MEAN;
+    assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,9 +478,11 @@ int main(void)
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_windows_follow_the_caches),
+        cmocka_unit_test(test_tilings_of_peaks),
         cmocka_unit_test(test_wrong_columns_are_refused),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
+        cmocka_unit_test(test_what_peaks_go_without_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cases of a bench come to, run in turns with what the device does at best: as JSON and as rows
-// of a table.
+// What cases of a bench come to, run in turns with what the device does at best: as JSON and as
+// rows of a table.
 #ifndef WEFT_TOOLS_BENCH_ROWS_H
 #define WEFT_TOOLS_BENCH_ROWS_H
 

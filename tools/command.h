@@ -53,6 +53,7 @@ bool command_finish_output(complaint *why);
 
 int weft_info_main(int argc, char **argv);
 int weft_spmm_main(int argc, char **argv);
+int weft_sddmm_main(int argc, char **argv);
 int weft_reduce_main(int argc, char **argv);
 int weft_softmax_main(int argc, char **argv);
 int weft_norm_main(int argc, char **argv);

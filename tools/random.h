@@ -13,6 +13,7 @@ typedef enum random_use {
     RANDOM_DENSE,      // of B
     RANDOM_OUTPUT,     // of C before the product
     RANDOM_PATTERN,    // where non-zeros stand
+    RANDOM_LEFT,       // of A, where that is dense
 } random_use;
 
 typedef struct random_stream {

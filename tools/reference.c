@@ -9,11 +9,13 @@
 #include "precision.h"
 #include "scalar.h"
 
-// The work: sums of terms and of their absolute values, and the number of terms of each row of C.
+// The work: sums of terms (or the best ones) and of their absolute values, and the number of terms
+// of each row of C.
 typedef struct term_sums {
     int64_t m, k, n;
     double *B;
     double *sum, *magnitude; // m x n
+    int64_t *source;         // m x n: the entry that gave the best term; else -1
     int64_t *n_terms;        // m
 } term_sums;
 
@@ -34,8 +36,12 @@ static bool sums_create(term_sums *out, const reference_spmm *problem, complaint
     out->B = allocate(out->k, out->n, sizeof(double));
     out->sum = allocate(out->m, out->n, sizeof(double));
     out->magnitude = allocate(out->m, out->n, sizeof(double));
+    out->source = allocate(out->m, out->n, sizeof(int64_t));
     out->n_terms = allocate(out->m, 1, sizeof(int64_t));
-    if (out->B != NULL && out->sum != NULL && out->magnitude != NULL && out->n_terms != NULL)
+    for (int64_t i = 0; out->source != NULL && i < out->m * out->n; i++)
+        out->source[i] = -1;
+    if (out->B != NULL && out->sum != NULL && out->magnitude != NULL && out->source != NULL &&
+        out->n_terms != NULL)
         return true;
     return complain(why, "no memory for the reference: %" PRId64 " x %" PRId64, out->m, out->n);
 }
@@ -45,7 +51,40 @@ static void sums_destroy(term_sums *sums)
     free(sums->B);
     free(sums->sum);
     free(sums->magnitude);
+    free(sums->source);
     free(sums->n_terms);
+}
+
+// Largest or smallest products.
+static bool is_peak(weft_spmm_reduction reduction)
+{
+    return reduction == WEFT_SPMM_MAX || reduction == WEFT_SPMM_MIN;
+}
+
+// Whether x, which comes behind `best`, takes its place.
+static bool is_better(weft_spmm_reduction reduction, double x, double best)
+{
+    if (isnan(x) || isnan(best))
+        return !isnan(best);
+    return reduction == WEFT_SPMM_MAX ? x > best : x < best;
+}
+
+// Products are compared as the device has them, in the type of sums.
+static void take_term(term_sums *sums, const reference_spmm *problem, int64_t e, int64_t i,
+                      int64_t p, double a)
+{
+    const bool is_wide = problem->A->dtype == WEFT_F64;
+    for (int64_t j = 0; j < sums->n; j++) {
+        const int64_t at = i * sums->n + j;
+        const double exact = a * sums->B[p * sums->n + j];
+        const double x = is_wide ? exact : (float)exact;
+        if (sums->source[at] >= 0 && !is_better(problem->reduction, x, sums->sum[at]))
+            continue;
+        sums->sum[at] = x;
+        sums->magnitude[at] = fabs(x);
+        sums->source[at] = e;
+    }
+    sums->n_terms[i] = 1;
 }
 
 static void add_term(term_sums *sums, int64_t i, int64_t p, double a)
@@ -68,25 +107,32 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
         for (int64_t e = scalar_whole(A->offset_dtype, A->offsets, r); e < end; e++) {
             const int64_t col = scalar_whole(A->index_dtype, A->indices, e);
             const double a = scalar_get(A->dtype, A->values, e);
-            add_term(sums, problem->transpose_a ? col : r, problem->transpose_a ? r : col, a);
+            const int64_t i = problem->transpose_a ? col : r;
+            const int64_t p = problem->transpose_a ? r : col;
+            if (is_peak(problem->reduction))
+                take_term(sums, problem, e, i, p, a);
+            else
+                add_term(sums, i, p, a);
         }
     }
 }
 
 // The bound of one element: what the terms and beta c0 come to, and how large they were.
-static double bound_of(const precision *p, double alpha, double beta, double n_terms,
+static double bound_of(const precision *p, const reference_spmm *problem, double n_terms,
                        double magnitude, double c0, double value)
 {
-    const double M = fabs(alpha) * magnitude;
+    const bool is_mean = problem->reduction == WEFT_SPMM_MEAN;
+    const double alpha = fabs(problem->alpha), beta = fabs(problem->beta);
+    const double M = alpha * magnitude / (is_mean ? fmax(n_terms, 1) : 1);
     const double D = fabs(beta * c0);
-    const double scalar = fmax(fabs(alpha), fabs(beta));
     if (n_terms == 0 && beta == 0)
         return 0;
-    if (!(fmax(fmax(magnitude, M + D), scalar) < p->largest))
+    if (!(fmax(fmax(magnitude, M + D), fmax(alpha, beta)) < p->largest))
         return INFINITY;
-    const double flushed = p->tiny * (2 * n_terms * fabs(alpha) + magnitude + fabs(c0) + 3);
+    const double flushed = p->tiny * ((2 * n_terms + is_mean) * alpha + magnitude + fabs(c0) + 3);
+    const double n_roundings = n_terms + (is_mean ? 9 : 3);
     const double computed =
-        precision_apart(p, n_terms + 3) * M + precision_apart(p, 3) * D + flushed;
+        precision_apart(p, n_roundings) * M + precision_apart(p, 3) * D + flushed;
     return precision_stored(p, value, computed);
 }
 
@@ -98,14 +144,26 @@ static void finish(term_sums *sums, const reference_spmm *problem)
         for (int64_t at = i * sums->n; at < (i + 1) * sums->n; at++) {
             const double c0 =
                 problem->beta != 0 ? scalar_get(problem->A->dtype, problem->C0, at) : 0;
-            double value = sums->n_terms[i] > 0 ? problem->alpha * sums->sum[at] : 0;
+            const double n_terms = (double)sums->n_terms[i];
+            double value = n_terms > 0 ? problem->alpha * sums->sum[at] : 0;
+            if (problem->reduction == WEFT_SPMM_MEAN && n_terms > 0)
+                value /= n_terms;
             if (problem->beta != 0)
                 value += problem->beta * c0;
-            sums->magnitude[at] =
-                bound_of(&p, problem->alpha, problem->beta, (double)sums->n_terms[i],
-                         sums->magnitude[at], c0, value);
+            sums->magnitude[at] = bound_of(&p, problem, n_terms, sums->magnitude[at], c0, value);
             sums->sum[at] = value;
         }
+}
+
+static bool sums_run(term_sums *out, const reference_spmm *problem, complaint *why)
+{
+    if (!sums_create(out, problem, why))
+        return false;
+    for (int64_t i = 0; i < out->k * out->n; i++)
+        out->B[i] = scalar_get(problem->A->dtype, problem->B, i);
+    if (problem->alpha != 0)
+        add_terms(out, problem);
+    return true;
 }
 
 bool reference_spmm_run(const reference_spmm *problem, double **reference, double **bound,
@@ -113,12 +171,8 @@ bool reference_spmm_run(const reference_spmm *problem, double **reference, doubl
 {
     term_sums sums;
     *reference = *bound = NULL;
-    const bool done = sums_create(&sums, problem, why);
+    const bool done = sums_run(&sums, problem, why);
     if (done) {
-        for (int64_t i = 0; i < sums.k * sums.n; i++)
-            sums.B[i] = scalar_get(problem->A->dtype, problem->B, i);
-        if (problem->alpha != 0)
-            add_terms(&sums, problem);
         finish(&sums, problem);
         *reference = sums.sum;
         *bound = sums.magnitude;
@@ -126,6 +180,18 @@ bool reference_spmm_run(const reference_spmm *problem, double **reference, doubl
     }
     sums_destroy(&sums);
     return done;
+}
+
+int64_t *reference_spmm_arguments(const reference_spmm *problem, complaint *why)
+{
+    term_sums sums;
+    int64_t *source = NULL;
+    if (sums_run(&sums, problem, why)) {
+        source = sums.source;
+        sums.source = NULL;
+    }
+    sums_destroy(&sums);
+    return source;
 }
 
 double reference_error(weft_dtype dtype, double got, double want, double bound)

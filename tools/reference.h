@@ -20,13 +20,18 @@
 // h being half a unit in the last place and s the smallest subnormal of storage. An element
 // without terms (L = 0 or alpha = 0, and beta = 0) must be zero: bound 0.
 //
+// A mean divides the sum by L: M is |alpha| / L times the sum, and to its roundings come that of L
+// and of the division, which OpenCL C lets miss by 2.5 units in the last place, 5 u. It may flush
+// once more: L + 9 roundings, and t |alpha| more. Of max and min, rounding and flushing, being
+// monotonic, make the product of the largest the largest of the rounded products: one term, L = 1.
+//
 // Where M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums,
 // an intermediate result may overflow, and the bound is infinite. Not covered: devices that flush
 // subnormal inputs, and alpha or beta that are not finite.
 #ifndef WEFT_TOOLS_REFERENCE_H
 #define WEFT_TOOLS_REFERENCE_H
 
-#include <weft/csr.h>
+#include <weft/spmm.h>
 
 #include "complaint.h"
 
@@ -35,6 +40,7 @@ typedef struct reference_spmm {
     const weft_csr_host *A; // sound
     bool transpose_a;
     int64_t n;
+    weft_spmm_reduction reduction;
     double alpha, beta;
     const void *B;  // k x n
     const void *C0; // m x n: C before the product; may be NULL where beta is 0
@@ -51,6 +57,11 @@ typedef struct reference_result {
 // to the caller.
 bool reference_spmm_run(const reference_spmm *problem, double **reference, double **bound,
                         complaint *why);
+
+// Of max and min: which entry of A gave each element of R, the first of equal products and of NaN;
+// -1 where none did. m x n, malloc'd, the caller's; NULL without memory. Products are rounded to
+// the type of sums first.
+int64_t *reference_spmm_arguments(const reference_spmm *problem, complaint *why);
 
 // How far element `got` of `dtype` is from the reference, in bounds.
 double reference_error(weft_dtype dtype, double got, double want, double bound);

@@ -31,9 +31,9 @@
 //
 // with u's share of the reference itself added. With scale 0 there is no product. Where E(W) is not
 // below W / 2, or where S, |scale| S or sum |v| reach the largest number of the type of the sums,
-// the bound is infinite; so it is where a weight that may be flushed meets an infinite element of V.
-// The kind of a result that is no number has no bound: it must be the same. Not covered is what is
-// not covered there.
+// the bound is infinite; so it is where a weight that may be flushed meets an infinite element of
+// V. The kind of a result that is no number has no bound: it must be the same. Not covered is what
+// is not covered there.
 #ifndef WEFT_TOOLS_REFERENCE_ATTENTION_H
 #define WEFT_TOOLS_REFERENCE_ATTENTION_H
 

@@ -3,7 +3,8 @@
 //
 // With u, gamma, t, h and s as in reference.h, entry e in row i and column j has k terms:
 //
-//   d = alpha sum_l a_l b_l c + beta d0       S = sum_l |a_l b_l|    M = |alpha c| S    D = |beta d0|
+//   d = alpha sum_l a_l b_l c + beta d0     S = sum_l |a_l b_l|     M = |alpha c| S
+//                                                                   D = |beta d0|
 //
 // where c is 1 if the pattern is an indicator. A term meets one rounding as a product (none in an
 // FMA) and at most k - 1 as the sum grows; then those of alpha to the type of the sums, of the

@@ -101,7 +101,13 @@ static void print_line(FILE *out, const char *label, double value, const char *u
 
 static void print_sizes(const timed_report *report, FILE *out)
 {
-    if (report->is_product)
+    if (report->is_sampled)
+        fprintf(out,
+                "%-8s D [%" PRId64 "] = A [%" PRId64 " x %" PRId64 "] B [%" PRId64 " x %" PRId64
+                "] at the non-zeros of C [%" PRId64 " x %" PRId64 "]\n",
+                "sizes", report->nnz, report->m, report->k, report->k, report->n, report->m,
+                report->n);
+    else if (report->is_product)
         fprintf(out,
                 "%-8s C [%" PRId64 " x %" PRId64 "] = A [%" PRId64 " x %" PRId64 ", %" PRId64
                 " non-zeros] B [%" PRId64 " x %" PRId64 "]\n",

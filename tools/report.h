@@ -19,6 +19,7 @@ typedef struct timed_report {
     const char *device; // weft_limits.name
     weft_dtype dtype;
     bool is_product; // the sizes are m, k, n and nnz
+    bool is_sampled; // and the product of dense matrices is taken at nnz places
     int64_t m, k, n, nnz;
     int ndim; // above 0: the sizes are a shape
     int64_t shape[WEFT_MAX_NDIM];

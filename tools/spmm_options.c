@@ -2,29 +2,16 @@
 // Parsing the command line of weft spmm.
 #include "spmm_options.h"
 
-enum {
-    OPTION_ALPHA = 256,
-    OPTION_BETA,
-    OPTION_C,
-    OPTION_SEED,
-    OPTION_RUNS,
-    OPTION_NO_PLAN,
-    OPTION_CHECK
-};
+enum { OPTION_BETA = 256, OPTION_C, OPTION_REDUCE, OPTION_NO_PLAN };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "C.npy", 0, "Write the product", 0},
     {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
     {"transpose-a", 't', NULL, 0, "Multiply by A transposed", 0},
-    {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
     {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
-    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: operands are converted (default: f32)", 0},
-    {"seed", OPTION_SEED, "S", 0, "Of random values: of B, and of a pattern's (default: 1)", 0},
-    {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
+    {"reduce", OPTION_REDUCE, "WHAT", 0,
+     "Of each row's products the sum, mean, max or min (default: sum)", 0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A, as a single product would", 0},
-    {"check", OPTION_CHECK, NULL, 0,
-     "Compare with a product in double; fail beyond the error bound", 0},
     {0},
 };
 
@@ -32,14 +19,14 @@ static error_t take_file(spmm_options *spmm, char *argument, struct argp_state *
 {
     if (state->arg_num > 1)
         argp_error(state, "one file too many: %s", argument);
-    *(state->arg_num == 0 ? &spmm->a_path : &spmm->b_path) = argument;
+    *(state->arg_num == 0 ? &spmm->product.sparse_path : &spmm->b_path) = argument;
     return 0;
 }
 
 // What options mean together.
 static error_t check_options(const spmm_options *spmm, struct argp_state *state)
 {
-    if (spmm->a_path == NULL)
+    if (spmm->product.sparse_path == NULL)
         argp_error(state, "a sparse matrix is needed: A.mtx or A.smtx");
     if (spmm->has_n && spmm->b_path != NULL)
         argp_error(state, "--n is for a random B; the columns of %s are its own", spmm->b_path);
@@ -57,24 +44,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     spmm_options *spmm = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &spmm->common;
+        state->child_inputs[0] = &spmm->product;
         return 0;
     case ARGP_KEY_ARG:
         return take_file(spmm, argument, state);
     case ARGP_KEY_END:
         return check_options(spmm, state);
-    case 'o':
-        spmm->output_path = argument;
-        return 0;
     case 'n':
         spmm->n = command_integer(state, "--n", argument, 1, INT32_MAX);
         spmm->has_n = true;
         return 0;
     case 't':
         spmm->transpose_a = true;
-        return 0;
-    case OPTION_ALPHA:
-        spmm->alpha = command_number(state, "--alpha", argument);
         return 0;
     case OPTION_BETA:
         spmm->beta = command_number(state, "--beta", argument);
@@ -83,20 +64,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_C:
         spmm->c0_path = argument;
         return 0;
-    case 'T':
-        spmm->dtype = command_dtype(state, "--dtype", argument);
-        return 0;
-    case OPTION_SEED:
-        spmm->seed = (uint64_t)command_integer(state, "--seed", argument, 0, INT64_MAX);
-        return 0;
-    case OPTION_RUNS:
-        spmm->runs = command_integer(state, "--runs", argument, 1, 1000000);
+    case OPTION_REDUCE:
+        if (!weft_spmm_reduction_find(argument, &spmm->reduction))
+            argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
         return 0;
     case OPTION_NO_PLAN:
         spmm->no_plan = true;
-        return 0;
-    case OPTION_CHECK:
-        spmm->check = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -105,17 +78,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 void spmm_options_parse(spmm_options *out, int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
+    static const struct argp_child children[] = {{&product_argp, 0, "", 0}, {0}};
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
         .args_doc = "A [B.npy]",
         .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one, random where none is named: "
-               "C = alpha op(A) B + beta C0."
+               "C = alpha op(A) B + beta C0, or with other reductions of a row's products than the "
+               "sum."
                "\vReports the plan, the time for setting up (analysing A and compiling), the "
                "median and range of the run time, and the speed, at 2 nnz N operations.",
         .children = children,
     };
-    *out = (spmm_options){.n = 128, .alpha = 1, .dtype = WEFT_F32, .seed = 1, .runs = 20};
+    *out = (spmm_options){.product = product_options_new(), .n = 128};
     argp_parse(&parser, argc, argv, 0, NULL, out);
 }

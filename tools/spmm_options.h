@@ -3,17 +3,17 @@
 #ifndef WEFT_TOOLS_SPMM_OPTIONS_H
 #define WEFT_TOOLS_SPMM_OPTIONS_H
 
-#include "command.h"
+#include <weft/spmm.h>
+
+#include "product_options.h"
 
 typedef struct spmm_options {
-    command_options common;
-    const char *a_path, *b_path, *c0_path, *output_path;
+    product_options product;
+    const char *b_path, *c0_path;
     int64_t n;
-    bool has_n, has_beta, transpose_a, check, no_plan;
-    double alpha, beta;
-    weft_dtype dtype;
-    uint64_t seed;
-    int64_t runs;
+    bool has_n, has_beta, transpose_a, no_plan;
+    double beta;
+    weft_spmm_reduction reduction;
 } spmm_options;
 
 // Parses, with what was not said at its default; ends the program after --help and on wrong usage.

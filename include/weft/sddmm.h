@@ -19,7 +19,11 @@ typedef struct weft_sddmm_problem {
                           // column of B starts; 0 counts as 1
 } weft_sddmm_problem;
 
-enum { WEFT_SDDMM_MOST_LANES = 64, WEFT_SDDMM_MOST_ENTRIES = 1 << 20 };
+enum {
+    WEFT_SDDMM_MOST_LANES = 64,
+    WEFT_SDDMM_MOST_ENTRIES = 1 << 20,
+    WEFT_SDDMM_MOST_AHEAD = 64,
+};
 
 // How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
 // of them make a group. A tile is lanes x vectors x fold elements along k.
@@ -35,6 +39,8 @@ typedef struct weft_sddmm_tiling {
                           // else one launch goes through all of them, entry by entry
     bool packed;          // B is first copied to scratch memory, tile by tile; wants passes
     bool aligned;         // A and B are read by aligned vectors
+    int ahead;            // entries ahead that columns of B, side by side or packed, are asked for;
+                          // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
 } weft_sddmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().

@@ -18,12 +18,12 @@ typedef struct weft_sparse_softmax_problem {
 // How the work is cut. A group goes through a chunk: rows that together have so many entries, each
 // row counted as one more.
 typedef struct weft_sparse_softmax_tiling {
-    int fold;           // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
-    int lanes;          // items that share a row: a power of two
+    int fold;  // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
+    int lanes; // items that share a row: a power of two
     int rows_per_group; // rows that a group has side by side: a power of two
     int keep;           // entries of several rows that an item with vectors takes at a time, their
                         // results kept in private memory: fold to 8192; without vectors 0
-    int64_t chunk; // entries and rows of a group
+    int64_t chunk;      // entries and rows of a group
     int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
                    // combined in order
 } weft_sparse_softmax_tiling;
@@ -31,16 +31,14 @@ typedef struct weft_sparse_softmax_tiling {
 enum { WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192 };
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_sparse_softmax_tiling
-weft_sparse_softmax_tiling_for(const weft_limits *limits,
-                               const weft_sparse_softmax_problem *problem);
+WEFT_API weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem);
 
 // Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
 // names the field.
-WEFT_API weft_status
-weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
-                                 const weft_limits *limits,
-                                 const weft_sparse_softmax_problem *problem);
+WEFT_API weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
+                                                      const weft_limits *limits,
+                                                      const weft_sparse_softmax_problem *problem);
 
 // The tiling in one line, as snprintf() does it.
 WEFT_API int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
@@ -49,8 +47,8 @@ WEFT_API int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *
 typedef struct weft_sparse_softmax_params {
     size_t size; // sizeof(weft_sparse_softmax_params): WEFT_SPARSE_SOFTMAX() fills it in
     const weft_sparse_softmax_tiling *tiling; // NULL: what weft_sparse_softmax_tiling_for() chooses
-    cl_mem workspace;     // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;       // events to wait for
+    cl_mem workspace; // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;   // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_sparse_softmax_params;
@@ -62,21 +60,23 @@ typedef struct weft_sparse_softmax_params {
 //
 //     y = exp(scale x - m) / sum exp(scale x - m),  m the largest scale x
 //
-//   X  sparse CSR   f32, f64, f16 or bf16 values; i32 or i64 offsets; its column indices are never
-//                   read
+//   X  sparse CSR   f32, f64, f16 or bf16 values; i32 or i64 offsets; the column indices must be
+//                   there, and are never read
 //   Y  [nnz]        values for X's entries, of X's data type, with stride 1 (where nnz is above 1).
 //                   They may be X's own values (the same buffer and offset); else no byte is
 //                   shared with X.
 //
-// A batch: with Y [batch x nnz], any stride between the matrices that keeps them apart, each is made
-// from its own values at the same pattern, X->values_batch_stride elements apart, or, where that is
-// 0, all are made from the same ones.
+// A batch: with Y [batch x nnz], any stride between the matrices that keeps them apart, each is
+// made from its own values at the same pattern, X->values_batch_stride elements apart, or, where
+// that is 0, all are made from the same ones.
 //
 // What X does not store is not there: not 0, but -inf. A stored -inf gives 0. Rows without entries
 // stay without, and a row whose every scale x is -inf (all masked) gives 0. A scale x that is NaN
-// or +inf makes the results of its row NaN. Arithmetic is f32 (f64 for f64): scale x is rounded to
-// it, then m is subtracted. Large inputs do not overflow. Results below the least normal number may
-// be 0. The same input on the same context gives the same bits.
+// or +inf makes the results of its row NaN, and of no other. Arithmetic is f32 (f64 for f64): scale
+// x is rounded to it, then m is subtracted, or a number that serves several rows where all their
+// scale x lie within 16: the last bits of a row's results may depend on the rows beside it. Large
+// inputs do not overflow. Results below the least normal number may be 0. The same input on the
+// same context gives the same bits.
 // Up to 2^31 - 4097 rows; nnz as far as the offsets reach. No rows, no entries, or no batch:
 // nothing to do.
 //
@@ -110,16 +110,16 @@ WEFT_API weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_
                                                   const weft_tensor *dY, const weft_tensor *dX,
                                                   const weft_sparse_softmax_params *params);
 
-// Bytes of scratch memory that weft_sparse_softmax() needs for such operands; 0 where it needs none.
-// Compiles what the call will run, as the compiled kernels decide about the tiling too. The backward
-// call needs as much.
+// Bytes of scratch memory that weft_sparse_softmax() needs for such operands; 0 where it needs
+// none. Compiles what the call will run, as the compiled kernels decide about the tiling too. The
+// backward call needs as much.
 WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
                                                    const weft_tensor *Y,
                                                    const weft_sparse_softmax_params *params,
                                                    size_t *bytes);
 
-// What weft_sparse_softmax() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. Returns the length, or -1 after a failure.
+// What weft_sparse_softmax() would do with these operands, in words, as snprintf() does it.
+// Compiles as above. Returns the length, or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
                                           const weft_tensor *Y,
                                           const weft_sparse_softmax_params *params, char *text,

@@ -10,22 +10,38 @@ WEFT_BEGIN
 
 typedef struct weft_spmm_plan weft_spmm_plan;
 
+// What row i of C has, in column j, of the products a_e b[col_e, j] that the entries e of row i of
+// op(A) make. A row without entries has 0.
+typedef enum weft_spmm_reduction {
+    WEFT_SPMM_SUM = 0,
+    WEFT_SPMM_MEAN, // their sum, divided by their number
+    WEFT_SPMM_MAX,  // the largest
+    WEFT_SPMM_MIN,  // the smallest
+} weft_spmm_reduction;
+
+// "sum", "mean", "max" or "min"; NULL where there is no such value.
+WEFT_API const char *weft_spmm_reduction_name(weft_spmm_reduction reduction);
+
+// The reduction of that name; false where there is none.
+WEFT_API bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction);
+
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_spmm_problem {
     int64_t m, k, n, nnz;  // C is m x n, op(A) m x k
     int64_t n_batches;     // 0 counts as 1
     weft_dtype dtype;      // WEFT_DEFAULT is f32
-    bool columns_adjacent; // B and C have stride 1 along n
-    int64_t alignment; // largest power of two that divides, in elements, where each row of B and
-                       // C starts; 0 counts as 1
+    bool columns_adjacent; // B, C and arguments have stride 1 along n
+    int64_t alignment; // largest power of two that divides, in elements, where each row of B, C and
+                       // arguments starts; 0 counts as 1
     int64_t entry_alignment;    // the same of the distance between where indices and values start
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
+    weft_spmm_reduction reduction;
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
-// slices of rows_per_group rows make a group.
+// slices of rows_per_group rows make a group. MAX and MIN want window and stage 0 and no packed B.
 typedef struct weft_spmm_tiling {
     int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors that one item sums in registers, 1 to 8
@@ -99,6 +115,8 @@ typedef struct weft_spmm_params {
     cl_uint n_wait;                 // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the product; the caller releases it
+    weft_spmm_reduction reduction;
+    const weft_tensor *arguments; // of MAX and MIN: which entries of A gave them; NULL: not wanted
 } weft_spmm_params;
 
 #define WEFT_SPMM(...) (&(const weft_spmm_params){.size = sizeof(weft_spmm_params), __VA_ARGS__})
@@ -115,6 +133,22 @@ typedef struct weft_spmm_params {
 //
 // A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
 // A->values_batch_stride is not 0, by values of its own at the same pattern.
+//
+// Graph networks: params->reduction takes something else than the sum of a row's products, R of
+//
+//   C = alpha R + beta C
+//
+// where a row without entries has R = 0. A mean is the sum divided by the number of the row's
+// entries; a sum that overflows is not saved by it. The largest and the smallest of a row are found
+// among products rounded to the type of sums. A product that is NaN is the result; 0 and -0 are
+// equal.
+//
+//   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
+//              shared with A, B or C; for MAX and MIN alone. (i, j) gets the number e of the entry
+//              of A that gave R there, counted as A's arrays are from their starts, for A^T too:
+//              the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e.
+//              Of equal products it is the one with the lowest number, and so it is of NaN. -1: a
+//              row without entries, and every element where alpha, k or nnz is 0.
 //
 // beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B.
 // Inf and NaN go through as in the formula over the entries that A stores; rows of B that no entry

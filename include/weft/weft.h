@@ -6,7 +6,11 @@
 #include <weft/api.h>
 #include <weft/axis.h>
 #include <weft/context.h>
+#include <weft/csc.h>
 #include <weft/csr.h>
+#include <weft/csr_dense.h>
+#include <weft/csr_transpose.h>
+#include <weft/dcsr.h>
 #include <weft/dtype.h>
 #include <weft/elementwise.h>
 #include <weft/geometry.h>
@@ -16,7 +20,9 @@
 #include <weft/sddmm.h>
 #include <weft/softmax.h>
 #include <weft/sparse_attention.h>
+#include <weft/sparse_gather.h>
 #include <weft/sparse_softmax.h>
+#include <weft/spgemm.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
 #include <weft/tensor.h>

@@ -76,6 +76,104 @@ check "a score too few" sh -c "'$examples/calibrate' too_short 2>&1 | grep -q '^
 check "bad scores fail" sh -c "! '$examples/calibrate' too_short"
 check "wrong usage of calibrate" sh -c "'$examples/calibrate' -c 1; test \$? = 2"
 
+# A path of three nodes, and the same with an edge from the other end, one twice, and a loop.
+cat >path.mtx <<'END'
+%%MatrixMarket matrix coordinate pattern symmetric
+% rows, columns, entries
+3 3 2
+2 1
+3 2
+END
+cat >same.mtx <<'END'
+%%matrixmarket MATRIX coordinate real general
+
+3 3 4
+1 2 0.5
+2 3 -1e3
+
+2 1 7
+3 3 0
+END
+small='--features 12 --hidden 8 --classes 4'
+# shellcheck disable=SC2086 # words
+seen=$("$examples/graph_network" $small path.mtx)
+check "graph_network ends well" test $? = 0
+check "the graph of a file" says "$seen" "^path\.mtx: 3 nodes, 7 entries"
+check "its rows" says "$seen" "^A row has 2\.33 entries, at most 3, coefficient of variation 0\.20$"
+check "graph_network's rightness" says "$seen" ": right$"
+what_is_seen() {
+    printf '%s\n' "$1" | grep -E '^(A row|Nodes)'
+}
+# shellcheck disable=SC2086
+check "an edge is one however it is told" test "$(what_is_seen "$seen")" = \
+    "$(what_is_seen "$("$examples/graph_network" $small - <same.mtx)")"
+
+if [ "$WEFT_TEST_IMPLEMENTATION" = oclgrind ]; then nodes=40; else nodes=3000; fi
+# shellcheck disable=SC2086
+check "graph_network on a small world" says "$("$examples/graph_network" $small --nodes $nodes)" ": right$"
+if [ ! -f "$WEFT_TEST_MATRICES/cora.mtx" ]; then
+    skip "graph_network on citations" "there is no cora.mtx"
+elif [ -n "${WEFT_TEST_REDUCED:-}" ]; then
+    skip "graph_network on citations" "too slow here"
+else
+    cited=$("$examples/graph_network" $small "$WEFT_TEST_MATRICES/cora.mtx")
+    check "the citations" says "$cited" ": 2708 nodes, 13264 entries"
+    check "graph_network on citations" says "$cited" ": right$"
+fi
+
+# refuses WHAT TEXT COMPLAINT: such a file fails, and why is said.
+complains() {
+    ! said=$("$examples/graph_network" bad.mtx 2>&1) && test "$said" = "graph_network: bad.mtx:$1"
+}
+refuses() {
+    printf "$2" >bad.mtx
+    check "$1" complains "$3"
+}
+banner='%%%%MatrixMarket matrix coordinate'
+refuses "an empty file" '' '1: this is no Matrix Market file'
+refuses "another file" 'rows 3\n' '1: this is no Matrix Market file'
+refuses "a dense matrix" '%%%%MatrixMarket matrix array real general\n' "1: only 'matrix coordinate' is read"
+refuses "complex entries" "$banner complex general\n" '1: only pattern, real and integer entries are read'
+refuses "a skew matrix" "$banner real skew-symmetric\n" '1: only general and symmetric matrices are read'
+refuses "no sizes" "$banner real general\n%% nothing\n" '3: the sizes are missing'
+refuses "two sizes" "$banner real general\n3 3\n" '2: rows, columns and entries are wanted here, and nothing else'
+refuses "no square" "$banner real general\n3 4 1\n1 1 1\n" '2: a graph has as many rows as columns'
+refuses "no node" "$banner real general\n0 0 0\n" '2: a graph has a node, and at most a hundred million'
+refuses "too many nodes" "$banner real general\n9999999999 9999999999 0\n" '2: a graph has a node, and at most a hundred million'
+refuses "an entry outside" "$banner real general\n3 3 1\n4 1 1\n" '3: the entry is outside the matrix'
+refuses "an entry at 0" "$banner pattern general\n3 3 1\n0 1\n" '3: the entry is outside the matrix'
+refuses "no column" "$banner pattern general\n3 3 1\n2\n" '3: a row and a column are wanted'
+refuses "no value" "$banner integer general\n3 3 1\n1 1\n" '3: the value is missing, or no number'
+refuses "more on a line" "$banner pattern general\n3 3 1\n1 1 1\n" '3: the line goes on behind the entry'
+refuses "too few entries" "$banner pattern general\n3 3 2\n1 1\n" '4: the file ends before its last entry'
+refuses "too many entries" "$banner pattern general\n3 3 1\n1 1\n2 1\n" '4: more entries than the sizes say'
+check "a graph that is not there fails" sh -c "! '$examples/graph_network' nowhere.mtx"
+check "wrong usage of graph_network" sh -c "'$examples/graph_network' --classes 0 2>usage; test \$? = 2"
+
+gradients=$("$examples/sparse_mlp" --check-gradients --width 8)
+check "sparse_mlp's gradients" test $? = 0
+check "gradients of dense layers" says "$gradients" "^  dense .*: right$"
+check "the sparsity" says "$gradients" "^Pruned: 219 of 2192 weights are left, the network is 90\.0% sparse$"
+check "gradients of sparse layers" says "$gradients" "^  sparse .*: right$"
+
+if [ "$WEFT_TEST_IMPLEMENTATION" = oclgrind ]; then
+    course='--width 16 --batch 8 --steps 2'
+elif [ "$WEFT_TEST_IMPLEMENTATION" = rusticl ] || [ -n "${WEFT_TEST_REDUCED:-}" ]; then
+    course='--width 32 --batch 32 --steps 4'
+else
+    course=
+fi
+# shellcheck disable=SC2086
+learnt=$("$examples/sparse_mlp" $course)
+check "sparse_mlp ends well" test $? = 0
+check "sparse_mlp learns" says "$learnt" "^The loss fell .*: right$"
+if [ -z "$course" ]; then
+    check "sparse_mlp reads digits" says "$learnt" "^  sparse  step  240 .* right +9[0-9]\.[0-9]%$"
+    check "and again the same" test "$(printf '%s\n' "$learnt" | grep loss)" = \
+        "$("$examples/sparse_mlp" | grep loss)"
+fi
+check "wrong usage of sparse_mlp" sh -c "'$examples/sparse_mlp' --steps 1 2>usage; test \$? = 2"
+
 # 6 of 12 tokens before, and the first two: 21 + 6 (6 + 2) - 1 of 78.
 attention=$("$examples/sparse_attention" --rows 12 --window 6 --global 2 --heads 2 --depth 5)
 check "sparse attention ends well" test $? = 0

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph convolution network looks at a graph (Kipf and Welling, "Semi-supervised classification
+// with graph convolutional networks", 2017):
+//
+//     H = relu(S X W1)         S = D^-1/2 (A + I) D^-1/2, the graph
+//     P = softmax(S H W2)      X features, W1 and W2 weights: random, and the same at every run
+//
+// The graph is a Matrix Market file, or a small world of the program's own. It prints what a layer
+// takes and how the nodes are classified, and reckons some nodes again on the host.
+#define _GNU_SOURCE // getopt_long
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common.h"
+#include "graph.h"
+#include "graph_reference.h"
+
+const char program_name[] = "graph_network";
+
+enum { N_RUNS = 5, N_CHECKED = 8, N_NEAR = 4, MOST_CLASSES = 64 };
+static const double REWIRED = 0.1;
+
+// In f32 a probability is good to some dozens of roundings of 6e-8.
+static const double TOLERANCE = 1e-5;
+
+typedef struct options {
+    const char *path; // NULL: a small world of n_nodes
+    int64_t n_nodes, n_features, n_hidden, n_classes;
+} options;
+
+// out = activation(S in W), [n_nodes x n_out] from [n_nodes x n_in]. weft has no product of dense
+// matrices yet, so that T = in W is SpMM, too: T^T = W^T in^T, with an entry for every weight.
+typedef struct layer {
+    weft_csr Wt; // [n_out x n_in]
+    weft_spmm_plan *plan;
+    weft_tensor T, out;
+    double weights_ms, graph_ms, activation_ms;
+} layer;
+
+typedef struct network {
+    weft_context *ctx;
+    cl_command_queue queue;
+    weft_csr S;
+    weft_spmm_plan *plan; // for S
+    weft_tensor X, answers;
+    layer layers[2];
+} network;
+
+static bool make_layer(network *net, layer *l, int64_t n_out, int64_t n_in, const float *W)
+{
+    weft_csr_host Wt = {0};
+    const int64_t n = net->S.n_rows;
+    const bool ok = is_ok(weft_csr_host_from_dense(&Wt, n_out, n_in, W, 1, n_out, 0, NULL)) &&
+                    is_ok(weft_csr_create(&l->Wt, net->ctx, net->queue, &Wt)) &&
+                    is_ok(weft_spmm_plan_create(&l->plan, net->ctx, net->queue, &l->Wt, NULL)) &&
+                    make_tensor(&l->T, net->ctx, WEFT_F32, n, n_out, NULL) &&
+                    make_tensor(&l->out, net->ctx, WEFT_F32, n, n_out, NULL);
+    weft_csr_host_destroy(&Wt);
+    return ok;
+}
+
+static bool prepare(network *net, const graph_problem *of)
+{
+    const int64_t n = of->S.n_rows;
+    if (!is_ok(weft_context_open(&net->ctx, NULL)))
+        return false;
+    net->queue = weft_context_queue(net->ctx);
+    return is_ok(weft_csr_create(&net->S, net->ctx, net->queue, &of->S)) &&
+           is_ok(weft_spmm_plan_create(&net->plan, net->ctx, net->queue, &net->S, NULL)) &&
+           make_tensor(&net->X, net->ctx, WEFT_F32, n, of->n_features, of->X) &&
+           make_tensor(&net->answers, net->ctx, WEFT_I32, n, 0, NULL) &&
+           make_layer(net, &net->layers[0], of->n_hidden, of->n_features, of->W1) &&
+           make_layer(net, &net->layers[1], of->n_classes, of->n_hidden, of->W2);
+}
+
+static void finish(network *net)
+{
+    for (int i = 0; i < 2; i++) {
+        layer *l = &net->layers[i];
+        free_tensor(&l->T);
+        free_tensor(&l->out);
+        weft_spmm_plan_destroy(&l->plan);
+        weft_csr_destroy(&l->Wt);
+    }
+    free_tensor(&net->X);
+    free_tensor(&net->answers);
+    weft_spmm_plan_destroy(&net->plan);
+    weft_csr_destroy(&net->S);
+    weft_context_destroy(&net->ctx);
+}
+
+// Until the device is done; the least of several times is kept.
+static bool finish_timing(const network *net, double start, double *least_ms)
+{
+    const bool ok = is_cl_ok(clFinish(net->queue), "clFinish");
+    const double ms = now_ms() - start;
+    *least_ms = *least_ms == 0 || ms < *least_ms ? ms : *least_ms;
+    return ok;
+}
+
+static bool times_weights(const network *net, layer *l, const weft_tensor *in)
+{
+    const double start = now_ms();
+    const weft_tensor in_t = transpose(in), T_t = transpose(&l->T);
+    return is_ok(weft_spmm(net->ctx, net->queue, 1, &l->Wt, &in_t, 0, &T_t,
+                           WEFT_SPMM(.plan = l->plan))) &&
+           finish_timing(net, start, &l->weights_ms);
+}
+
+static bool times_graph(const network *net, layer *l)
+{
+    const double start = now_ms();
+    return is_ok(weft_spmm(net->ctx, net->queue, 1, &net->S, &l->T, 0, &l->out,
+                           WEFT_SPMM(.plan = net->plan))) &&
+           finish_timing(net, start, &l->graph_ms);
+}
+
+static bool relu(const network *net, layer *l)
+{
+    const double start = now_ms();
+    return is_ok(weft_elementwise(net->ctx, net->queue, WEFT_INPUTS({"x", &l->out}),
+                                  WEFT_OUTPUTS({"relu(x)", &l->out}), NULL)) &&
+           finish_timing(net, start, &l->activation_ms);
+}
+
+static bool softmax(const network *net, layer *l)
+{
+    const double start = now_ms();
+    return is_ok(weft_softmax(net->ctx, net->queue, 1, &l->out, 1, &l->out, NULL)) &&
+           finish_timing(net, start, &l->activation_ms);
+}
+
+static bool run(network *net)
+{
+    layer *first = &net->layers[0], *second = &net->layers[1];
+    return times_weights(net, first, &net->X) && times_graph(net, first) && relu(net, first) &&
+           times_weights(net, second, &first->out) && times_graph(net, second) &&
+           softmax(net, second);
+}
+
+// The first run compiles.
+static bool run_often(network *net)
+{
+    bool ok = run(net);
+    for (int i = 0; i < 2; i++)
+        net->layers[i].weights_ms = net->layers[i].graph_ms = net->layers[i].activation_ms = 0;
+    for (int i = 0; ok && i < N_RUNS; i++)
+        ok = run(net);
+    return ok;
+}
+
+static double gflops(const weft_csr *A, int64_t n_cols, double ms)
+{
+    return 2e-6 * (double)A->nnz * (double)n_cols / ms;
+}
+
+static bool print_layer(const network *net, const layer *l, const char *name)
+{
+    char text[512];
+    const int64_t n_out = l->out.shape[1];
+    if (weft_spmm_describe(net->ctx, &net->S, &l->T, &l->out, WEFT_SPMM(.plan = net->plan), text,
+                           sizeof(text)) < 0) {
+        fprintf(stderr, "%s: %s\n", program_name, weft_last_error());
+        return false;
+    }
+    printf("Layer %s, %lld to %lld: weights %.3f ms (%.1f GFLOP/s), graph %.3f ms (%.1f GFLOP/s), "
+           "activation %.3f ms\n  %s\n",
+           name, (long long)l->Wt.n_cols, (long long)n_out, l->weights_ms,
+           gflops(&l->Wt, net->S.n_rows, l->weights_ms), l->graph_ms,
+           gflops(&net->S, n_out, l->graph_ms), l->activation_ms, text);
+    return true;
+}
+
+static bool print_classes(const network *net)
+{
+    const int64_t n = net->S.n_rows, n_classes = net->layers[1].out.shape[1];
+    int64_t counts[MOST_CLASSES] = {0};
+    int32_t *answers = malloc((size_t)n * sizeof(*answers));
+    const bool ok = is_there(answers) &&
+                    is_ok(weft_reduce(net->ctx, net->queue, WEFT_ARGMAX, &net->layers[1].out, 1,
+                                      (const int[]){1}, &net->answers, NULL)) &&
+                    read_tensor(net->queue, &net->answers, answers);
+    for (int64_t node = 0; ok && node < n; node++)
+        counts[answers[node]]++;
+    if (ok)
+        printf("Nodes of each class:");
+    for (int64_t c = 0; ok && c < n_classes; c++)
+        printf(" %lld", (long long)counts[c]);
+    if (ok)
+        printf("\n");
+    free(answers);
+    return ok;
+}
+
+// The node with the most neighbours, and others evenly spread.
+static bool check(const network *net, const graph_problem *of)
+{
+    const int64_t n = of->S.n_rows;
+    float *P = malloc((size_t)(n * of->n_classes) * sizeof(*P));
+    bool ok = is_there(P) && read_tensor(net->queue, &net->layers[1].out, P);
+    double error = 0;
+    for (int i = 0; ok && i < N_CHECKED; i++) {
+        const int64_t node = i == 0 ? graph_problem_hub(of) : (n - 1) * i / (N_CHECKED - 1);
+        double here;
+        ok = graph_problem_error(of, node, P + node * of->n_classes, &here);
+        error = fmax(error, here);
+    }
+    free(P);
+    if (!ok)
+        return false;
+    printf("%d nodes are within %.1e of the same in double: %s\n", (int)N_CHECKED, error,
+           error < TOLERANCE ? "right" : "WRONG");
+    return error < TOLERANCE;
+}
+
+static void print_graph(const network *net, const options *asked)
+{
+    const weft_row_stats *rows = weft_spmm_plan_rows(net->plan);
+    printf("%s: %lld nodes, %lld entries with those of each node itself, on %s\n",
+           asked->path != NULL ? asked->path : "A small world", (long long)rows->n_rows,
+           (long long)rows->nnz, weft_context_limits(net->ctx)->name);
+    printf("A row has %.2f entries, at most %lld, coefficient of variation %.2f\n", rows->mean,
+           (long long)rows->max, rows->cov);
+}
+
+static bool look_at(const graph_problem *of, const options *asked)
+{
+    network net = {0};
+    bool ok = prepare(&net, of);
+    if (ok)
+        print_graph(&net, asked);
+    ok = ok && run_often(&net) && print_layer(&net, &net.layers[0], "1") &&
+         print_layer(&net, &net.layers[1], "2") && print_classes(&net) && check(&net, of);
+    finish(&net);
+    return ok;
+}
+
+static bool read_options(options *out, int argc, char **argv)
+{
+    static const struct option names[] = {{"nodes", required_argument, NULL, 'n'},
+                                          {"features", required_argument, NULL, 'f'},
+                                          {"hidden", required_argument, NULL, 'h'},
+                                          {"classes", required_argument, NULL, 'c'},
+                                          {NULL, 0, NULL, 0}};
+    *out = (options){.n_nodes = 16384, .n_features = 64, .n_hidden = 32, .n_classes = 8};
+    int letter;
+    bool ok = true;
+    while (ok && (letter = getopt_long(argc, argv, "", names, NULL)) != -1) {
+        if (letter == 'n')
+            ok = read_count(optarg, 1, GRAPH_MOST_NODES, &out->n_nodes);
+        else if (letter == 'f')
+            ok = read_count(optarg, 1, 65536, &out->n_features);
+        else if (letter == 'h')
+            ok = read_count(optarg, 1, 65536, &out->n_hidden);
+        else if (letter == 'c')
+            ok = read_count(optarg, 1, MOST_CLASSES, &out->n_classes);
+        else
+            ok = false;
+    }
+    if (optind < argc)
+        out->path = argv[optind++];
+    return ok && optind == argc;
+}
+
+int main(int argc, char **argv)
+{
+    options asked;
+    if (!read_options(&asked, argc, argv)) {
+        fprintf(stderr, "usage: graph_network [--features N] [--hidden N] [--classes N] "
+                        "[--nodes N | GRAPH.mtx]\nGRAPH.mtx is a square Matrix Market file, or - "
+                        "for standard input: each entry is an edge.\nWithout it, a small world "
+                        "of N nodes.\n");
+        return 2;
+    }
+    chance c = 88172645463325252;
+    graph g = {0};
+    graph_problem problem = {
+        .n_features = asked.n_features, .n_hidden = asked.n_hidden, .n_classes = asked.n_classes};
+    const bool is_graph = asked.path != NULL ? graph_read(&g, asked.path)
+                                             : graph_make(&g, asked.n_nodes, N_NEAR, REWIRED, &c);
+    const bool ok = is_graph && graph_normalise(&problem.S, &g) &&
+                    graph_problem_draw(&problem, &c) && look_at(&problem, &asked);
+    graph_problem_free(&problem);
+    graph_free(&g);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sparse matrix as a dense one, and a dense one as a sparse one, on the device.
+#ifndef WEFT_CSR_DENSE_H
+#define WEFT_CSR_DENSE_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_csr_dense_problem {
+    int64_t n_rows, n_cols;
+    weft_dtype dtype; // WEFT_DEFAULT is f32
+} weft_csr_dense_problem;
+
+// How the work is cut. A group goes through `rows` rows; where it writes a dense matrix, through
+// `columns` columns of each.
+typedef struct weft_csr_dense_tiling {
+    int items;   // of a group, side by side along a row: a power of two
+    int rows;    // 1 to 32768
+    int columns; // 1 to 32768: a group keeps an entry and a sum for each in local memory
+} weft_csr_dense_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_csr_dense_tiling weft_csr_dense_tiling_for(const weft_limits *limits,
+                                                         const weft_csr_dense_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
+                                                 const weft_limits *limits,
+                                                 const weft_csr_dense_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_csr_dense_tiling_print(const weft_csr_dense_tiling *tiling, char *text,
+                                         size_t size);
+
+typedef struct weft_csr_dense_params {
+    size_t size;      // sizeof(weft_csr_dense_params): WEFT_CSR_DENSE() fills it in
+    double threshold; // weft_dense_to_csr*(): 0 or above; 0 keeps every non-zero
+    const weft_csr_dense_tiling *tiling; // NULL: weft_csr_dense_tiling_for() chooses
+    cl_mem workspace;                    // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;                      // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the call; the caller releases it
+} weft_csr_dense_params;
+
+#define WEFT_CSR_DENSE(...)                                                                        \
+    (&(const weft_csr_dense_params){.size = sizeof(weft_csr_dense_params), __VA_ARGS__})
+
+// D = A
+//
+//   A  CSR [m x k]     f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
+//   D  dense [m x k], or [batch x m x k]   the same data type; any strides, fastest with stride 1
+//                      along k; no two elements at one place, and no byte shared with A
+//
+// Every element of D is written: 0 where A has no entry, the bits of the entry where it has one,
+// and where it has several their sum, in f32 (f64 for f64), in the order in which they stand,
+// rounded once. Of a batch each matrix has the same values, or, where A->values_batch_stride is not
+// 0, its own. Columns need not be sorted; those beyond k are left out. m, k or the batch 0: nothing
+// to do. m and k up to 2^31 - 1; a row has fewer than 2^31 - 1 entries.
+//
+// Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
+// yours; keep them until `event` completes. The same input gives the same bits.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without).
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
+                                       const weft_tensor *D, const weft_csr_dense_params *params);
+
+// A = D, its entries of |element| > threshold or NaN, in two steps, since nobody knows how many
+// they are: the first finds A's offsets, the second its indices and values.
+//
+//   D  dense [m x k]   f32, f64, f16 or bf16; any strides
+//   A  CSR [m x k]     values of D's data type; i32 or i64 offsets; i32 or i16 indices
+//
+// weft_dense_to_csr_count() writes offsets[0] to offsets[m] and looks at nothing else of A's but
+// its sizes and data types; nnz may hold anything. With `nnz` not NULL it blocks until all is done,
+// and stores there how many entries there are; else the caller finds that in offsets[m].
+// weft_dense_to_csr() wants these offsets, and A->nnz as they say, and writes indices, which rise
+// in each row, and values, bit by bit: what is kept is compared in D's data type, f64 also on
+// devices that do not reckon with it, subnormals also where arithmetic would flush them. D and the
+// threshold are those of the first step; with others rows come out short or unsound, but nothing is
+// written beyond them.
+//
+// m and k up to 2^31 - 1, and m k up to 2^31 - 1 with i32 offsets. No byte of A is shared with D.
+// Otherwise both are as weft_csr_to_dense(). The first step may want scratch memory and then waits
+// for it where unfinished calls leave too little; a workspace of the caller's avoids that. It
+// shares no byte with an operand, and is the call's until `event` completes. WEFT_NO_MEMORY where
+// there is none.
+WEFT_API weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue,
+                                             const weft_tensor *D, const weft_csr *A, int64_t *nnz,
+                                             const weft_csr_dense_params *params);
+WEFT_API weft_status weft_dense_to_csr(weft_context *ctx, cl_command_queue queue,
+                                       const weft_tensor *D, const weft_csr *A,
+                                       const weft_csr_dense_params *params);
+
+// Bytes of scratch memory that weft_dense_to_csr_count() needs; 0 where it needs none, as the other
+// two never do. Compiles what the call will run, as the compiled kernels decide about the tiling
+// too.
+WEFT_API weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D,
+                                                 const weft_csr *A,
+                                                 const weft_csr_dense_params *params,
+                                                 size_t *bytes);
+
+// What weft_csr_to_dense() would do with these operands, in words, as snprintf() does it. Compiles
+// as above. Returns the length, or -1 after a failure.
+WEFT_API int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
+                                        const weft_csr_dense_params *params, char *text,
+                                        size_t size);
+
+WEFT_END
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transpose of a sparse matrix, and how new values follow it: T = A^T on the device.
+#ifndef WEFT_CSR_TRANSPOSE_H
+#define WEFT_CSR_TRANSPOSE_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_csr_transpose_problem {
+    int64_t n_cols, nnz;     // of A
+    weft_dtype offset_dtype; // of A; WEFT_DEFAULT is i32
+} weft_csr_transpose_problem;
+
+// How the work is cut. Entries are sorted by `bits` bits of their column in each pass; an item goes
+// through `run` entries one after the other.
+typedef struct weft_csr_transpose_tiling {
+    int items; // of a group: a power of two
+    int bits;  // 1 to 16: a group keeps 2^bits counters for each item in local memory
+    int run;   // 1 to 32768
+} weft_csr_transpose_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_csr_transpose_tiling
+weft_csr_transpose_tiling_for(const weft_limits *limits, const weft_csr_transpose_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_csr_transpose_tiling_check(const weft_csr_transpose_tiling *tiling,
+                                                     const weft_limits *limits,
+                                                     const weft_csr_transpose_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_csr_transpose_tiling_print(const weft_csr_transpose_tiling *tiling, char *text,
+                                             size_t size);
+
+typedef struct weft_csr_transpose_params {
+    size_t size; // sizeof(weft_csr_transpose_params): WEFT_CSR_TRANSPOSE() fills it in
+    const weft_tensor *source; // NULL, or an output [nnz] of A's offset data type, any stride:
+                               // entry e of T is entry source[e] of A
+    const weft_csr_transpose_tiling *tiling; // NULL: weft_csr_transpose_tiling_for() chooses
+    cl_mem workspace;                        // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;                          // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the call; the caller releases it
+} weft_csr_transpose_params;
+
+#define WEFT_CSR_TRANSPOSE(...)                                                                    \
+    (&(const weft_csr_transpose_params){.size = sizeof(weft_csr_transpose_params), __VA_ARGS__})
+
+// T = A^T
+//
+//   A  CSR [m x k]   i32 or i64 offsets, i32 or i16 indices; values of any data type
+//   T  CSR [k x m]   as many entries, values of A's data type; offsets and indices of any type that
+//                    holds them; with values NULL only the pattern is made
+//
+// T is A by columns, too: its offsets, indices and values are those of A as CSC. Columns of T come
+// out sorted within each row; those of A need not be. Entries that share a place stay apart, in the
+// order that they have in A. Values are moved bit by bit, f64 also on devices that do not reckon
+// with it: those of the first matrix of a batch. weft_sparse_gather() moves the others, and new
+// ones later.
+//
+// m and k up to 2^31 - 1; T has k + 1 offsets even where there is no entry. No byte of T or source
+// is shared with A or with one another. Columns of A beyond k make a T that is unsound, but nothing
+// is written out of bounds for it.
+//
+// Enqueues and returns; nothing is read back. It blocks only while a kernel is compiled for the
+// first time, and where scratch memory in use by unfinished calls leaves too little (a workspace of
+// the caller's avoids that; it shares no byte with an operand, and is the call's until `event`
+// completes). Buffers stay yours; keep them until `event` completes.
+// The same input gives the same bits.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// A stable radix sort from the lowest digit, by counters of each item: after Satish, Harris and
+// Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS 2009). On a CPU the
+// items are few and their digits wide, so that most matrices take one or two passes.
+WEFT_API weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queue,
+                                        const weft_csr *A, const weft_csr *T,
+                                        const weft_csr_transpose_params *params);
+
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
+// will run, as the compiled kernels decide about the tiling too.
+WEFT_API weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_csr *A,
+                                                  const weft_csr *T,
+                                                  const weft_csr_transpose_params *params,
+                                                  size_t *bytes);
+
+// What weft_csr_transpose() would do with these operands, in words, as snprintf() does it. Compiles
+// as above. Returns the length, or -1 after a failure.
+WEFT_API int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
+                                         const weft_csr_transpose_params *params, char *text,
+                                         size_t size);
+
+WEFT_END
+
+#endif

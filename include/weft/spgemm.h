@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpGEMM: sparse matrix times sparse matrix.
+#ifndef WEFT_SPGEMM_H
+#define WEFT_SPGEMM_H
+
+#include <weft/csr.h>
+
+WEFT_BEGIN
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_spgemm_problem {
+    int64_t m, k, n;      // A is m x k, B k x n
+    int64_t a_nnz, b_nnz; // entries of A, of B
+    weft_dtype dtype;     // WEFT_DEFAULT is f32
+} weft_spgemm_problem;
+
+// How the work is cut. A group goes through `rows` rows of C, `columns` columns of each at a time.
+typedef struct weft_spgemm_tiling {
+    int items;   // of a group, which share a row's columns: a power of two
+    int rows;    // 1 to 32768
+    int columns; // 1 to 32768: a group keeps a mark and a sum for each in local memory
+} weft_spgemm_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
+                                                   const weft_spgemm_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling,
+                                              const weft_limits *limits,
+                                              const weft_spgemm_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_t size);
+
+typedef struct weft_spgemm_params {
+    size_t size;                      // sizeof(weft_spgemm_params): WEFT_SPGEMM() fills it in
+    const weft_spgemm_tiling *tiling; // NULL: what weft_spgemm_tiling_for() chooses
+    cl_mem workspace;                 // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;                   // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the call; the caller releases it
+} weft_spgemm_params;
+
+#define WEFT_SPGEMM(...)                                                                           \
+    (&(const weft_spgemm_params){.size = sizeof(weft_spgemm_params), __VA_ARGS__})
+
+// C = A B, in two steps, since nobody knows how many entries C has: the first finds C's offsets,
+// the second its indices and values.
+//
+//   A  CSR [m x k]   f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
+//   B  CSR [k x n]   the same data type; offsets and indices of its own types
+//   C  CSR [m x n]   the same data type; offsets and indices of its own types
+//
+// C has an entry wherever A and B have entries that meet, also where products cancel. Its columns
+// rise in each row; those of A and B need not, and repeated entries add up. Sums are f32 (f64 for
+// f64), over A's entries in the order in which they stand, rounded once: the same input gives the
+// same bits. Inf and NaN go through as in the formula over the entries that are stored.
+//
+// weft_spgemm_count() writes offsets[0] to offsets[m] and looks at nothing else of C's but its
+// sizes and data types, and at no values; C->nnz may hold anything. With `nnz` not NULL it blocks
+// until all is done, and stores there how many entries there are; else the caller finds that in
+// offsets[m]. weft_spgemm() wants these offsets, and C->nnz as they say. With patterns that have
+// changed since, rows come out short or unsound, but no row is written beyond its end. With i32
+// offsets the entries of C must not pass 2^31 - 1; nobody checks that.
+//
+// m, k and n up to 2^31 - 1. No byte of C is shared with A or B. Enqueues and returns; it blocks,
+// besides, only while a kernel is compiled for the first time, and where scratch memory in use by
+// unfinished calls leaves too little (a workspace of the caller's avoids that; it shares no byte
+// with an operand, and is the call's until `event` completes). Buffers stay yours; keep them until
+// `event` completes. Columns that A and B name are trusted, as weft_spmm() has it.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
+// Transposition" (TOMS 1978): row by row, with a dense accumulator, here for a stretch of columns.
+WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
+                                       const weft_csr *B, const weft_csr *C, int64_t *nnz,
+                                       const weft_spgemm_params *params);
+WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
+                                 const weft_csr *B, const weft_csr *C,
+                                 const weft_spgemm_params *params);
+
+// Bytes of scratch memory that weft_spgemm_count() needs; 0 where it needs none, as weft_spgemm()
+// never does. Compiles what the call will run, as the compiled kernels decide about the tiling too.
+WEFT_API weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
+                                           const weft_csr *C, const weft_spgemm_params *params,
+                                           size_t *bytes);
+
+// What weft_spgemm_count() would do with these operands, in words, as snprintf() does it. Compiles
+// as above. Returns the length, or -1 after a failure.
+WEFT_API int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
+                                  const weft_csr *C, const weft_spgemm_params *params, char *text,
+                                  size_t size);
+
+WEFT_END
+
+#endif

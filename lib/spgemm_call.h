@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sparse x sparse product between its door (spgemm_check.c) and its kernels (spgemm.c).
+#ifndef WEFT_LIB_SPGEMM_CALL_H
+#define WEFT_LIB_SPGEMM_CALL_H
+
+#include <weft/spgemm.h>
+
+#include "outputs.h"
+
+typedef struct weft_spgemm_call {
+    weft_context *ctx;
+    bool is_count; // the first of the two steps
+    const char *name;
+    weft_spgemm_problem problem;
+    weft_csr A, B, C; // defaults filled in; values of A and B are NULL while entries are counted
+    const weft_spgemm_tiling *forced;
+    weft_outputs outputs; // all that is written
+} weft_spgemm_call;
+
+// All checks that need no plan. `params` is not NULL.
+weft_status weft_spgemm_check(weft_spgemm_call *out, bool is_count, weft_context *ctx,
+                              const weft_csr *A, const weft_csr *B, const weft_csr *C,
+                              const weft_spgemm_params *params);
+
+// The caller's scratch memory: large enough, and apart from all operands.
+weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem workspace,
+                                        size_t bytes);
+
+// Local memory for a column of a group.
+int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What SpMM may take of a row's products.
+#include <string.h>
+
+#include "spmm_product.h"
+
+static const char *const names[] = {
+    [WEFT_SPMM_SUM] = "sum",
+    [WEFT_SPMM_MEAN] = "mean",
+    [WEFT_SPMM_MAX] = "max",
+    [WEFT_SPMM_MIN] = "min",
+};
+
+enum { N_REDUCTIONS = sizeof(names) / sizeof(names[0]) };
+
+const char *weft_spmm_reduction_name(weft_spmm_reduction reduction)
+{
+    return (int)reduction >= 0 && (int)reduction < N_REDUCTIONS ? names[reduction] : NULL;
+}
+
+bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction)
+{
+    for (int i = 0; name && i < N_REDUCTIONS; ++i)
+        if (strcmp(names[i], name) == 0) {
+            *reduction = (weft_spmm_reduction)i;
+            return true;
+        }
+    return false;
+}
+
+bool weft_spmm_is_peaks(weft_spmm_reduction reduction)
+{
+    return reduction == WEFT_SPMM_MAX || reduction == WEFT_SPMM_MIN;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = alpha op(A) B + beta C: from a problem to a tiling, scratch memory, defines and kernels.
+#include "spmm_schedule.h"
+
+#include <inttypes.h>
+
+#include "arithmetic.h"
+#include "clamp.h"
+#include "context.h"
+#include "workspace.h"
+
+// ---- plan
+
+static const int64_t NO_PIECE = INT64_MAX / 4;
+static const int64_t SCRATCH_ALIGNMENT = 256;
+
+// Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
+static int64_t pieces_of(const weft_spmm_product *p, int64_t piece)
+{
+    if (p->plan)
+        return p->plan->n_pieces;
+    const bool may_be_long = min_i64(p->problem.k, p->problem.nnz) > 2 * piece;
+    return may_be_long ? ceil_div(p->problem.nnz, piece) : 0;
+}
+
+int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+}
+
+// a * b * c * d bytes, rounded up; false where that does not fit.
+static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    int64_t bytes;
+    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
+        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
+        return false;
+    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
+    return true;
+}
+
+static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int64_t piece)
+{
+    const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
+    const int64_t place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0;
+    const int64_t n = p->problem.n, n_batches = p->problem.n_batches;
+    s->n_pieces = pieces_of(p, piece);
+    s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
+    return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
+           scratch_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
+           scratch_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
+}
+
+size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
+{
+    return s->packed_bytes + s->sums_bytes + s->found_bytes;
+}
+
+// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_product *p)
+{
+    int64_t piece = p->plan ? p->plan->piece : s->tiling.piece;
+    bool counts = count_pieces(s, p, piece);
+    while (!p->plan && !p->forced && s->n_pieces > 0 &&
+           (!counts || weft_spmm_scratch_bytes(s) > weft_workspace_most(p->ctx))) {
+        piece *= 2;
+        counts = count_pieces(s, p, piece);
+    }
+    s->tiling.piece = piece;
+    if (!counts)
+        return fail(WEFT_NO_MEMORY,
+                    "spmm: %" PRId64 " pieces of %" PRId64 " entries, sums for each of %" PRId64
+                    " columns and %" PRId64 " matrices, are too many",
+                    s->n_pieces, piece, p->problem.n, p->problem.n_batches);
+    return WEFT_OK;
+}
+
+// Packing is left out where scratch memory is short, unless it was asked for.
+static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_product *p)
+{
+    if (!s->tiling.packed)
+        return WEFT_OK;
+    const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
+    const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
+    const bool counts =
+        scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
+    if (counts && (p->forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
+        return WEFT_OK;
+    if (p->forced)
+        return fail(WEFT_NO_MEMORY,
+                    "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
+                    " matrices, is too large",
+                    p->problem.k, columns, p->problem.n_batches);
+    s->tiling.packed = false;
+    s->packed_bytes = 0;
+    return WEFT_OK;
+}
+
+static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
+                                const weft_limits *limits)
+{
+    *s = (weft_spmm_schedule){
+        .tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem),
+    };
+    s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
+    s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
+    TRY(schedule_pieces(s, p));
+    return schedule_packing(s, p);
+}
+
+bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    return p->plan && p->plan->segments && s->tiling.window > 0 &&
+           s->tiling.rows_per_item == p->plan->run_rows;
+}
+
+// ---- defines
+
+// One build of one source.
+typedef struct {
+    const weft_source *source;
+    weft_defines defines;
+} program;
+
+static void add_common(weft_defines *defines, const weft_spmm_product *p,
+                       const weft_spmm_tiling *tiling)
+{
+    weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
+    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "ALIGNED", tiling->aligned);
+    weft_defines_add(defines, "LANES", tiling->lanes);
+    weft_defines_add(defines, "VECTORS", tiling->vectors);
+    weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
+    weft_defines_add(defines, "UNROLL", tiling->unroll);
+    weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
+    weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
+    weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
+    weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
+}
+
+static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+{
+    *out = (program){.source = &weft_source_spmm};
+    add_common(&out->defines, p, tiling);
+    weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
+    weft_defines_add(&out->defines, "STAGE", tiling->stage);
+    weft_defines_add(&out->defines, "LOAD", tiling->load);
+    weft_defines_add(&out->defines, "PACKED", tiling->packed);
+    weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
+}
+
+static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+{
+    const bool is_wide = p->arguments_view && p->arguments_view->dtype == WEFT_I64;
+    *out = (program){.source = &weft_source_spmm_peaks};
+    add_common(&out->defines, p, tiling);
+    weft_defines_add(&out->defines, "LEAST", p->problem.reduction == WEFT_SPMM_MIN);
+    weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->arguments_view != NULL);
+    weft_defines_add_word(&out->defines, "ARGUMENT", is_wide ? "long" : "int");
+}
+
+static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_spmm_product *p,
+                              const program *from, const char *name)
+{
+    TRY(weft_kernel_get(p->ctx, from->source, &from->defines, name, out));
+    if (weft_kernel_max_items(*out) < *max_items)
+        *max_items = weft_kernel_max_items(*out);
+    return WEFT_OK;
+}
+
+static const char *rows_kernel(const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    return weft_spmm_has_segments(p, s) ? "spmm_csr_segments"
+           : s->tiling.window > 0       ? "spmm_csr_windows"
+                                        : "spmm_csr_rows";
+}
+
+static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s)
+{
+    program sums;
+    sums_program(&sums, p, &s->tiling);
+    if (s->tiling.packed)
+        TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
+    TRY(kernel_for(&k->rows, max_items, p, &sums, rows_kernel(p, s)));
+    if (s->n_pieces == 0)
+        return WEFT_OK;
+    TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, &sums, "spmm_csr_combine");
+}
+
+static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
+                                 const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    program peaks;
+    peaks_program(&peaks, p, &s->tiling);
+    TRY(kernel_for(&k->rows, max_items, p, &peaks, "spmm_peaks_csr_rows"));
+    if (s->n_pieces == 0)
+        return WEFT_OK;
+    TRY(kernel_for(&k->pieces, max_items, p, &peaks, "spmm_peaks_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, &peaks, "spmm_peaks_csr_combine");
+}
+
+static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
+                                 const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    program from;
+    sums_program(&from, p, &s->tiling);
+    TRY(kernel_for(&k->scale, max_items, p, &from, "spmm_scale"));
+    if (!p->arguments_view)
+        return WEFT_OK;
+    peaks_program(&from, p, &s->tiling);
+    return kernel_for(&k->none, max_items, p, &from, "spmm_peaks_none");
+}
+
+static weft_status kernels_for(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
+                               const weft_spmm_schedule *s, bool is_scale)
+{
+    *k = (weft_spmm_kernels){0};
+    return is_scale                                   ? scale_kernels(k, max_items, p, s)
+           : weft_spmm_is_peaks(p->problem.reduction) ? peaks_kernels(k, max_items, p, s)
+                                                      : sums_kernels(k, max_items, p, s);
+}
+
+weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
+                              const weft_spmm_product *p, bool is_scale)
+{
+    weft_limits limits = p->ctx->limits;
+    for (;;) {
+        TRY(schedule_for(s, p, &limits));
+        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
+        size_t most = wanted;
+        TRY(kernels_for(k, &most, p, s, is_scale));
+        bool fits;
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "spmm"));
+        if (fits)
+            return WEFT_OK;
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call of weft_spmm() runs: what it needs besides its operands.
+#ifndef WEFT_LIB_SPMM_SCHEDULE_H
+#define WEFT_LIB_SPMM_SCHEDULE_H
+
+#include "program.h"
+#include "spmm_product.h"
+
+// How a call runs: its tiling, and what it wants in scratch memory: B packed, then what pieces come
+// to, then where that was found.
+typedef struct weft_spmm_schedule {
+    weft_spmm_tiling tiling;
+    int64_t piece;    // more than any row has where there are no pieces
+    int64_t n_pieces; // of long rows: those the plan found, or all that there could be
+    int64_t n_slices;
+    size_t packed_bytes, sums_bytes, found_bytes;
+} weft_spmm_schedule;
+
+// The kernels of one call; NULL where it needs none.
+typedef struct weft_spmm_kernels {
+    weft_kernel *pack, *rows, *pieces, *combine, *scale, *none;
+} weft_spmm_kernels;
+
+// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
+// is_scale: there is nothing to add to beta C.
+weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
+                              const weft_spmm_product *p, bool is_scale);
+
+size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s);
+
+// Of one slice.
+int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling);
+
+// Whether the plan has cut the rows as the tiling wants them.
+bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s);
+
+#endif

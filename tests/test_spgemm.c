@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = A B, all sparse, against a plain loop: every pattern of small matrices, all data types,
+// tilings as for a CPU and for a GPU; what is refused, scratch memory and events.
+#include <math.h>
+
+#include <weft/spgemm.h>
+
+#include "format_case.h"
+#include "scalar.h"
+
+static weft_context *ctx;
+static cl_command_queue queue;
+static bool is_reduced;
+
+// Stretches of columns that end anywhere, items alone and in groups.
+static const weft_spgemm_tiling tilings[] = {
+    {.items = 1, .rows = 3, .columns = 4},
+    {.items = 4, .rows = 2, .columns = 6},
+    {.items = 32, .rows = 1, .columns = 50},
+};
+enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
+
+typedef struct product_case {
+    uint64_t seed;
+    pattern_kind a_kind, b_kind;
+    int64_t m, k, n, a_nnz, b_nnz;
+    weft_dtype dtype, wide[3], narrow[3]; // data types of offsets and of indices: A, B, C
+    int64_t start;
+    bool in_fractions; // not whole numbers, of which sums are exact
+    const weft_spgemm_tiling *tiling;
+} product_case;
+
+typedef struct operands {
+    pattern patterns[3]; // A, B, C
+    device_pattern there[3];
+    guarded values[3];
+    char *numbers[2]; // of A and B
+    double *sums, *magnitudes;
+    size_t size;
+} operands;
+
+static weft_dtype dtype_or(weft_dtype dtype, weft_dtype fallback)
+{
+    return dtype ? dtype : fallback;
+}
+
+// ---- operands
+
+// A dense row at a time.
+static void multiply(operands *o, weft_dtype dtype)
+{
+    const pattern *A = &o->patterns[0], *B = &o->patterns[1];
+    pattern *C = &o->patterns[2];
+    *C = pattern_of_cells(A->n_rows, B->n_cols, 0);
+    o->sums = new_array(A->n_rows * B->n_cols, sizeof(double));
+    o->magnitudes = new_array(A->n_rows * B->n_cols, sizeof(double));
+    double *sum = new_array(B->n_cols, sizeof(double)),
+           *size = new_array(B->n_cols, sizeof(double));
+    bool *met = new_array(B->n_cols, sizeof(bool));
+    for (int64_t row = 0; row < A->n_rows; row++) {
+        for (int64_t column = 0; column < B->n_cols; column++)
+            sum[column] = size[column] = 0, met[column] = false;
+        for (int64_t e = A->offsets[row]; e < A->offsets[row + 1]; e++)
+            for (int64_t g = B->offsets[A->columns[e]]; g < B->offsets[A->columns[e] + 1]; g++) {
+                const double x =
+                    scalar_get(dtype, o->numbers[0], e) * scalar_get(dtype, o->numbers[1], g);
+                sum[B->columns[g]] = met[B->columns[g]] ? sum[B->columns[g]] + x : x;
+                size[B->columns[g]] += fabs(x);
+                met[B->columns[g]] = true;
+            }
+        for (int64_t column = 0; column < B->n_cols; column++) {
+            if (!met[column])
+                continue;
+            o->sums[C->nnz] = sum[column];
+            o->magnitudes[C->nnz] = size[column];
+            C->columns[C->nnz++] = column;
+        }
+        C->offsets[row + 1] = C->nnz;
+    }
+    free(sum);
+    free(size);
+    free(met);
+}
+
+static char *draw(random_state *random, int64_t n, weft_dtype dtype, bool in_fractions)
+{
+    char *numbers = new_array(n, weft_dtype_size(dtype));
+    for (int64_t i = 0; i < n; i++)
+        scalar_put(dtype, numbers, i,
+                   in_fractions ? (double)random_float(random)
+                                : (double)random_between(random, -2, 2));
+    return numbers;
+}
+
+// Takes the patterns over.
+static void operands_create(operands *o, pattern A, pattern B, const product_case *of)
+{
+    random_state random = {of->seed};
+    const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
+    *o = (operands){.patterns = {A, B}, .size = weft_dtype_size(dtype)};
+    o->numbers[0] = draw(&random, A.nnz, dtype, of->in_fractions);
+    o->numbers[1] = draw(&random, B.nnz, dtype, of->in_fractions);
+    multiply(o, dtype);
+    for (int i = 0; i < 3; i++) {
+        o->there[i] =
+            device_pattern_create(ctx, &o->patterns[i], i < 2, dtype_or(of->wide[i], WEFT_I32),
+                                  dtype_or(of->narrow[i], WEFT_I32), of->start);
+        o->values[i] = guarded_create(ctx, i < 2 ? o->numbers[i] : NULL, o->patterns[i].nnz,
+                                      o->size, of->start);
+        o->there[i].csr.dtype = dtype;
+        o->there[i].csr.values = o->values[i].buffer;
+        o->there[i].csr.values_start = of->start;
+    }
+}
+
+static void operands_destroy(operands *o)
+{
+    for (int i = 0; i < 3; i++) {
+        pattern_destroy(&o->patterns[i]);
+        device_pattern_destroy(&o->there[i]);
+        guarded_destroy(&o->values[i]);
+    }
+    free(o->numbers[0]);
+    free(o->numbers[1]);
+    free(o->sums);
+    free(o->magnitudes);
+}
+
+// Each product and each sum rounds once, by at most 2^-24 of what is summed so far.
+static void check_fractions(const operands *o)
+{
+    const guarded *g = &o->values[2];
+    float *got = new_array((int64_t)g->bytes, 1);
+    clEnqueueReadBuffer(queue, g->buffer, CL_TRUE, 0, g->bytes, got, 0, NULL, NULL);
+    for (int64_t e = 0; e < g->n; e++) {
+        const double off = fabs((double)got[g->start + e] - o->sums[e]);
+        const double n = (double)(o->patterns[0].nnz + 2);
+        if (!(off <= n * 0x1p-24 * o->magnitudes[e]))
+            fail_msg("entry %d: %g, not %g", (int)e, (double)got[g->start + e], o->sums[e]);
+    }
+    free(got);
+}
+
+static void check(const operands *o, const product_case *of)
+{
+    const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
+    device_pattern_check(&o->there[2], queue, &o->patterns[2]);
+    if (of->in_fractions) {
+        check_fractions(o);
+        return;
+    }
+    char *want = new_array(o->patterns[2].nnz, o->size);
+    for (int64_t e = 0; e < o->patterns[2].nnz; e++)
+        scalar_put(dtype, want, e, o->sums[e]);
+    guarded_check(&o->values[2], queue, want, "values");
+    free(want);
+}
+
+// Both steps, with scratch memory of exactly the size that is asked for.
+static void call(operands *o, const product_case *of, bool wants_nnz)
+{
+    const weft_csr *A = &o->there[0].csr, *B = &o->there[1].csr;
+    weft_csr C = o->there[2].csr;
+    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = of->tiling);
+    size_t bytes;
+    int64_t nnz = -1;
+    C.nnz = -5; // nobody knows yet
+    assert_ok(weft_spgemm_workspace(ctx, A, B, &C, &params, &bytes));
+    params.workspace = bytes > 0 ? new_workspace(ctx, bytes) : NULL;
+    assert_ok(weft_spgemm_count(ctx, queue, A, B, &C, wants_nnz ? &nnz : NULL, &params));
+    if (wants_nnz)
+        assert_int_equal(nnz, o->patterns[2].nnz);
+    C.nnz = o->patterns[2].nnz;
+    assert_ok(weft_spgemm(ctx, queue, A, B, &C, &params));
+    if (params.workspace)
+        clReleaseMemObject(params.workspace);
+}
+
+static void run_patterns(pattern A, pattern B, const product_case *of)
+{
+    operands o;
+    operands_create(&o, A, B, of);
+    call(&o, of, of->seed % 2);
+    check(&o, of);
+    operands_destroy(&o);
+}
+
+static void run(const product_case *of)
+{
+    random_state random = {of->seed};
+    const pattern A = pattern_create(&random, of->a_kind, of->m, of->k, of->a_nnz);
+    const pattern B = pattern_create(&random, of->b_kind, of->k, of->n, of->b_nnz);
+    run_patterns(A, B, of);
+}
+
+// ---- products
+
+static void test_every_small_pattern(void **state)
+{
+    (void)state;
+    const uint64_t step = is_reduced ? 7 : 1;
+    for (uint64_t a = 0; a < 64; a += step)
+        for (uint64_t b = 0; b < 64; b += step) {
+            const product_case of = {.seed = a + b, .tiling = &tilings[(a + b) % N_TILINGS]};
+            run_patterns(pattern_of_cells(2, 3, a), pattern_of_cells(3, 2, b), &of);
+        }
+}
+
+static void test_patterns_of_every_kind(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][5] = {
+        {0, 0, 0, 0, 0},      {0, 4, 5, 0, 9},      {4, 0, 5, 0, 0}, {4, 5, 0, 9, 0},
+        {1, 1, 1, 3, 3},      {5, 6, 7, 0, 9},      {5, 6, 7, 9, 0}, {9, 8, 70, 30, 60},
+        {20, 30, 15, 60, 90}, {1, 40, 200, 30, 300}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+        for (int kinds = 0; kinds < N_PATTERNS * N_PATTERNS; kinds += is_reduced ? 6 : 1)
+            for (int j = 0; j <= N_TILINGS; j++) {
+                const product_case of = {.seed = 100 * i + (uint64_t)kinds,
+                                         .a_kind = (pattern_kind)(kinds % N_PATTERNS),
+                                         .b_kind = (pattern_kind)(kinds / N_PATTERNS),
+                                         .m = shapes[i][0],
+                                         .k = shapes[i][1],
+                                         .n = shapes[i][2],
+                                         .a_nnz = shapes[i][3],
+                                         .b_nnz = shapes[i][4],
+                                         .start = j % 2 ? 3 : 0,
+                                         .in_fractions = kinds % 3 == 1,
+                                         .tiling = j < N_TILINGS ? &tilings[j] : NULL};
+                run(&of);
+            }
+}
+
+static void test_all_data_types(void **state)
+{
+    (void)state;
+    static const weft_dtype dtypes[] = {WEFT_F64, WEFT_F16, WEFT_BF16};
+    for (int i = weft_context_limits(ctx)->has_f64 ? 0 : 1; i < 3; i++)
+        for (int j = 0; j < 2; j++) {
+            const product_case of = {
+                .seed = 31,
+                .m = 12,
+                .k = 14,
+                .n = 60,
+                .a_nnz = 40,
+                .b_nnz = 80,
+                .dtype = dtypes[i],
+                .wide = {i == 0 ? WEFT_I64 : WEFT_I32, i == 1 ? WEFT_I64 : WEFT_I32,
+                         i == 2 ? WEFT_I64 : WEFT_I32},
+                .narrow = {i == 1 ? WEFT_I16 : WEFT_I32, i == 2 ? WEFT_I16 : WEFT_I32,
+                           i == 0 ? WEFT_I16 : WEFT_I32},
+                .start = 4,
+                .tiling = &tilings[2 * j]};
+            run(&of);
+        }
+}
+
+// Columns far apart, and more rows than one group of running sums has.
+static void test_large_matrices(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][5] = {{300, 300, 100000, 900, 2000}, {30000, 50, 20, 9000, 100}};
+    for (int i = 0; i < 2 && !is_reduced; i++)
+        for (int j = 0; j <= N_TILINGS; j++) {
+            const product_case of = {.seed = (uint64_t)(11 + i),
+                                     .m = shapes[i][0],
+                                     .k = shapes[i][1],
+                                     .n = shapes[i][2],
+                                     .a_nnz = shapes[i][3],
+                                     .b_nnz = shapes[i][4],
+                                     .tiling = j < N_TILINGS ? &tilings[j] : NULL};
+            run(&of);
+        }
+}
+
+// The order of sums is that of A's entries, however the work is cut.
+static void test_same_bits_in_every_tiling(void **state)
+{
+    (void)state;
+    operands o;
+    random_state random = {77};
+    product_case of = {.seed = 77, .in_fractions = true, .tiling = &tilings[0]};
+    const pattern A = pattern_create(&random, PATTERN_REPEATED, 10, 20, 80);
+    const pattern B = pattern_create(&random, PATTERN_RANDOM, 20, 30, 150);
+    operands_create(&o, A, B, &of);
+    call(&o, &of, false);
+    check(&o, &of);
+    char *want = new_array((int64_t)o.values[2].bytes, 1);
+    clEnqueueReadBuffer(queue, o.values[2].buffer, CL_TRUE, 0, o.values[2].bytes, want, 0, NULL,
+                        NULL);
+    for (int i = 0; i < 2 * N_TILINGS; i++) {
+        of.tiling = &tilings[i % N_TILINGS];
+        guarded_restore(&o.values[2], queue);
+        call(&o, &of, false);
+        guarded_check(&o.values[2], queue, want, "the same bits");
+    }
+    free(want);
+    operands_destroy(&o);
+}
+
+// Infinity times 0 is NaN where both are stored; what A does not name changes nothing.
+static void test_infinity_and_nan(void **state)
+{
+    (void)state;
+    operands o;
+    const product_case of = {.seed = 1, .tiling = &tilings[1]};
+    operands_create(&o, pattern_of_cells(2, 3, 0x11), pattern_of_cells(3, 3, 0x1cb), &of);
+    float a[] = {INFINITY, 2}, b[] = {0, 1, 3, NAN, NAN, NAN}, got[3]; // rows 01-, -2-, NaN
+    clEnqueueWriteBuffer(queue, o.values[0].buffer, CL_TRUE, 0, sizeof(a), a, 0, NULL, NULL);
+    clEnqueueWriteBuffer(queue, o.values[1].buffer, CL_TRUE, 0, sizeof(b), b, 0, NULL, NULL);
+    call(&o, &of, true);
+    clEnqueueReadBuffer(queue, o.values[2].buffer, CL_TRUE, 0, sizeof(got), got, 0, NULL, NULL);
+    assert_int_equal(o.patterns[2].nnz, 3);
+    assert_true(isnan(got[0]) && isinf(got[1]) && got[2] == 6);
+    operands_destroy(&o);
+}
+
+// ---- calls
+
+static operands good; // A 3 x 4, B 4 x 5, all entries
+
+static int create_operands(void **state)
+{
+    (void)state;
+    const product_case of = {.seed = 4, .start = 2};
+    operands_create(&good, pattern_of_cells(3, 4, 0xfff), pattern_of_cells(4, 5, 0xfffff), &of);
+    return 0;
+}
+
+static int destroy_operands(void **state)
+{
+    (void)state;
+    operands_destroy(&good);
+    return 0;
+}
+
+typedef struct product_call {
+    weft_csr A, B, C;
+    weft_spgemm_params params;
+} product_call;
+
+static product_call good_call(void)
+{
+    return (product_call){good.there[0].csr, good.there[1].csr, good.there[2].csr,
+                          *WEFT_SPGEMM(.tiling = &tilings[0])};
+}
+
+static weft_status start(const product_call *c, bool is_count)
+{
+    return is_count ? weft_spgemm_count(ctx, queue, &c->A, &c->B, &c->C, NULL, &c->params)
+                    : weft_spgemm(ctx, queue, &c->A, &c->B, &c->C, &c->params);
+}
+
+static void refuse(product_call *c, bool is_count, weft_status want, const char *part)
+{
+    cl_event event = NULL;
+    c->params.event = &event;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    const weft_status status = start(c, is_count);
+    if (status != want)
+        fail_msg("%s, not %s, where it should say \"%s\": %s", weft_status_name(status),
+                 weft_status_name(want), part, weft_last_error());
+    assert_says(part);
+    assert_null(event);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+}
+
+// One thing changed in a good call of that step.
+#define REFUSE(is_count, status, part, change)                                                     \
+    do {                                                                                           \
+        product_call c = good_call();                                                              \
+        change;                                                                                    \
+        refuse(&c, is_count, status, part);                                                        \
+    } while (0)
+
+static void test_what_is_refused(void **state)
+{
+    (void)state;
+    const weft_spgemm_tiling odd = {.items = 3, .rows = 1, .columns = 1};
+    const weft_spgemm_tiling wide = {.items = 1, .rows = 1, .columns = 32769};
+    const weft_spgemm_tiling none = {.items = 1, .rows = 0, .columns = 1};
+    for (int i = 0; i < 2; i++) {
+        REFUSE(i, WEFT_BAD_ARGUMENT, "spgemm: params.size is 9", c.params.size = 9);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "A is -3 x 4", c.A.n_rows = -3);
+        REFUSE(i, WEFT_BAD_SHAPE, "A is 3 x 4, B has 5 rows", c.B.n_rows = 5);
+        REFUSE(i, WEFT_BAD_SHAPE, "A B is 3 x 5, C is 3 x 6", c.C.n_cols = 6);
+        REFUSE(i, WEFT_BAD_SHAPE, "B is 4 x 2147483648; at most",
+               c.B.n_cols = c.C.n_cols = INT64_C(1) << 31);
+        REFUSE(i, WEFT_BAD_DTYPE, "A is f32, B f16, C f32", c.B.dtype = WEFT_F16);
+        REFUSE(i, WEFT_BAD_DTYPE, "C has i16 offsets", c.C.offset_dtype = WEFT_I16);
+        REFUSE(i, WEFT_BAD_BUFFER, "A's indices: the buffer is NULL", c.A.indices = NULL);
+        REFUSE(i, WEFT_BAD_BUFFER, "B's offsets: the buffer is NULL", c.B.offsets = NULL);
+        REFUSE(i, WEFT_BAD_BUFFER, "C's offsets: the buffer is NULL", c.C.offsets = NULL);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = &odd);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", c.params.tiling = &wide);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = &none);
+    }
+    REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
+           (c.C.offsets = c.B.indices, c.C.offsets_start = 3));
+    REFUSE(false, WEFT_BAD_BUFFER, "overlaps A's values",
+           (c.C.values = c.A.values, c.C.values_start = 0, c.C.nnz = 5));
+    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's indices", c.C.values = c.C.indices);
+    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's offsets",
+           (c.C.indices = c.C.offsets, c.C.nnz = 3));
+    REFUSE(false, WEFT_BAD_BUFFER, "B's values: the buffer is NULL", c.B.values = NULL);
+    assert_int_equal(weft_spgemm(ctx, queue, &good.there[0].csr, NULL, NULL, NULL),
+                     WEFT_BAD_ARGUMENT);
+    assert_says("spgemm: B is NULL");
+}
+
+static void test_workspaces(void **state)
+{
+    (void)state;
+    size_t bytes;
+    const int64_t n_rows = 20000;
+    const weft_spgemm_tiling t = {.items = 1, .rows = 100, .columns = 4};
+    cl_mem zeros = new_workspace(ctx, (size_t)(n_rows + 1) * sizeof(cl_int));
+    cl_mem ends = new_workspace(ctx, (size_t)(n_rows + 1) * sizeof(cl_int));
+    const weft_csr A = {.n_rows = n_rows, .n_cols = 3, .offsets = zeros};
+    const weft_csr B = {.n_rows = 3, .n_cols = 2, .offsets = zeros};
+    const weft_csr C = {.n_rows = n_rows, .n_cols = 2, .offsets = ends};
+    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = &t);
+    assert_ok(weft_spgemm_workspace(ctx, &A, &B, &C, &params, &bytes));
+    assert_true(bytes > 0);
+    cl_mem less = new_workspace(ctx, bytes - 1);
+    params.workspace = less;
+    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
+    assert_says("spgemm_count: workspace [");
+    params.workspace = zeros;
+    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
+    assert_says("overlaps A's offsets");
+    params.workspace = ends;
+    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
+    assert_says("workspace (bytes");
+    clReleaseMemObject(less);
+    clReleaseMemObject(zeros);
+    clReleaseMemObject(ends);
+}
+
+// B changes between the steps: no row of C is written beyond its end.
+static void test_patterns_that_change_between_the_steps(void **state)
+{
+    (void)state;
+    product_call c = good_call();
+    assert_ok(start(&c, true));
+    cl_int ends[] = {0, 1, 2, 3};
+    memcpy(good.there[2].offsets.before + 2 * sizeof(cl_int), ends, sizeof(ends));
+    guarded_restore(&good.there[2].offsets, queue);
+    guarded indices = guarded_create(ctx, NULL, 3, sizeof(cl_int), 2);
+    c.C.indices = indices.buffer;
+    c.C.indices_start = indices.start;
+    c.C.nnz = 3;
+    assert_ok(start(&c, false));
+    static const cl_int want[] = {0, 0, 0};
+    guarded_check(&indices, queue, want, "indices");
+    guarded_destroy(&indices);
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    cl_int code;
+    int64_t nnz = 0;
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
+    product_call c = good_call();
+    c.params.event = &done;
+    assert_ok(weft_spgemm_count(ctx, queue, &c.A, &c.B, &c.C, &nnz, &c.params));
+    assert_int_equal(nnz, 15);
+    assert_non_null(done);
+    clReleaseEvent(done);
+    c.params.n_wait = 1;
+    c.params.wait = &gate;
+    assert_ok(start(&c, false));
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    check(&good, &(product_case){.seed = 4});
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    char text[100];
+    const product_call c = good_call();
+    assert_true(weft_spgemm_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, sizeof(text)) > 0);
+    assert_string_equal(text, "groups of 1 items, 3 rows, 4 columns at a time");
+    random_state random = {6};
+    for (int i = 0; i < 20000; i++) {
+        const weft_limits *limits = weft_profile_at((size_t)i % weft_profile_count());
+        const weft_spgemm_problem problem = {random_extent(&random) % INT32_MAX,
+                                             random_extent(&random) % INT32_MAX,
+                                             random_extent(&random) % INT32_MAX,
+                                             random_extent(&random),
+                                             random_extent(&random),
+                                             i % 2 ? WEFT_F64 : WEFT_F16};
+        const weft_spgemm_tiling t = weft_spgemm_tiling_for(limits, &problem);
+        if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
+            fail_msg("%s: %s", limits->name, weft_last_error());
+        assert_true(limits->fold == 1 || t.items == 1);
+    }
+}
+
+#define WITH_OPERANDS(test) cmocka_unit_test_setup_teardown(test, create_operands, destroy_operands)
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    ctx = open_context(NULL);
+    queue = weft_context_queue(ctx);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_small_pattern),
+        cmocka_unit_test(test_patterns_of_every_kind),
+        cmocka_unit_test(test_all_data_types),
+        cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_same_bits_in_every_tiling),
+        cmocka_unit_test(test_infinity_and_nan),
+        WITH_OPERANDS(test_what_is_refused),
+        cmocka_unit_test(test_workspaces),
+        WITH_OPERANDS(test_patterns_that_change_between_the_steps),
+        WITH_OPERANDS(test_events),
+        WITH_OPERANDS(test_plans),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&ctx);
+    return failed;
+}

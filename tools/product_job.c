@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a command on a sparse matrix and dense ones.
+#include "product_job.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "sparse.h"
+
+// ---- what operations load and upload with
+
+bool product_count_bytes(const product_job *job, const char *name, int64_t n_rows, int64_t n_cols,
+                         size_t *bytes, complaint *why)
+{
+    const uint64_t limit = weft_context_limits(job->ctx)->max_alloc_bytes;
+    const uint64_t row_bytes = (uint64_t)n_cols * weft_dtype_size(job->options->dtype);
+    *bytes = (size_t)(row_bytes * (uint64_t)n_rows);
+    if (row_bytes == 0 || (uint64_t)n_rows <= limit / row_bytes)
+        return true;
+    return complain(why,
+                    "%s, %" PRId64 " x %" PRId64 " %s, is larger than the device's largest buffer "
+                    "of %" PRIu64 " bytes",
+                    name, n_rows, n_cols, weft_dtype_name(job->options->dtype), limit);
+}
+
+bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why)
+{
+    if (!npy_read(out, path, job->options->dtype, why))
+        return false;
+    return out->ndim == 2 ||
+           complain(why, "%s: has %d dimensions, a matrix has 2", path, out->ndim);
+}
+
+bool product_make(npy_array *out, const product_job *job, const char *name, random_use use,
+                  int64_t n_rows, int64_t n_cols, complaint *why)
+{
+    const product_options *options = job->options;
+    size_t bytes;
+    if (!product_count_bytes(job, name, n_rows, n_cols, &bytes, why))
+        return false;
+    *out = (npy_array){.dtype = options->dtype,
+                       .ndim = 2,
+                       .shape = {n_rows, n_cols},
+                       .count = n_rows * n_cols,
+                       .data = malloc(bytes > 0 ? bytes : 1)};
+    if (out->data == NULL)
+        return complain(why, "no memory for %s, %zu bytes", name, bytes);
+    random_fill(options->seed, use, out->dtype, out->data, out->count);
+    return true;
+}
+
+bool product_upload(weft_tensor *out, const product_job *job, const npy_array *matrix,
+                    const char *name, complaint *why)
+{
+    size_t bytes;
+    *out = weft_matrix(NULL, matrix->dtype, matrix->shape[0], matrix->shape[1]);
+    return product_count_bytes(job, name, matrix->shape[0], matrix->shape[1], &bytes, why) &&
+           buffer_create(&out->buffer, job->ctx, matrix->data, bytes, name, why);
+}
+
+// ---- the steps of a run
+
+static bool load_sparse(product_job *job, complaint *why)
+{
+    const product_options *options = job->options;
+    return sparse_read(&job->host_sparse, options->sparse_path, options->dtype, options->seed, why);
+}
+
+static bool make_output(product_job *job, complaint *why)
+{
+    const weft_tensor *output = &job->output;
+    const bool is_vector = output->ndim == 1;
+    if (!product_count_bytes(job, job->operation->output, is_vector ? 1 : output->shape[0],
+                             output->shape[is_vector ? 0 : 1], &job->output_bytes, why))
+        return false;
+    job->host_output = malloc(job->output_bytes > 0 ? job->output_bytes : 1);
+    job->runs_ms = malloc((size_t)job->options->runs * sizeof(double));
+    if (job->host_output == NULL || job->runs_ms == NULL)
+        return complain(why, "no memory for %s, %zu bytes", job->operation->output,
+                        job->output_bytes);
+    memset(job->host_output, 0xff, job->output_bytes); // NaN, which beta = 0 must not read
+    return true;
+}
+
+static bool upload(product_job *job, complaint *why)
+{
+    const char *name = job->operation->output;
+    const size_t bytes = job->output_bytes;
+    if (weft_csr_create(&job->sparse, job->ctx, job->queue, &job->host_sparse) != WEFT_OK)
+        return complain_weft(why);
+    return job->operation->upload(job, why) &&
+           buffer_create(&job->output.buffer, job->ctx, job->host_output, bytes, name, why) &&
+           (job->output_before == NULL ||
+            buffer_create(&job->buffer_before, job->ctx, job->output_before, bytes, name, why));
+}
+
+static bool finish(const product_job *job, complaint *why)
+{
+    const cl_int code = clFinish(job->queue);
+    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+}
+
+// Before each product the output is what it was at first.
+static bool restore(const product_job *job, complaint *why)
+{
+    if (job->buffer_before == NULL || job->output_bytes == 0)
+        return true;
+    const cl_int code = clEnqueueCopyBuffer(job->queue, job->buffer_before, job->output.buffer, 0,
+                                            0, job->output_bytes, 0, NULL, NULL);
+    if (code != CL_SUCCESS)
+        return complain_cl(why, "clEnqueueCopyBuffer", code);
+    return finish(job, why);
+}
+
+static bool enqueue(const product_job *job, complaint *why)
+{
+    return job->operation->enqueue(job) == WEFT_OK || complain_weft(why);
+}
+
+// Set-up is what is prepared and, inside the first product, the compiler; the product itself is
+// enqueued and takes its time afterwards.
+static bool set_up(product_job *job, complaint *why)
+{
+    const product_operation *operation = job->operation;
+    if (!restore(job, why))
+        return false;
+    const double start_ms = timing_now_ms();
+    if ((operation->prepare != NULL && !operation->prepare(job, why)) || !enqueue(job, why))
+        return false;
+    job->report.setup_ms = timing_now_ms() - start_ms;
+    if (operation->describe(job, job->plan_text, sizeof(job->plan_text)) < 0)
+        return complain_weft(why);
+    return finish(job, why);
+}
+
+static bool measure(product_job *job, complaint *why)
+{
+    for (int64_t run = 0; run < job->options->runs; run++) {
+        if (!restore(job, why))
+            return false;
+        const double start_ms = timing_now_ms();
+        if (!enqueue(job, why) || !finish(job, why))
+            return false;
+        job->runs_ms[run] = timing_now_ms() - start_ms;
+    }
+    job->report.time = timing_of(job->runs_ms, (size_t)job->options->runs);
+    job->report.gflops = 1e-6 * job->flops / job->report.time.median_ms;
+    return true;
+}
+
+static bool fetch(product_job *job, complaint *why)
+{
+    const weft_tensor *output = &job->output;
+    if (!buffer_read(output->buffer, job->queue, job->host_output, job->output_bytes, why))
+        return false;
+    return job->options->output_path == NULL ||
+           npy_write(job->options->output_path, job->options->dtype, output->ndim, output->shape,
+                     job->host_output, why);
+}
+
+static bool compare(product_job *job, complaint *why)
+{
+    if (!job->options->check)
+        return true;
+    if (!job->operation->compare(job, &job->check, why))
+        return false;
+    job->report.error = job->check.error;
+    return true;
+}
+
+static bool print(product_job *job, complaint *why)
+{
+    job->report.m = job->m;
+    job->report.k = job->k;
+    job->report.n = job->n;
+    job->report.nnz = job->host_sparse.nnz;
+    job->report.plan = job->plan_text;
+    if (job->options->common.json)
+        return command_print_json(report_json(&job->report), why);
+    report_print(&job->report, stdout);
+    return true;
+}
+
+// After the report, which shows the error too.
+static bool judge(const product_job *job, complaint *why)
+{
+    const reference_result *check = &job->check;
+    return check->error <= 1 ||
+           complain(why,
+                    "wrong result: %s(%" PRId64 ", %" PRId64 ") is %.9g instead of %.9g, %.3g "
+                    "times the error bound",
+                    job->operation->output, check->row, check->col, check->got, check->want,
+                    check->error);
+}
+
+static bool run(product_job *job, complaint *why)
+{
+    if (!load_sparse(job, why) || !command_open(&job->ctx, &job->options->common, why))
+        return false;
+    job->queue = weft_context_queue(job->ctx);
+    job->report =
+        report_new(job->operation->name, weft_context_limits(job->ctx)->name, job->options->dtype);
+    job->report.is_product = true;
+    return job->operation->load(job, why) && make_output(job, why) && upload(job, why) &&
+           set_up(job, why) && measure(job, why) && fetch(job, why) && compare(job, why) &&
+           print(job, why) && judge(job, why);
+}
+
+static void clean_up(product_job *job)
+{
+    if (job->queue != NULL)
+        clFinish(job->queue);
+    job->operation->clean_up(job);
+    weft_csr_destroy(&job->sparse);
+    buffer_release(&job->output.buffer);
+    buffer_release(&job->buffer_before);
+    weft_context_destroy(&job->ctx);
+    weft_csr_host_destroy(&job->host_sparse);
+    free(job->host_output);
+    free(job->runs_ms);
+}
+
+int product_job_run(const product_operation *operation, const product_options *options, void *own,
+                    const char *command)
+{
+    product_job job = {.operation = operation, .options = options, .own = own};
+    complaint why;
+    const bool done = run(&job, &why);
+    clean_up(&job);
+    return done ? EXIT_SUCCESS : command_failed(command, &why);
+}

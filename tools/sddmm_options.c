@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing the command line of weft sddmm.
+#include "sddmm_options.h"
+
+static const struct argp_option options[] = {
+    {"k", 'k', "K", 0, "Columns of the random A and rows of the random B (default: 128)", 0},
+    {"transpose-b", 't', NULL, 0, "B.npy holds B transposed, one column of B after the other", 0},
+    {"indicator", 'i', NULL, 0, "C says where: its values are left out", 0},
+    {0},
+};
+
+static error_t take_file(sddmm_options *sddmm, char *argument, struct argp_state *state)
+{
+    const char **const paths[] = {&sddmm->product.sparse_path, &sddmm->a_path, &sddmm->b_path};
+    if (state->arg_num > 2)
+        argp_error(state, "one file too many: %s", argument);
+    *paths[state->arg_num] = argument;
+    return 0;
+}
+
+// What options mean together.
+static error_t check_options(const sddmm_options *sddmm, struct argp_state *state)
+{
+    if (sddmm->product.sparse_path == NULL)
+        argp_error(state, "a sparse matrix is needed: C.mtx or C.smtx");
+    if (sddmm->a_path != NULL && sddmm->b_path == NULL)
+        argp_error(state, "%s wants B.npy beside it", sddmm->a_path);
+    if (sddmm->has_k && sddmm->a_path != NULL)
+        argp_error(state, "--k is for random A and B; the columns of %s are its own",
+                   sddmm->a_path);
+    return 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    sddmm_options *sddmm = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &sddmm->product;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_file(sddmm, argument, state);
+    case ARGP_KEY_END:
+        return check_options(sddmm, state);
+    case 'k':
+        sddmm->k = command_integer(state, "--k", argument, 1, INT32_MAX);
+        sddmm->has_k = true;
+        return 0;
+    case 't':
+        sddmm->transpose_b = true;
+        return 0;
+    case 'i':
+        sddmm->indicator = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void sddmm_options_parse(sddmm_options *out, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&product_argp, 0, "", 0}, {0}};
+    static const struct argp parser = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "C [A.npy B.npy]",
+        .doc = "Multiply two dense matrices, random where none are named, at the entries of a "
+               "sparse one (.mtx, .smtx) alone: D = alpha (A B) .* C. D holds a value for each "
+               "entry of C, row by row; those of a .mtx by rising columns."
+               "\vReports the plan, the time for setting up (compiling), the median and range of "
+               "the run time, and the speed, at 2 nnz K operations.",
+        .children = children,
+    };
+    *out = (sddmm_options){.product = product_options_new(), .k = 128};
+    argp_parse(&parser, argc, argv, 0, NULL, out);
+}
