@@ -44,18 +44,6 @@ static call good_call(void)
     return (call){ctx, queue, o.A, o.B, o.D, o.C, sddmm_params(&o)};
 }
 
-// All zero: Oclgrind's check for uninitialised memory wants buffers that the host has written.
-static cl_mem new_buffer(weft_context *of, size_t bytes, cl_mem_flags flags)
-{
-    cl_int code;
-    void *zeros = memory_filled(bytes, 0);
-    cl_mem buffer =
-        clCreateBuffer(weft_context_cl(of), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    free(zeros);
-    return buffer;
-}
-
 static weft_status sddmm(const call *c, const weft_sddmm_params *params)
 {
     return weft_sddmm(c->ctx, c->queue, 1, &c->A, &c->B, &c->C, 1, &c->D, params);
@@ -201,9 +189,9 @@ static void test_f64_where_there_is_none(void **state)
 static void test_buffers_that_do_not_serve(void **state)
 {
     (void)state;
-    cl_mem constant = new_buffer(ctx, o.d_bytes, CL_MEM_READ_ONLY);
+    cl_mem constant = buffer_zeroed(ctx, o.d_bytes, CL_MEM_READ_ONLY);
     weft_context *other = open_context(NULL);
-    cl_mem foreign = new_buffer(other, o.d_bytes, CL_MEM_READ_WRITE);
+    cl_mem foreign = buffer_zeroed(other, o.d_bytes, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: A: the buffer is NULL", c.A.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: B: the buffer is NULL", c.B.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: D: the buffer is NULL", c.D.buffer = NULL);
@@ -224,7 +212,7 @@ static void test_outputs_that_overlap_inputs(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_BUFFER;
-    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
     REFUSE(status, "A", (c.A.buffer = c.D.buffer = shared, c.D.offset = c.A.offset + 10));
     REFUSE(status, "B", (c.B.buffer = c.D.buffer = shared, c.D.offset = c.B.offset + 10));
     REFUSE(status, "C's offsets", (c.C.offsets = c.D.buffer = shared, c.D.offset = 5));
@@ -241,7 +229,7 @@ static void test_side_by_side_in_one_buffer(void **state)
 {
     (void)state;
     call c = good_call();
-    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
     c.A.buffer = c.B.buffer = c.D.buffer = shared;
     c.A.offset = 0;
     c.B.offset = 2 * 5 * 6;
@@ -353,8 +341,8 @@ static void check_workspace(bool is_packed)
     const size_t bytes = workspace_of(&c);
     const size_t sums = 20 * 2 * sizeof(float), tile = 4 * 2 * 2 * sizeof(float);
     assert_true(bytes >= sums + (is_packed ? tile : 0));
-    cl_mem enough = new_buffer(ctx, bytes, CL_MEM_READ_WRITE);
-    cl_mem less = new_buffer(ctx, bytes - 1, CL_MEM_READ_WRITE);
+    cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
+    cl_mem less = buffer_zeroed(ctx, bytes - 1, CL_MEM_READ_WRITE);
     char part[96];
     snprintf(part, sizeof(part), "sddmm: workspace [%zu] needs %zu bytes, its buffer has %zu",
              bytes, bytes, bytes - 1);
@@ -406,8 +394,8 @@ static void test_workspaces_that_do_not_serve(void **state)
     (void)state;
     const weft_sddmm_tiling tiling = cutting_tiling(false);
     weft_context *other = open_context(NULL);
-    cl_mem foreign = new_buffer(other, 1 << 16, CL_MEM_READ_WRITE);
-    cl_mem constant = new_buffer(ctx, 1 << 16, CL_MEM_READ_ONLY);
+    cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
+    cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace: the buffer belongs to another OpenCL context",
            (c.params.tiling = &tiling, c.params.workspace = foreign));
     REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
@@ -421,7 +409,7 @@ static void test_workspaces_among_the_operands(void **state)
 {
     (void)state;
     const weft_sddmm_tiling tiling = cutting_tiling(false);
-    cl_mem large = new_buffer(ctx, 1 << 16, CL_MEM_READ_WRITE);
+    cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "overlaps A",
            (c.params.tiling = &tiling, c.A.buffer = c.params.workspace = large));
     REFUSE(WEFT_BAD_BUFFER, "overlaps B",
@@ -499,7 +487,7 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
                         .indices_start = o.C.indices_start};
     const weft_tensor A = {.buffer = o.A.buffer, .ndim = 3, .shape = {n_batches, 1, 16}};
     const weft_tensor B = {.buffer = o.B.buffer, .ndim = 3, .shape = {n_batches, 16, n}};
-    cl_mem many = new_buffer(ctx, (size_t)n_batches * sizeof(float), CL_MEM_READ_WRITE);
+    cl_mem many = buffer_zeroed(ctx, (size_t)n_batches * sizeof(float), CL_MEM_READ_WRITE);
     const weft_tensor D = {.buffer = many, .ndim = 2, .shape = {n_batches, 1}, .stride = {1, 1}};
     assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
                                 WEFT_SDDMM(.indicator = true, .tiling = &tiling)),

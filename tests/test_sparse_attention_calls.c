@@ -433,6 +433,26 @@ static void test_scratch_memory_is_bounded(void **state)
     weft_context_destroy(&other);
 }
 
+// Nor are more products kept than one buffer holds.
+static void test_products_that_no_buffer_holds(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.max_alloc_bytes = 12000;
+    weft_context *other = open_context(&limits);
+    attention_operands p;
+    const attention_case of = {
+        .m = 40, .n = 40, .k = 2, .d = 1, .n_heads = 2, .rows = ROWS_FULL, .scale = 1};
+    attention_create(&p, other, weft_context_queue(other), &of);
+    assert_int_equal(attention_call_with(&p, WEFT_SPARSE_ATTENTION(.tiling = &in_steps)),
+                     WEFT_NO_MEMORY);
+    assert_says("sparse_attention: 1600 products for each of 2 heads are too many");
+    attention_call(&p);
+    attention_check(&p);
+    attention_destroy(&p);
+    weft_context_destroy(&other);
+}
+
 // ---- words
 
 static int describe(const call *c, char *text, size_t size)
@@ -585,6 +605,7 @@ int main(void)
         with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),
+        with_operands(test_products_that_no_buffer_holds),
         with_operands(test_describe),
         with_operands(test_empty_results),
         with_operands(test_no_entries),

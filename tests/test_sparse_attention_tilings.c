@@ -4,7 +4,7 @@
 #include "sparse_attention_case.h"
 
 static weft_context *ctx;
-static bool is_reduced;
+static int n_cases; // of each tiling
 
 typedef struct variant {
     weft_dtype dtype;
@@ -102,7 +102,7 @@ static void test_every_variant(void **state)
 {
     (void)state;
     for (int i = 0; i < N_VARIANTS; i++)
-        for (int j = 0; is_taken(&variants[i]) && j < (is_reduced ? 7 : 40); j++) {
+        for (int j = 0; is_taken(&variants[i]) && j < n_cases; j++) {
             const attention_case one = fitting_case(&variants[i], (uint64_t)(1000 * i + j));
             attention_run(ctx, &one);
         }
@@ -137,8 +137,8 @@ static void test_a_sweep_and_three_steps(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 6; seed++) {
         attention_case one = {.seed = seed,
-                              .m = 30,
-                              .n = 40,
+                              .m = n_cases,
+                              .n = n_cases + 9,
                               .k = 33,
                               .d = 150,
                               .n_heads = seed / 2,
@@ -159,7 +159,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t lengths[] = {4, 33, 128, 1, 64};
     weft_context *there = open_context(limits);
-    for (uint64_t i = seed; i < seed + (is_reduced ? 2 : 5); i++) {
+    for (uint64_t i = seed; i < seed + (uint64_t)(n_cases < 40 ? 2 : 5); i++) {
         const dense_layout layout = lengths[i % 5] % 4 ? ROW_MAJOR : ROWS_ALIGNED;
         const attention_case one = {.seed = i,
                                     .m = 20 + (int64_t)i % 7,
@@ -179,7 +179,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
 static void test_as_planned_for_every_known_device(void **state)
 {
     (void)state;
-    const size_t every = is_reduced ? 4 : 1;
+    const size_t every = n_cases < 40 ? 5 : 1;
     for (size_t i = 0; i < weft_profile_count(); i += every)
         if (weft_profile_at(i)->fold <= 4 || takes_wide_vectors())
             run_profile(weft_profile_at(i), 3 * i);
@@ -188,7 +188,7 @@ static void test_as_planned_for_every_known_device(void **state)
 int main(void)
 {
     need_device();
-    is_reduced = getenv("WEFT_TEST_REDUCED");
+    n_cases = is_on("oclgrind") ? 3 : getenv("WEFT_TEST_REDUCED") ? 7 : 40;
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),

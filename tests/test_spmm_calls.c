@@ -44,19 +44,6 @@ static call good_call(void)
     return (call){ctx, queue, o.A, o.B, o.C, spmm_params(&o)};
 }
 
-// All zero: Oclgrind's check for uninitialised memory wants buffers that the host has written.
-static cl_mem new_buffer(weft_context *of, size_t bytes, cl_mem_flags flags)
-{
-    cl_int code;
-    void *zeros = calloc(bytes, 1);
-    assert_non_null(zeros);
-    cl_mem buffer =
-        clCreateBuffer(weft_context_cl(of), flags | CL_MEM_COPY_HOST_PTR, bytes, zeros, &code);
-    assert_int_equal(code, CL_SUCCESS);
-    free(zeros);
-    return buffer;
-}
-
 // The call fails, says so, enqueues nothing, hands out no event and leaves C alone.
 static void refuse(const call *c, weft_status want, const char *part)
 {
@@ -184,9 +171,9 @@ static void test_f64_where_there_is_none(void **state)
 static void test_buffers_that_do_not_serve(void **state)
 {
     (void)state;
-    cl_mem constant = new_buffer(ctx, o.c_bytes, CL_MEM_READ_ONLY);
+    cl_mem constant = buffer_zeroed(ctx, o.c_bytes, CL_MEM_READ_ONLY);
     weft_context *other = open_context(NULL);
-    cl_mem foreign = new_buffer(other, o.c_bytes, CL_MEM_READ_WRITE);
+    cl_mem foreign = buffer_zeroed(other, o.c_bytes, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer is NULL", c.B.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: C: the buffer is NULL", c.C.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B [2 x 6 x 4] needs", c.B.offset += 100);
@@ -205,7 +192,7 @@ static void test_outputs_that_overlap_inputs(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_BUFFER;
-    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
     REFUSE(status, "C", (c.B.buffer = c.C.buffer = shared, c.C.offset = c.B.offset + 10));
     REFUSE(status, "A's offsets", (c.A.offsets = c.C.buffer = shared, c.C.offset = 5));
     REFUSE(status, "A's indices", (c.A.indices = c.C.buffer = shared, c.C.offset = 29));
@@ -217,7 +204,7 @@ static void test_side_by_side_in_one_buffer(void **state)
 {
     (void)state;
     call c = good_call();
-    cl_mem shared = new_buffer(ctx, 4096, CL_MEM_READ_WRITE);
+    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
     c.B.buffer = c.C.buffer = shared;
     c.B.offset = 0;
     c.C.offset = 2 * 6 * 4;
@@ -285,8 +272,8 @@ static void check_workspace(bool is_packed)
     c.params.tiling = &tiling;
     assert_ok(weft_spmm_workspace(ctx, &c.A, &c.B, &c.C, &c.params, &bytes));
     assert_true(bytes >= 15 * 4 * 2 * sizeof(float)); // pieces of A, columns, matrices
-    cl_mem enough = new_buffer(ctx, bytes, CL_MEM_READ_WRITE);
-    cl_mem less = new_buffer(ctx, bytes - 1, CL_MEM_READ_WRITE);
+    cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
+    cl_mem less = buffer_zeroed(ctx, bytes - 1, CL_MEM_READ_WRITE);
     char part[96];
     snprintf(part, sizeof(part), "spmm: workspace [%zu] needs %zu bytes, its buffer has %zu", bytes,
              bytes, bytes - 1);
@@ -312,8 +299,8 @@ static void test_workspaces_that_do_not_serve(void **state)
     (void)state;
     const weft_spmm_tiling tiling = cutting_tiling(false);
     weft_context *other = open_context(NULL);
-    cl_mem foreign = new_buffer(other, 1 << 16, CL_MEM_READ_WRITE);
-    cl_mem constant = new_buffer(ctx, 1 << 16, CL_MEM_READ_ONLY);
+    cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
+    cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "spmm: workspace: the buffer belongs to another OpenCL context",
            (c.params.tiling = &tiling, c.params.workspace = foreign));
     REFUSE(WEFT_BAD_BUFFER, "spmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
@@ -327,7 +314,7 @@ static void test_workspaces_among_the_operands(void **state)
 {
     (void)state;
     const weft_spmm_tiling tiling = cutting_tiling(false);
-    cl_mem large = new_buffer(ctx, 1 << 16, CL_MEM_READ_WRITE);
+    cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "workspace",
            (c.params.tiling = &tiling, c.B.buffer = c.params.workspace = large));
     assert_says("B");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM among other work: the same bits whatever else runs, events honoured, order kept on queues of
 // either kind, and few programs for many shapes.
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include "spmm_case.h"
 
 static weft_context *ctx;
@@ -30,14 +29,6 @@ static spmm_case heavy_case(uint64_t seed)
                        .alpha = 0.7,
                        .beta = seed % 2 ? 0.3 : 0,
                        .tiling = &all_kernels};
-}
-
-static cl_command_queue new_queue(cl_command_queue_properties properties)
-{
-    cl_int code;
-    cl_command_queue made =
-        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
-    return code == CL_SUCCESS ? made : NULL;
 }
 
 static void check_same_bits(const spmm_operands *o, const void *want, const char *how)
@@ -119,7 +110,7 @@ static void run_threads(bool have_own_queues)
     for (int i = 0; i < N_THREADS; i++) {
         worker *w = &workers[i];
         const spmm_case of = heavy_case((uint64_t)(4 * i)); // beta 0, the pool's scratch memory
-        spmm_create(&w->o, ctx, have_own_queues ? new_queue(0) : queue, &of);
+        spmm_create(&w->o, ctx, have_own_queues ? queue_with(ctx, 0) : queue, &of);
         spmm_call(&w->o);
         w->want = spmm_read(&w->o);
         w->status = WEFT_OK;
@@ -151,15 +142,6 @@ static void test_same_bits_beside_other_threads(void **state)
 
 // ---- events and order
 
-static cl_int state_of(cl_event event)
-{
-    cl_int state = CL_QUEUED;
-    assert_int_equal(
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL),
-        CL_SUCCESS);
-    return state;
-}
-
 // B comes in behind an event that is still to complete: the product waits for it.
 static void wait_on(cl_command_queue on)
 {
@@ -185,11 +167,11 @@ static void wait_on(cl_command_queue on)
     assert_non_null(done);
     if (!is_on("oclgrind")) // where a flush waits for what it begins
         clFlush(on);
-    assert_int_not_equal(state_of(done), CL_COMPLETE);
+    assert_int_not_equal(event_state(done), CL_COMPLETE);
     clEnqueueWriteBuffer(queue, o.B.buffer, CL_TRUE, 0, bytes, b, 0, NULL, NULL);
     clSetUserEventStatus(gate, CL_COMPLETE);
     assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
-    assert_int_equal(state_of(done), CL_COMPLETE);
+    assert_int_equal(event_state(done), CL_COMPLETE);
     clReleaseEvent(done);
     clReleaseEvent(gate);
     spmm_check(&o);
@@ -201,7 +183,7 @@ static void wait_on(cl_command_queue on)
 static void test_events_in_order(void **state)
 {
     (void)state;
-    cl_command_queue other = new_queue(0);
+    cl_command_queue other = queue_with(ctx, 0);
     wait_on(other);
     clReleaseCommandQueue(other);
 }
@@ -209,7 +191,7 @@ static void test_events_in_order(void **state)
 static void test_events_out_of_order(void **state)
 {
     (void)state;
-    cl_command_queue loose = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    cl_command_queue loose = queue_with(ctx, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (!loose)
         skip();
     wait_on(loose);

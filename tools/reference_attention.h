@@ -22,8 +22,8 @@
 //   r = expm1(P + max P + u (3 D + 10 L + 20))
 //
 // max P because products that err move what is largest; 20 for the last exp, 1 / W (5, by OpenCL),
-// products by it, and by V. A number that is flushed is an error of t, as no factor behind it is
-// above 1: at most 4 L of them in N or W, and V times a weight is one. So
+// products by it, and by V. A number that is flushed is an error of t in N or W, as no factor
+// behind it is above 1: at most 4 L of them in each; a flushed weight is one of t |v| in N. So
 //
 //   E(N) = sum_e r w |v| + t (4 L + sum_e |v|)        E(W) = sum_e r w + 4 L t
 //   computed   E = (E(N) + |o| E(W)) / (W - E(W)) + t
