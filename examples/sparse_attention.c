@@ -11,23 +11,24 @@
 //
 // Here the mask is a sparse matrix without values. The same call with every j <= i is the dense
 // attention that the time is compared with, and some rows of both are reckoned again in double.
-#define _POSIX_C_SOURCE 200809L // clock_gettime
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include <weft/weft.h>
+#include "chance.h"
+#include "common.h"
 
-enum { N_RUNS = 5, N_CHECKED = 16 };
+const char program_name[] = "sparse_attention";
+
+enum { MOST = 32768, N_RUNS = 5, N_CHECKED = 16 };
 static const double tolerance = 2e-5; // of results within [-1, 1]
 
 typedef struct block {
     int64_t n_rows, window, n_global, n_heads, depth;
     float *q, *k, *v, *o; // [rows x heads x depth]
     weft_context *ctx;
-    weft_tensor Q, K, V, O; // the same, seen as [heads x rows x depth]
+    weft_tensor Q, K, V, O; // the same
 } block;
 
 // What one mask comes to.
@@ -35,20 +36,6 @@ typedef struct outcome {
     int64_t n_entries;
     double ms, error;
 } outcome;
-
-static bool is_ok(weft_status status)
-{
-    if (status != WEFT_OK)
-        fprintf(stderr, "sparse_attention: %s: %s\n", weft_status_name(status), weft_last_error());
-    return status == WEFT_OK;
-}
-
-static bool is_cl_ok(cl_int code, const char *call)
-{
-    if (code != CL_SUCCESS)
-        fprintf(stderr, "sparse_attention: %s failed (%d)\n", call, code);
-    return code == CL_SUCCESS;
-}
 
 static size_t count_of(const block *b)
 {
@@ -62,7 +49,7 @@ static bool attends(const block *b, int64_t window, int64_t i, int64_t j)
     return j <= i && (i - j < window || j < b->n_global);
 }
 
-// On the host, by rows; false where memory ran out.
+// On the host, by rows.
 static bool make_mask(weft_csr_host *out, const block *b, int64_t window)
 {
     int64_t widest = window + b->n_global;
@@ -71,7 +58,7 @@ static bool make_mask(weft_csr_host *out, const block *b, int64_t window)
     int32_t *indices = malloc((size_t)(b->n_rows * widest) * sizeof(*indices));
     *out = (weft_csr_host){
         .n_rows = b->n_rows, .n_cols = b->n_rows, .offsets = offsets, .indices = indices};
-    if (offsets == NULL || indices == NULL)
+    if (!is_there(offsets) || !is_there(indices))
         return false;
     for (int64_t i = 0; i < b->n_rows; i++) {
         for (int64_t j = 0; j <= i; j++)
@@ -85,64 +72,44 @@ static bool make_mask(weft_csr_host *out, const block *b, int64_t window)
 // Its values say nothing: there are none.
 static bool upload_mask(weft_csr *out, const block *b, const weft_csr_host *host)
 {
-    const cl_mem_flags flags = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
-    const cl_context cl = weft_context_cl(b->ctx);
-    cl_int code;
-    *out = (weft_csr){.n_rows = host->n_rows, .n_cols = host->n_cols, .nnz = host->nnz};
-    out->offsets = clCreateBuffer(cl, flags, (size_t)(host->n_rows + 1) * sizeof(int32_t),
-                                  host->offsets, &code);
-    if (code == CL_SUCCESS)
-        out->indices =
-            clCreateBuffer(cl, flags, (size_t)host->nnz * sizeof(int32_t), host->indices, &code);
-    return is_cl_ok(code, "clCreateBuffer");
+    weft_tensor offsets, indices = {0};
+    const bool ok = make_tensor(&offsets, b->ctx, WEFT_I32, host->n_rows + 1, 0, host->offsets) &&
+                    make_tensor(&indices, b->ctx, WEFT_I32, host->nnz, 0, host->indices);
+    *out = (weft_csr){.n_rows = host->n_rows,
+                      .n_cols = host->n_cols,
+                      .nnz = host->nnz,
+                      .offsets = offsets.buffer,
+                      .indices = indices.buffer};
+    return ok;
 }
 
 // ---- the block
 
-// In [-1, 1), the same for the same seed.
-static float random_number(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (float)((int32_t)(*state >> 40) - (1 << 23)) * 0x1p-23f;
-}
-
-static bool make_array(float **host, weft_tensor *t, const block *b, uint64_t seed)
+// In [-most, most).
+static bool make_array(float **host, weft_tensor *t, const block *b, chance seed, double most)
 {
     const size_t count = count_of(b);
-    cl_int code = CL_OUT_OF_HOST_MEMORY;
     *host = malloc(count * sizeof(**host));
-    *t = (weft_tensor){.ndim = 3,
-                       .shape = {b->n_heads, b->n_rows, b->depth},
-                       .stride = {b->depth, b->n_heads * b->depth, 1}};
     for (size_t i = 0; *host != NULL && i < count; i++)
-        (*host)[i] = random_number(&seed);
-    if (*host != NULL)
-        t->buffer =
-            clCreateBuffer(weft_context_cl(b->ctx), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
-                           count * sizeof(**host), *host, &code);
-    return is_cl_ok(code, "clCreateBuffer");
+        (*host)[i] = (float)(most * (2 * chance_uniform(&seed) - 1));
+    return is_there(*host) &&
+           make_tensor(t, b->ctx, WEFT_F32, b->n_rows, b->n_heads * b->depth, *host);
 }
 
 // Queries are four times as long, so that tokens care whom they attend to.
 static bool prepare(block *b)
 {
-    if (!is_ok(weft_context_open(&b->ctx, NULL)) || !make_array(&b->q, &b->Q, b, 1) ||
-        !make_array(&b->k, &b->K, b, 2) || !make_array(&b->v, &b->V, b, 3) ||
-        !make_array(&b->o, &b->O, b, 4))
-        return false;
-    for (size_t i = 0; i < count_of(b); i++)
-        b->q[i] *= 4;
-    return is_cl_ok(clEnqueueWriteBuffer(weft_context_queue(b->ctx), b->Q.buffer, CL_TRUE, 0,
-                                         count_of(b) * sizeof(float), b->q, 0, NULL, NULL),
-                    "clEnqueueWriteBuffer");
+    return is_ok(weft_context_open(&b->ctx, NULL)) && make_array(&b->q, &b->Q, b, 1, 4) &&
+           make_array(&b->k, &b->K, b, 2, 1) && make_array(&b->v, &b->V, b, 3, 1) &&
+           make_array(&b->o, &b->O, b, 4, 1);
 }
 
 static void finish(block *b)
 {
-    const cl_mem buffers[] = {b->Q.buffer, b->K.buffer, b->V.buffer, b->O.buffer};
-    for (int i = 0; i < 4; i++)
-        if (buffers[i] != NULL)
-            clReleaseMemObject(buffers[i]);
+    free_tensor(&b->Q);
+    free_tensor(&b->K);
+    free_tensor(&b->V);
+    free_tensor(&b->O);
     weft_context_destroy(&b->ctx);
     free(b->q);
     free(b->k);
@@ -151,6 +118,12 @@ static void finish(block *b)
 }
 
 // ---- on the host
+
+// NaN is worse than any number.
+static double worse(double a, double b)
+{
+    return isnan(a) || a > b ? a : b;
+}
 
 // Row i of one head in double, by the formula: how far o is from it.
 static double row_error(const block *b, int64_t window, int64_t head, int64_t i, double *weights)
@@ -173,8 +146,7 @@ static double row_error(const block *b, int64_t window, int64_t head, int64_t i,
         double o = 0;
         for (int64_t j = 0; j <= i; j++)
             o += weights[j] / sum * b->v[j * step + at + l];
-        const double difference = fabs(b->o[i * step + at + l] - o);
-        error = difference <= error ? error : difference; // NaN stays
+        error = worse(error, fabs(b->o[i * step + at + l] - o));
     }
     return error;
 }
@@ -183,55 +155,53 @@ static double row_error(const block *b, int64_t window, int64_t head, int64_t i,
 static bool find_error(double *out, const block *b, int64_t window)
 {
     double *weights = malloc((size_t)b->n_rows * sizeof(*weights));
-    if (weights == NULL)
-        return is_cl_ok(CL_OUT_OF_HOST_MEMORY, "malloc");
     *out = 0;
-    for (int64_t c = 1; c <= N_CHECKED; c++) {
+    for (int64_t c = 1; weights != NULL && c <= N_CHECKED; c++) {
         const int64_t row = c * b->n_rows / N_CHECKED - 1;
-        const double error = row_error(b, window, c % b->n_heads, row > 0 ? row : 0, weights);
-        *out = error <= *out ? *out : error;
+        *out = worse(*out, row_error(b, window, c % b->n_heads, row > 0 ? row : 0, weights));
     }
+    const bool ok = is_there(weights);
     free(weights);
-    return true;
+    return ok;
 }
 
 // ---- on the device
 
-static double now_ms(void)
+// Seen as [heads x rows x depth]: nothing is moved.
+static weft_tensor heads_of(const block *b, const weft_tensor *array)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+    weft_tensor t = {.buffer = array->buffer,
+                     .ndim = 3,
+                     .shape = {b->n_heads, b->n_rows, b->depth},
+                     .stride = {b->depth, b->n_heads * b->depth, 1}};
+    return t;
 }
 
 // The best of some runs; the one before them compiles.
 static bool time_runs(outcome *out, const block *b, const weft_csr *mask)
 {
     const cl_command_queue queue = weft_context_queue(b->ctx);
+    const weft_tensor Q = heads_of(b, &b->Q), K = heads_of(b, &b->K);
+    const weft_tensor V = heads_of(b, &b->V), O = heads_of(b, &b->O);
     const double scale = 1 / sqrt((double)b->depth);
     bool ok = true;
     out->ms = INFINITY;
     for (int run = 0; ok && run <= N_RUNS; run++) {
         const double start = now_ms();
-        ok = is_ok(weft_sparse_attention(b->ctx, queue, scale, &b->Q, &b->K, &b->V, mask, &b->O,
-                                         NULL)) &&
+        ok = is_ok(weft_sparse_attention(b->ctx, queue, scale, &Q, &K, &V, mask, &O, NULL)) &&
              is_cl_ok(clFinish(queue), "clFinish");
         if (run > 0)
             out->ms = fmin(out->ms, now_ms() - start);
     }
-    return ok && is_cl_ok(clEnqueueReadBuffer(queue, b->O.buffer, CL_TRUE, 0,
-                                              count_of(b) * sizeof(float), b->o, 0, NULL, NULL),
-                          "clEnqueueReadBuffer");
+    return ok && read_tensor(queue, &b->O, b->o);
 }
 
 static bool attend(outcome *out, const block *b, int64_t window)
 {
     weft_csr_host host;
     weft_csr mask = {0};
-    const bool ok = make_mask(&host, b, window)
-                        ? upload_mask(&mask, b, &host) && time_runs(out, b, &mask) &&
-                              find_error(&out->error, b, window)
-                        : is_cl_ok(CL_OUT_OF_HOST_MEMORY, "malloc");
+    const bool ok = make_mask(&host, b, window) && upload_mask(&mask, b, &host) &&
+                    time_runs(out, b, &mask) && find_error(&out->error, b, window);
     out->n_entries = host.nnz;
     weft_csr_destroy(&mask);
     free(host.offsets);
@@ -263,20 +233,19 @@ static bool read_options(block *out, int argc, char **argv)
         {"global", required_argument, NULL, 'g'}, {"heads", required_argument, NULL, 'h'},
         {"depth", required_argument, NULL, 'd'},  {0}};
     *out = (block){.n_rows = 1024, .window = 64, .n_global = 16, .n_heads = 4, .depth = 64};
+    bool ok = true;
     int letter;
-    while ((letter = getopt_long(argc, argv, "r:w:g:h:d:", names, NULL)) != -1) {
+    while (ok && (letter = getopt_long(argc, argv, "r:w:g:h:d:", names, NULL)) != -1) {
         int64_t *fields[256] = {['r'] = &out->n_rows,
                                 ['w'] = &out->window,
                                 ['g'] = &out->n_global,
                                 ['h'] = &out->n_heads,
                                 ['d'] = &out->depth};
-        if (letter == '?')
-            return false;
-        *fields[letter] = atoll(optarg);
+        ok = letter != '?' &&
+             read_count(optarg, letter != 'g', letter == 'h' || letter == 'd' ? 1024 : MOST,
+                        fields[letter]);
     }
-    return optind == argc && out->n_rows >= 1 && out->n_rows <= 32768 && out->window >= 1 &&
-           out->window <= out->n_rows && out->n_global >= 0 && out->n_global <= out->n_rows &&
-           out->n_heads >= 1 && out->n_heads <= 1024 && out->depth >= 1 && out->depth <= 1024;
+    return ok && optind == argc && out->window <= out->n_rows && out->n_global <= out->n_rows;
 }
 
 int main(int argc, char **argv)
