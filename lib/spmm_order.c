@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which a plan hands out the rows of A.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,9 +8,31 @@
 #include "context.h"
 #include "fail.h"
 #include "spmm_pattern.h"
+#include "text.h"
 
 static const double EVEN_COV = 0.25; // lengths vary so little that an order gains nothing
 static const double QUEUE_COV = 1.0; // so much that no dealing beforehand is even
+
+static const char *const names[] = {
+    [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
+    [WEFT_SPMM_ORDER_SORTED] = "sorted",           [WEFT_SPMM_ORDER_SNAKE] = "snake",
+    [WEFT_SPMM_ORDER_ALTERNATING] = "alternating", [WEFT_SPMM_ORDER_QUEUE] = "queue",
+};
+
+enum { N_ORDERS = sizeof(names) / sizeof(names[0]) };
+
+const char *weft_spmm_order_name(weft_spmm_order order)
+{
+    return (int)order >= 0 && (int)order < N_ORDERS ? names[order] : NULL;
+}
+
+bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
+{
+    const int found = text_among(names, N_ORDERS, name);
+    if (found >= 0)
+        *order = (weft_spmm_order)found;
+    return found >= 0;
+}
 
 static int64_t length_of(const weft_pattern *p, int64_t row)
 {
@@ -111,17 +134,21 @@ static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t bundle
     return WEFT_OK;
 }
 
+static int64_t bundles_of(const weft_spmm_plan *plan)
+{
+    return ceil_div(plan->rows.n_rows, plan->bundle_rows);
+}
+
 // Where lanes wait for each other, rows of like length belong together; where a group is one core's
 // errand, runs of neighbouring rows.
-static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern *p)
+static weft_spmm_order order_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
-    const int64_t n_bundles = ceil_div(p->n_rows, plan->bundle_rows);
     if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
         return WEFT_SPMM_ORDER_GIVEN;
     if (limits->fold > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
-    if (n_bundles <= limits->max_blocks)
+    if (bundles_of(plan) <= limits->max_blocks)
         return WEFT_SPMM_ORDER_SORTED;
     return plan->rows.cov < QUEUE_COV ? WEFT_SPMM_ORDER_SNAKE : WEFT_SPMM_ORDER_QUEUE;
 }
@@ -129,7 +156,7 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern 
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
     if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT)
-        plan->order_kind = order_for(plan, p);
+        plan->order_kind = order_for(plan);
     plan->n_ordered = p->n_rows;
     if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
         return WEFT_OK;
@@ -147,23 +174,26 @@ weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pa
                : WEFT_OK;
 }
 
-int weft_spmm_order_print(const weft_spmm_plan *plan, char *text, size_t size)
+static const char *words_of(weft_spmm_order order)
 {
-    const double cov = plan->rows.cov;
-    switch (plan->order_kind) {
-    case WEFT_SPMM_ORDER_SORTED:
-        return snprintf(text, size, "rows sorted by length, which varies by %.2g", cov);
-    case WEFT_SPMM_ORDER_SNAKE:
-        return snprintf(text, size,
-                        "rows sorted by length, which varies by %.2g, and dealt to %d compute "
-                        "units in a snake",
-                        cov, plan->ctx->limits.compute_units);
-    case WEFT_SPMM_ORDER_ALTERNATING:
-        return snprintf(text, size, "runs of rows alternating, as lengths vary by %.2g", cov);
-    case WEFT_SPMM_ORDER_QUEUE:
-        return snprintf(text, size,
-                        "rows sorted by length, which varies by %.2g, and taken from a queue", cov);
-    default:
-        return snprintf(text, size, "rows as they come, as lengths vary by %.2g", cov);
-    }
+    static const char *const words[] = {
+        [WEFT_SPMM_ORDER_GIVEN] = "rows as they come",
+        [WEFT_SPMM_ORDER_SORTED] = "rows sorted by length",
+        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and dealt in a snake",
+        [WEFT_SPMM_ORDER_ALTERNATING] = "runs of rows alternating",
+        [WEFT_SPMM_ORDER_QUEUE] = "rows sorted by length and taken from a queue",
+    };
+    return words[order];
+}
+
+int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size)
+{
+    if (plan->order_kind == WEFT_SPMM_ORDER_QUEUE && !is_queued)
+        return snprintf(text, size, "%s, as windows go without a queue",
+                        words_of(WEFT_SPMM_ORDER_SORTED));
+    if (plan->order_is_forced)
+        return snprintf(text, size, "%s, as asked for", words_of(plan->order_kind));
+    return snprintf(
+        text, size, "%s, as lengths vary by %.2g of their mean in %" PRId64 " bundles, %d at once",
+        words_of(plan->order_kind), plan->rows.cov, bundles_of(plan), plan->ctx->limits.max_blocks);
 }

@@ -189,6 +189,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .dtype = dtype,
         .columns_adjacent = true,
         .rows = &plan->rows,
+        .order = plan->order_kind,
     };
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
@@ -239,9 +240,9 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: piece is %" PRId64 ": 0 or more is wanted",
                     params->piece);
-    if (params->order < WEFT_SPMM_ORDER_DEFAULT || params->order > WEFT_SPMM_ORDER_QUEUE)
-        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: 0 to %d is wanted",
-                    (int)params->order, WEFT_SPMM_ORDER_QUEUE);
+    if (!weft_spmm_order_name(params->order))
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
+                    (int)params->order);
     weft_launch launch; // for its checks
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
     TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
@@ -274,6 +275,7 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .piece = params->piece,
         .order_kind = params->order,
+        .order_is_forced = params->order != WEFT_SPMM_ORDER_DEFAULT,
     };
     const weft_status status = fill(plan, queue, A);
     if (status == WEFT_OK)
