@@ -32,6 +32,16 @@ static spmm_case heavy_case(uint64_t seed)
                        .tiling = &all_kernels};
 }
 
+// Bundles of rows from queues too, in scratch memory.
+static spmm_case queued_case(uint64_t seed)
+{
+    spmm_case of = heavy_case(seed);
+    of.with_plan = true;
+    of.plan_piece = 3;
+    of.order = WEFT_SPMM_ORDER_QUEUE;
+    return of;
+}
+
 static cl_command_queue new_queue(cl_command_queue_properties properties)
 {
     cl_int code;
@@ -161,11 +171,10 @@ static cl_int state_of(cl_event event)
 }
 
 // B comes in behind an event that is still to complete: the product waits for it.
-static void wait_on(cl_command_queue on)
+static void wait_on(cl_command_queue on, spmm_case of)
 {
     cl_int code;
     spmm_operands o;
-    const spmm_case of = heavy_case(3);
     spmm_create(&o, ctx, on, &of);
     size_t bytes;
     assert_int_equal(clGetMemObjectInfo(o.B.buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
@@ -202,7 +211,8 @@ static void test_events_in_order(void **state)
 {
     (void)state;
     cl_command_queue other = new_queue(0);
-    wait_on(other);
+    wait_on(other, heavy_case(3));
+    wait_on(other, queued_case(3));
     clReleaseCommandQueue(other);
 }
 
@@ -212,10 +222,11 @@ static void test_events_out_of_order(void **state)
     cl_command_queue loose = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (!loose)
         skip();
-    wait_on(loose);
+    wait_on(loose, heavy_case(3));
+    wait_on(loose, queued_case(3));
     for (uint64_t seed = 0; seed < 40; seed++) { // kernels of a call wait for each other
         spmm_operands o;
-        const spmm_case of = heavy_case(seed);
+        const spmm_case of = seed % 8 < 4 ? heavy_case(seed) : queued_case(seed);
         spmm_create(&o, ctx, loose, &of);
         spmm_call(&o);
         clFinish(loose);
@@ -250,6 +261,33 @@ static void test_calls_keep_their_order(void **state)
         spmm_destroy(&first);
         spmm_destroy(&second);
     }
+}
+
+// Each product has queues of its own.
+static void test_two_products_of_one_plan(void **state)
+{
+    (void)state;
+    cl_command_queue one = new_queue(0), other = new_queue(0);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        spmm_operands first, second;
+        spmm_case of = queued_case(seed);
+        spmm_create(&first, ctx, one, &of);
+        of.alpha = 3;
+        spmm_create(&second, ctx, other, &of);
+        weft_spmm_params params = spmm_params(&second);
+        params.plan = first.plan;
+        spmm_call(&first);
+        assert_ok(
+            weft_spmm(ctx, other, of.alpha, &second.A, &second.B, of.beta, &second.C, &params));
+        clFlush(one);
+        clFlush(other);
+        spmm_check(&first);
+        spmm_check(&second);
+        spmm_destroy(&first);
+        spmm_destroy(&second);
+    }
+    clReleaseCommandQueue(one);
+    clReleaseCommandQueue(other);
 }
 
 // ---- few programs
@@ -311,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_events_in_order),
         cmocka_unit_test(test_events_out_of_order),
         cmocka_unit_test(test_calls_keep_their_order),
+        cmocka_unit_test(test_two_products_of_one_plan),
         cmocka_unit_test(test_few_programs_for_many_shapes),
         cmocka_unit_test(test_few_programs_as_on_a_gpu),
     };
