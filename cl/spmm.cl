@@ -8,6 +8,7 @@
 //   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine   adds a long row's pieces up, in order
 //   spmm_scale         C = beta C, where A has nothing to add
+//   spmm_start_queues  of queue.clh, before spmm_csr_rows
 //   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
 #include "types.clh"
 
@@ -27,6 +28,8 @@
 #include "slices.clh"
 
 #include "csr.clh"
+
+#include "queue.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
@@ -175,20 +178,23 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 #endif
 }
 
-kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED)
+kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
     DECLARE_STAGES
     const columns c = columns_of(get_group_id(1), get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     global T *out = C + c_start + get_group_id(2) * c_batch;
-    for (int i = 0; i < rows_per_item; ++i) {
-        const row_entries mine = ROW_AT(i);
-        ACCS sums[VECTORS];
-        sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
-        if (mine.row >= 0) {
-            finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
-            write_row(sums, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            ACCS sums[VECTORS];
+            sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
+            if (mine.row >= 0) {
+                finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
+                write_row(sums, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+            }
         }
     }
 }
@@ -240,7 +246,7 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     ACCS sums[MOST_ROWS][VECTORS];
     row_entries rows[MOST_ROWS];
     for (int i = 0; i < rows_per_item; ++i) {
-        rows[i] = ROW_AT(i);
+        rows[i] = ROW_AT(get_group_id(0), i);
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             sums[i][v] = 0;
@@ -295,7 +301,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
 
     global T *out = C + c_start + get_group_id(2) * c_batch;
     for (int i = 0; i < rows_per_item; ++i) {
-        const row_entries mine = ROW_AT(i);
+        const row_entries mine = ROW_AT(get_group_id(0), i);
         if (mine.row >= 0) {
             finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
             write_row(sums[i], alpha, beta, out + mine.row * c_row, C_STRIDE, c);

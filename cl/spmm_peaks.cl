@@ -6,6 +6,7 @@
 //   spmm_peaks_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
 //   spmm_peaks_csr_pieces   peaks of one slice over one piece of a long row, to scratch memory
 //   spmm_peaks_csr_combine  the best of a long row's pieces, in order
+//   spmm_start_queues       of queue.clh, before spmm_peaks_csr_rows
 //   spmm_peaks_none         arguments = -1, where no entry counts
 //
 // NaN beats every number; of equals the first one stays.
@@ -27,6 +28,8 @@
 #include "slices.clh"
 
 #include "csr.clh"
+
+#include "queue.clh"
 
 #ifndef AHEAD // entries
 #define AHEAD 8
@@ -148,26 +151,29 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
 }
 
 kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
-                                      ORDERED, DENSE_ARGUMENTS)
+                                      BUNDLES, DENSE_ARGUMENTS)
 {
     const columns c = columns_of(get_group_id(1), get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     global T *out = C + c_start + get_group_id(2) * c_batch;
-    for (int i = 0; i < rows_per_item; ++i) {
-        const row_entries mine = ROW_AT(i);
-        if (mine.row < 0)
-            continue;
-        ACCS best[VECTORS];
-        PLACES place[VECTORS];
-        find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
-        write_row(best, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            if (mine.row < 0)
+                continue;
+            ACCS best[VECTORS];
+            PLACES place[VECTORS];
+            find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
+            write_row(best, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
 #if HAS_ARGUMENTS
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v)
-            write_places(place[v], source, ARGUMENTS_OF(mine.row), ARGUMENTS_STRIDE, c.owned[v],
-                         c.column[v]);
+            for (int v = 0; v < VECTORS; ++v)
+                write_places(place[v], source, ARGUMENTS_OF(mine.row), ARGUMENTS_STRIDE, c.owned[v],
+                             c.column[v]);
 #endif
+        }
     }
 }
 

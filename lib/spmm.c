@@ -24,6 +24,7 @@ typedef struct {
     cl_long b[4], c[4], places[4]; // start, row, column, batch
     cl_long scratch_start;         // of the sums of pieces, in sums
     cl_long found_start;           // of where they were found, in entry numbers
+    cl_long n_queues, queues_start;
     weft_scalar alpha, beta;
     size_t scalar_bytes;
 } values;
@@ -79,6 +80,9 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .scratch_start = (cl_long)(s->packed_bytes / (p->problem.dtype == WEFT_F64 ? 8 : 4)),
         .found_start =
             (cl_long)((s->packed_bytes + s->sums_bytes) / weft_dtype_size(p->offset_dtype)),
+        .n_queues = s->n_queues,
+        .queues_start =
+            (cl_long)((s->packed_bytes + s->sums_bytes + s->found_bytes) / sizeof(cl_uint)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
@@ -132,6 +136,12 @@ static void add_found(weft_arguments *a, const values *v)
     ADD_ARGUMENT(a, v->found_start);
 }
 
+static void add_queues(weft_arguments *a, const values *v)
+{
+    ADD_ARGUMENT(a, v->scratch);
+    ADD_ARGUMENT(a, v->queues_start);
+}
+
 static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
                                      const values *v)
 {
@@ -145,6 +155,8 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     ADD_ARGUMENT(&a, v->n_ordered);
     ADD_ARGUMENT(&a, v->has_order);
     ADD_ARGUMENT(&a, v->order);
+    if (s->n_queues > 0)
+        add_queues(&a, v);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
     } else if (weft_spmm_has_segments(p, s)) {
@@ -155,6 +167,14 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
         ADD_ARGUMENT(&a, v->k);
         ADD_ARGUMENT(&a, v->window);
     }
+    return a;
+}
+
+static weft_arguments queues_arguments(const values *v)
+{
+    weft_arguments a = {0};
+    add_queues(&a, v);
+    ADD_ARGUMENT(&a, v->n_queues);
     return a;
 }
 
@@ -245,16 +265,29 @@ static weft_status enqueue_pack(weft_launch *launch, const weft_spmm_product *p,
     return WEFT_OK;
 }
 
+static weft_status enqueue_queues(weft_launch *launch, const weft_spmm_schedule *s,
+                                  const weft_spmm_kernels *k, const values *v)
+{
+    const weft_arguments a = queues_arguments(v);
+    const int64_t items = (int64_t)s->tiling.lanes * s->tiling.rows_per_group;
+    return enqueue(launch, k->queues, &a, &s->tiling, ceil_div(s->n_queues, items), 1, 1);
+}
+
+// A group for each bundle of rows; or as many as fit the device, which take them from queues.
 static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k,
                                 const values *v)
 {
     if (v->n_ordered == 0) // every row is long
         return WEFT_OK;
-    const weft_arguments a = rows_arguments(p, s, v);
     const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
-    return enqueue(launch, k->rows, &a, &s->tiling, ceil_div(v->n_ordered, rows_of_group),
-                   s->n_slices, p->problem.n_batches);
+    int64_t n_groups = ceil_div(v->n_ordered, rows_of_group);
+    if (s->n_queues > 0) {
+        TRY(enqueue_queues(launch, s, k, v));
+        n_groups = min_i64(n_groups, p->ctx->limits.max_blocks);
+    }
+    const weft_arguments a = rows_arguments(p, s, v);
+    return enqueue(launch, k->rows, &a, &s->tiling, n_groups, s->n_slices, p->problem.n_batches);
 }
 
 // Groups along n where each item has one vector.
@@ -366,14 +399,6 @@ weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft
     return WEFT_OK;
 }
 
-static const char *order_words(const weft_spmm_product *p)
-{
-    return !p->plan                  ? "no plan"
-           : !p->plan->order         ? "rows as they come"
-           : p->ctx->limits.fold > 1 ? "runs of rows alternating"
-                                     : "rows sorted by length";
-}
-
 static const char *result_words(const weft_spmm_product *p)
 {
     static const char *const words[] = {
@@ -398,9 +423,11 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
         return snprintf(text, size, "nothing to do");
     if (weft_spmm_prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
         return -1;
-    char tiling[256];
+    char tiling[256], order[192] = "no plan";
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s", tiling,
-                    order_words(&p), weft_spmm_has_segments(&p, &s) ? " in segments" : "",
-                    s.n_pieces, result_words(&p));
+    if (p.plan)
+        weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s", tiling, order,
+                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.n_pieces,
+                    result_words(&p));
 }

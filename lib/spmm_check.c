@@ -154,6 +154,7 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, con
             pow2_divisor((A->indices_start - A->values_start) | A->values_batch_stride),
         .rows = params->plan ? &params->plan->rows : NULL,
         .reduction = params->reduction,
+        .order = params->plan ? params->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
     };
 }
 

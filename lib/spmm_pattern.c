@@ -15,9 +15,6 @@
 #include "sparse_limits.h"
 #include "view.h"
 
-// Rows whose lengths vary less than this are dealt well enough as they come.
-static const double EVEN_COV = 0.25;
-
 static void pattern_free(weft_pattern *p)
 {
     free(p->offsets);
@@ -172,94 +169,6 @@ static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
     return status;
 }
 
-// The rows that are not long, longest first; equal ones as they come.
-static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
-                             int64_t piece)
-{
-    int64_t most = 0;
-    for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece))
-            most = max_i64(most, row_length(p, row));
-    void *memory = NULL;
-    TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
-    int64_t *place = memory; // place[most - length]: where the next row of that length goes
-    *n_sorted = 0;
-    for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece)) {
-            place[most - row_length(p, row) + 1]++;
-            ++*n_sorted;
-        }
-    for (int64_t i = 0; i < most; ++i)
-        place[i + 1] += place[i];
-    for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece))
-            sorted[place[most - row_length(p, row)]++] = (int32_t)row;
-    free(memory);
-    return WEFT_OK;
-}
-
-// A run of neighbouring rows, which one item of a CPU goes through.
-typedef struct {
-    int64_t first_row, nnz;
-} run;
-
-static int heavier_first(const void *a, const void *b)
-{
-    const run *x = a, *y = b;
-    if (x->nnz != y->nnz)
-        return x->nnz > y->nnz ? -1 : 1;
-    return x->first_row < y->first_row ? -1 : 1;
-}
-
-static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_pattern *p,
-                       int64_t piece)
-{
-    for (int64_t i = 0; i < n_runs; ++i) {
-        runs[i] = (run){.first_row = i * run_rows};
-        for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
-            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : row_length(p, row);
-    }
-}
-
-// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so
-// on follow each other, so that whatever share of the groups a core takes holds about its share of
-// the entries. -1 stands for long rows and past the last one.
-static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
-                                  const weft_pattern *p, int64_t piece)
-{
-    void *memory = NULL;
-    TRY(weft_plan_allocate(&memory, n_runs, sizeof(run)));
-    run *runs = memory;
-    weigh_runs(runs, n_runs, run_rows, p, piece);
-    qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
-    for (int64_t i = 0; i < n_runs; ++i) {
-        const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
-        for (int64_t j = 0; j < run_rows; ++j) {
-            const int64_t row = next->first_row + j;
-            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, piece);
-            order[i * run_rows + j] = is_there ? (int32_t)row : -1;
-        }
-    }
-    free(memory);
-    return WEFT_OK;
-}
-
-// Where lanes wait for each other, rows of like length belong together and the longest go first;
-// where a group is one core's errand, runs of rows alternate. Even rows stay as they come: *out is
-// NULL.
-static weft_status order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
-{
-    plan->n_ordered = p->n_rows;
-    if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
-        return WEFT_OK;
-    const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
-    TRY(weft_plan_allocate(out, n_runs * plan->run_rows, sizeof(int32_t)));
-    if (plan->ctx->limits.fold == 1)
-        return sort_rows(*out, &plan->n_ordered, p, plan->piece);
-    plan->n_ordered = n_runs * plan->run_rows;
-    return alternate_runs(*out, n_runs, plan->run_rows, p, plan->piece);
-}
-
 static weft_status upload_turned(weft_spmm_plan *plan, const weft_pattern *turned)
 {
     const size_t offset_size = weft_dtype_size(turned->offset_dtype);
@@ -280,6 +189,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .dtype = dtype,
         .columns_adjacent = true,
         .rows = &plan->rows,
+        .order = plan->order_kind,
     };
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
@@ -291,11 +201,12 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     const weft_spmm_tiling tiling = tiling_of(plan, p, dtype);
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
+    plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
     plan->window = tiling.window;
     TRY(list_pieces(plan, p));
 
     void *order = NULL;
-    weft_status status = order_rows(&order, plan, p);
+    weft_status status = weft_spmm_order_rows(&order, plan, p);
     if (status == WEFT_OK && order)
         status = weft_plan_upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
     if (status == WEFT_OK && plan->window > 0)
@@ -329,6 +240,9 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: piece is %" PRId64 ": 0 or more is wanted",
                     params->piece);
+    if (!weft_spmm_order_name(params->order))
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
+                    (int)params->order);
     weft_launch launch; // for its checks
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
     TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
@@ -360,6 +274,8 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .piece = params->piece,
+        .order_kind = params->order,
+        .order_is_forced = params->order != WEFT_SPMM_ORDER_DEFAULT,
     };
     const weft_status status = fill(plan, queue, A);
     if (status == WEFT_OK)

@@ -13,8 +13,11 @@ struct weft_spmm_plan {
 
     weft_row_stats rows; // of op(A)
     int64_t piece;
-    int64_t n_ordered; // places in the order, -1 among them where a group has a row less
-    cl_mem order;      // i32; NULL: rows as they come
+    int64_t bundle_rows; // that a group goes through
+    weft_spmm_order order_kind;
+    bool order_is_forced; // not chosen here
+    int64_t n_ordered;    // places in the order, -1 among them where a group has a row less
+    cl_mem order;         // i32; NULL: rows as they come
     int64_t n_pieces;
     cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
 
@@ -43,6 +46,13 @@ weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *a
                              size_t size);
 int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
 bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
+
+// Chooses plan->order_kind where that is left open, and lists the rows that are not long in that
+// order; *out stays NULL where they stay as they come.
+weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p);
+
+// Which order it is, and why, as snprintf() does it. is_queued: as far as QUEUE can be kept.
+int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size);
 
 // Cuts the plan's rows, in their order (NULL: as they come), into segments. Wants p's indices.
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);

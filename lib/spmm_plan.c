@@ -82,7 +82,7 @@ static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, in
 static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
                          int64_t row_bytes)
 {
-    if (weft_spmm_is_peaks(problem->reduction))
+    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
         return 0;
     const bool is_planned = problem->rows != NULL;
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);

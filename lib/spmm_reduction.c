@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What SpMM may take of a row's products.
-#include <string.h>
-
 #include "spmm_product.h"
+#include "text.h"
 
 static const char *const names[] = {
     [WEFT_SPMM_SUM] = "sum",
@@ -20,12 +19,10 @@ const char *weft_spmm_reduction_name(weft_spmm_reduction reduction)
 
 bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction)
 {
-    for (int i = 0; name && i < N_REDUCTIONS; ++i)
-        if (strcmp(names[i], name) == 0) {
-            *reduction = (weft_spmm_reduction)i;
-            return true;
-        }
-    return false;
+    const int found = text_among(names, N_REDUCTIONS, name);
+    if (found >= 0)
+        *reduction = (weft_spmm_reduction)found;
+    return found >= 0;
 }
 
 bool weft_spmm_is_peaks(weft_spmm_reduction reduction)

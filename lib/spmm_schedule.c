@@ -53,7 +53,7 @@ static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int6
 
 size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
 {
-    return s->packed_bytes + s->sums_bytes + s->found_bytes;
+    return s->packed_bytes + s->sums_bytes + s->found_bytes + s->queues_bytes;
 }
 
 // Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
@@ -72,6 +72,21 @@ static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_produc
                     "spmm: %" PRId64 " pieces of %" PRId64 " entries, sums for each of %" PRId64
                     " columns and %" PRId64 " matrices, are too many",
                     s->n_pieces, piece, p->problem.n, p->problem.n_batches);
+    return WEFT_OK;
+}
+
+// Windows go without: the queue is for those who take rows one after the other.
+static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
+{
+    const weft_spmm_plan *plan = p->plan;
+    if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE || s->tiling.window > 0)
+        return WEFT_OK;
+    const int64_t n_batches = p->problem.n_batches;
+    if (!scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
+        return fail(WEFT_NO_MEMORY,
+                    "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
+                    s->n_slices, n_batches);
+    s->n_queues = s->n_slices * n_batches;
     return WEFT_OK;
 }
 
@@ -105,6 +120,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
+    TRY(schedule_queues(s, p));
     return schedule_packing(s, p);
 }
 
@@ -123,8 +139,9 @@ typedef struct {
 } program;
 
 static void add_common(weft_defines *defines, const weft_spmm_product *p,
-                       const weft_spmm_tiling *tiling)
+                       const weft_spmm_schedule *s)
 {
+    const weft_spmm_tiling *tiling = &s->tiling;
     weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
@@ -136,24 +153,25 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
+    weft_defines_add(defines, "QUEUED", s->n_queues > 0);
 }
 
-static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     *out = (program){.source = &weft_source_spmm};
-    add_common(&out->defines, p, tiling);
+    add_common(&out->defines, p, s);
     weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
-    weft_defines_add(&out->defines, "STAGE", tiling->stage);
-    weft_defines_add(&out->defines, "LOAD", tiling->load);
-    weft_defines_add(&out->defines, "PACKED", tiling->packed);
+    weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
+    weft_defines_add(&out->defines, "LOAD", s->tiling.load);
+    weft_defines_add(&out->defines, "PACKED", s->tiling.packed);
     weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
 }
 
-static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_tiling *tiling)
+static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     const bool is_wide = p->arguments_view && p->arguments_view->dtype == WEFT_I64;
     *out = (program){.source = &weft_source_spmm_peaks};
-    add_common(&out->defines, p, tiling);
+    add_common(&out->defines, p, s);
     weft_defines_add(&out->defines, "LEAST", p->problem.reduction == WEFT_SPMM_MIN);
     weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->arguments_view != NULL);
     weft_defines_add_word(&out->defines, "ARGUMENT", is_wide ? "long" : "int");
@@ -168,6 +186,14 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_s
     return WEFT_OK;
 }
 
+static weft_status rows_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s, const program *from, const char *name)
+{
+    if (s->n_queues > 0)
+        TRY(kernel_for(&k->queues, max_items, p, from, "spmm_start_queues"));
+    return kernel_for(&k->rows, max_items, p, from, name);
+}
+
 static const char *rows_kernel(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     return weft_spmm_has_segments(p, s) ? "spmm_csr_segments"
@@ -179,10 +205,10 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
                                 const weft_spmm_schedule *s)
 {
     program sums;
-    sums_program(&sums, p, &s->tiling);
+    sums_program(&sums, p, s);
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
-    TRY(kernel_for(&k->rows, max_items, p, &sums, rows_kernel(p, s)));
+    TRY(rows_kernels(k, max_items, p, s, &sums, rows_kernel(p, s)));
     if (s->n_pieces == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));
@@ -193,8 +219,8 @@ static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
                                  const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     program peaks;
-    peaks_program(&peaks, p, &s->tiling);
-    TRY(kernel_for(&k->rows, max_items, p, &peaks, "spmm_peaks_csr_rows"));
+    peaks_program(&peaks, p, s);
+    TRY(rows_kernels(k, max_items, p, s, &peaks, "spmm_peaks_csr_rows"));
     if (s->n_pieces == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &peaks, "spmm_peaks_csr_pieces"));
@@ -205,11 +231,11 @@ static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
                                  const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     program from;
-    sums_program(&from, p, &s->tiling);
+    sums_program(&from, p, s);
     TRY(kernel_for(&k->scale, max_items, p, &from, "spmm_scale"));
     if (!p->arguments_view)
         return WEFT_OK;
-    peaks_program(&from, p, &s->tiling);
+    peaks_program(&from, p, s);
     return kernel_for(&k->none, max_items, p, &from, "spmm_peaks_none");
 }
 

@@ -7,18 +7,19 @@
 #include "spmm_product.h"
 
 // How a call runs: its tiling, and what it wants in scratch memory: B packed, then what pieces come
-// to, then where that was found.
+// to, then where that was found, then queues of bundles.
 typedef struct weft_spmm_schedule {
     weft_spmm_tiling tiling;
     int64_t piece;    // more than any row has where there are no pieces
     int64_t n_pieces; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
-    size_t packed_bytes, sums_bytes, found_bytes;
+    int64_t n_queues; // one for each slice and matrix; 0: bundles are not taken from queues
+    size_t packed_bytes, sums_bytes, found_bytes, queues_bytes;
 } weft_spmm_schedule;
 
 // The kernels of one call; NULL where it needs none.
 typedef struct weft_spmm_kernels {
-    weft_kernel *pack, *rows, *pieces, *combine, *scale, *none;
+    weft_kernel *pack, *queues, *rows, *pieces, *combine, *scale, *none;
 } weft_spmm_kernels;
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.

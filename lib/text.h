@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <string.h>
 
 static inline bool text_begins(const char *text, const char *part)
 {
@@ -20,6 +21,15 @@ static inline bool text_contains(const char *text, const char *part)
         if (*text == '\0')
             return false;
     return true;
+}
+
+// Which of the n names it is; -1 for none of them, and for NULL.
+static inline int text_among(const char *const *names, int n, const char *text)
+{
+    for (int i = 0; text && i < n; ++i)
+        if (strcmp(names[i], text) == 0)
+            return i;
+    return -1;
 }
 
 #endif

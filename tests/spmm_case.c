@@ -101,9 +101,10 @@ void spmm_create(spmm_operands *o, weft_context *ctx, cl_command_queue queue, co
     sparse_upload(&o->sparse, &form, ctx);
     o->A = o->sparse.csr;
     if (of->with_plan)
-        assert_ok(weft_spmm_plan_create(
-            &o->plan, ctx, queue, &o->A,
-            WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .piece = of->plan_piece)));
+        assert_ok(
+            weft_spmm_plan_create(&o->plan, ctx, queue, &o->A,
+                                  WEFT_SPMM_PLAN(.transpose_a = of->transpose_a,
+                                                 .piece = of->plan_piece, .order = of->order)));
     make_workspace(o);
 }
 
@@ -299,5 +300,6 @@ weft_spmm_problem spmm_problem(const spmm_operands *o)
         .entry_alignment = min_divisor(1 << 16, entries, 2),
         .rows = o->plan ? weft_spmm_plan_rows(o->plan) : NULL,
         .reduction = o->of.reduction,
+        .order = o->of.order,
     };
 }

@@ -34,7 +34,8 @@ typedef struct spmm_case {
     double alpha, beta;
     weft_spmm_reduction reduction;
     bool with_plan;
-    int64_t plan_piece;             // for the plan
+    int64_t plan_piece; // for the plan
+    weft_spmm_order order;
     const weft_spmm_tiling *tiling; // NULL: the library chooses
 } spmm_case;
 

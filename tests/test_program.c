@@ -204,6 +204,8 @@ static void wrong_usage_exits_with_2(void **state)
         {"spmm A.mtx --alpha nan", "--alpha: nan is not finite"},
         {"spmm A.mtx --dtype i32", "--dtype: 'i32' is none of f32, f64, f16 and bf16"},
         {"spmm A.mtx --reduce prod", "--reduce: 'prod' is none of sum, mean, max and min"},
+        {"spmm A.mtx --order up", "--order: 'up' is none of default, given, sorted, snake, "},
+        {"spmm A.mtx --order snake --no-plan", "--order needs the plan"},
         {"spmm A.mtx B.npy --n 4", "--n is for a random B"},
         {"spmm A.mtx --beta 1", "--beta needs --c"},
         {"spmm A.mtx --c C0.npy", "--c needs --beta"},
@@ -384,6 +386,30 @@ static void spmm_works_without_a_plan(void **state)
     expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
 }
 
+static void spmm_takes_rows_in_any_order(void **state)
+{
+    static const struct {
+        const char *order, *words;
+    } cases[] = {
+        {"given", "; rows as they come, as asked for"},
+        {"sorted", "; rows sorted by length, as asked for"},
+        {"snake", "dealt in a snake, as asked for"},
+        {"alternating", "; runs of rows alternating, as asked for"},
+        {"queue", "taken from a queue, as asked for"},
+    };
+    static const double want[] = {11, 14, 0, 0, 9, 12};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "spmm A.mtx B.npy --order %s --runs 1 --check -o C.npy --json",
+                 cases[i].order);
+        json_t *report = run_json(line);
+        expect_part(json_string_value(json_object_get(report, "plan")), cases[i].words);
+        json_decref(report);
+        expect_C("C.npy", WEFT_DEFAULT, 3, 2, want);
+    }
+}
+
 static void spmm_reduces_by_other_means(void **state)
 {
     static const struct {
@@ -489,6 +515,7 @@ int main(void)
         cmocka_unit_test(spmm_says_the_same_in_words),
         cmocka_unit_test(spmm_scales_and_adds_once),
         cmocka_unit_test(spmm_works_without_a_plan),
+        cmocka_unit_test(spmm_takes_rows_in_any_order),
         cmocka_unit_test(spmm_reduces_by_other_means),
         cmocka_unit_test(spmm_takes_every_float_type),
         cmocka_unit_test(spmm_follows_the_seed),

@@ -31,6 +31,16 @@ static spmm_case heavy_case(uint64_t seed)
                        .tiling = &all_kernels};
 }
 
+// Bundles of rows from queues too, in scratch memory.
+static spmm_case queued_case(uint64_t seed)
+{
+    spmm_case of = heavy_case(seed);
+    of.with_plan = true;
+    of.plan_piece = 3;
+    of.order = WEFT_SPMM_ORDER_QUEUE;
+    return of;
+}
+
 static void check_same_bits(const spmm_operands *o, const void *want, const char *how)
 {
     void *got = spmm_read(o);
@@ -143,11 +153,10 @@ static void test_same_bits_beside_other_threads(void **state)
 // ---- events and order
 
 // B comes in behind an event that is still to complete: the product waits for it.
-static void wait_on(cl_command_queue on)
+static void wait_on(cl_command_queue on, spmm_case of)
 {
     cl_int code;
     spmm_operands o;
-    const spmm_case of = heavy_case(3);
     spmm_create(&o, ctx, on, &of);
     size_t bytes;
     assert_int_equal(clGetMemObjectInfo(o.B.buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
@@ -184,7 +193,8 @@ static void test_events_in_order(void **state)
 {
     (void)state;
     cl_command_queue other = queue_with(ctx, 0);
-    wait_on(other);
+    wait_on(other, heavy_case(3));
+    wait_on(other, queued_case(3));
     clReleaseCommandQueue(other);
 }
 
@@ -194,10 +204,11 @@ static void test_events_out_of_order(void **state)
     cl_command_queue loose = queue_with(ctx, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (!loose)
         skip();
-    wait_on(loose);
+    wait_on(loose, heavy_case(3));
+    wait_on(loose, queued_case(3));
     for (uint64_t seed = 0; seed < 40; seed++) { // kernels of a call wait for each other
         spmm_operands o;
-        const spmm_case of = heavy_case(seed);
+        const spmm_case of = seed % 8 < 4 ? heavy_case(seed) : queued_case(seed);
         spmm_create(&o, ctx, loose, &of);
         spmm_call(&o);
         clFinish(loose);
@@ -232,6 +243,33 @@ static void test_calls_keep_their_order(void **state)
         spmm_destroy(&first);
         spmm_destroy(&second);
     }
+}
+
+// Each product has queues of its own.
+static void test_two_products_of_one_plan(void **state)
+{
+    (void)state;
+    cl_command_queue one = queue_with(ctx, 0), other = queue_with(ctx, 0);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        spmm_operands first, second;
+        spmm_case of = queued_case(seed);
+        spmm_create(&first, ctx, one, &of);
+        of.alpha = 3;
+        spmm_create(&second, ctx, other, &of);
+        weft_spmm_params params = spmm_params(&second);
+        params.plan = first.plan;
+        spmm_call(&first);
+        assert_ok(
+            weft_spmm(ctx, other, of.alpha, &second.A, &second.B, of.beta, &second.C, &params));
+        clFlush(one);
+        clFlush(other);
+        spmm_check(&first);
+        spmm_check(&second);
+        spmm_destroy(&first);
+        spmm_destroy(&second);
+    }
+    clReleaseCommandQueue(one);
+    clReleaseCommandQueue(other);
 }
 
 // ---- few programs
@@ -293,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_events_in_order),
         cmocka_unit_test(test_events_out_of_order),
         cmocka_unit_test(test_calls_keep_their_order),
+        cmocka_unit_test(test_two_products_of_one_plan),
         cmocka_unit_test(test_few_programs_for_many_shapes),
         cmocka_unit_test(test_few_programs_as_on_a_gpu),
     };

@@ -79,8 +79,9 @@ static bool prepare(product_job *job, complaint *why)
     spmm_run *run = job->own;
     const bool transpose_a = run->options.transpose_a;
     if (!run->options.no_plan &&
-        weft_spmm_plan_create(&run->plan, job->ctx, job->queue, &job->sparse,
-                              WEFT_SPMM_PLAN(.transpose_a = transpose_a)) != WEFT_OK)
+        weft_spmm_plan_create(
+            &run->plan, job->ctx, job->queue, &job->sparse,
+            WEFT_SPMM_PLAN(.transpose_a = transpose_a, .order = run->options.order)) != WEFT_OK)
         return complain_weft(why);
     run->params = (weft_spmm_params){.size = sizeof(run->params),
                                      .plan = run->plan,

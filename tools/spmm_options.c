@@ -2,7 +2,7 @@
 // Parsing the command line of weft spmm.
 #include "spmm_options.h"
 
-enum { OPTION_BETA = 256, OPTION_C, OPTION_REDUCE, OPTION_NO_PLAN };
+enum { OPTION_BETA = 256, OPTION_C, OPTION_REDUCE, OPTION_ORDER, OPTION_NO_PLAN };
 
 static const struct argp_option options[] = {
     {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
@@ -11,6 +11,10 @@ static const struct argp_option options[] = {
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0,
      "Of each row's products the sum, mean, max or min (default: sum)", 0},
+    {"order", OPTION_ORDER, "ORDER", 0,
+     "Rows given, sorted, snake, alternating or queue, as the plan hands them out (default: what "
+     "suits A and the device)",
+     0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A, as a single product would", 0},
     {0},
 };
@@ -34,6 +38,8 @@ static error_t check_options(const spmm_options *spmm, struct argp_state *state)
         argp_error(state, "--beta needs --c");
     if (spmm->c0_path != NULL && !spmm->has_beta)
         argp_error(state, "--c needs --beta");
+    if (spmm->order != WEFT_SPMM_ORDER_DEFAULT && spmm->no_plan)
+        argp_error(state, "--order needs the plan that --no-plan leaves out");
     if (spmm->transpose_a && spmm->no_plan)
         argp_error(state, "--transpose-a needs the plan that --no-plan leaves out");
     return 0;
@@ -67,6 +73,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_REDUCE:
         if (!weft_spmm_reduction_find(argument, &spmm->reduction))
             argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
+        return 0;
+    case OPTION_ORDER:
+        if (!weft_spmm_order_find(argument, &spmm->order))
+            argp_error(state,
+                       "--order: '%s' is none of default, given, sorted, snake, alternating and "
+                       "queue",
+                       argument);
         return 0;
     case OPTION_NO_PLAN:
         spmm->no_plan = true;

@@ -25,6 +25,26 @@ WEFT_API const char *weft_spmm_reduction_name(weft_spmm_reduction reduction);
 // The reduction of that name; false where there is none.
 WEFT_API bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction);
 
+// The order in which a plan hands out rows, which says how even the load is: of the lanes of a
+// group, which wait for its longest row, and of compute units, which wait for the last group. With
+// one tiling C has the same bits in every order.
+typedef enum weft_spmm_order {
+    WEFT_SPMM_ORDER_DEFAULT = 0, // what the lengths of rows and the device ask for
+    WEFT_SPMM_ORDER_GIVEN,       // as they come
+    WEFT_SPMM_ORDER_SORTED,      // by length, longest first: those of a group are about the same
+    WEFT_SPMM_ORDER_SNAKE,       // and groups dealt to compute units forth and back: 1 .. q, q .. 1
+    WEFT_SPMM_ORDER_ALTERNATING, // runs of neighbouring rows, heavy ones and light ones by turns
+    WEFT_SPMM_ORDER_QUEUE,       // sorted; as many groups as fit the device take bundles of rows
+                                 // from a queue as they finish
+} weft_spmm_order;
+
+// "default", "given", "sorted", "snake", "alternating" or "queue"; NULL where there is no such
+// value.
+WEFT_API const char *weft_spmm_order_name(weft_spmm_order order);
+
+// The order of that name; false where there is none.
+WEFT_API bool weft_spmm_order_find(const char *name, weft_spmm_order *order);
+
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_spmm_problem {
     int64_t m, k, n, nnz;  // C is m x n, op(A) m x k
@@ -36,6 +56,7 @@ typedef struct weft_spmm_problem {
     int64_t entry_alignment;    // the same of the distance between where indices and values start
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
     weft_spmm_reduction reduction;
+    weft_spmm_order order; // the plan object's; with QUEUE there are no windows
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
@@ -77,16 +98,17 @@ typedef struct weft_spmm_plan_params {
     size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
     bool transpose_a; // make it for A^T: keeps A's pattern by columns, and where values come from
     int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device
+    weft_spmm_order order; // a forced tiling with windows takes SORTED in place of QUEUE
 } weft_spmm_plan_params;
 
 #define WEFT_SPMM_PLAN(...)                                                                        \
     (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
-// found and cut into pieces. Then, where row lengths vary: rows are ordered by length, longest
-// first, so that those that share a group have about the same; or, on a CPU, runs of neighbouring
-// rows alternate, heavy and light. Where A is dense enough a CPU's plan also cuts entries where
-// windows of B end.
+// found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
+// alternating runs, on a GPU sorted where all groups fit the device at once, else dealt in a snake,
+// or from a queue where they vary by more than their mean. weft_spmm_describe() says which it was
+// and why. Where A is dense enough a CPU's plan also cuts entries where windows of B end.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a plan hands out the rows of A.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "arithmetic.h"
+#include "context.h"
+#include "fail.h"
+#include "spmm_pattern.h"
+#include "text.h"
+
+static const double EVEN_COV = 0.25; // lengths vary so little that an order gains nothing
+static const double QUEUE_COV = 1.0; // so much that no dealing beforehand is even
+
+static const char *const names[] = {
+    [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
+    [WEFT_SPMM_ORDER_SORTED] = "sorted",           [WEFT_SPMM_ORDER_SNAKE] = "snake",
+    [WEFT_SPMM_ORDER_ALTERNATING] = "alternating", [WEFT_SPMM_ORDER_QUEUE] = "queue",
+};
+
+enum { N_ORDERS = sizeof(names) / sizeof(names[0]) };
+
+const char *weft_spmm_order_name(weft_spmm_order order)
+{
+    return (int)order >= 0 && (int)order < N_ORDERS ? names[order] : NULL;
+}
+
+bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
+{
+    const int found = text_among(names, N_ORDERS, name);
+    if (found >= 0)
+        *order = (weft_spmm_order)found;
+    return found >= 0;
+}
+
+static int64_t length_of(const weft_pattern *p, int64_t row)
+{
+    return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
+}
+
+// The rows that are not long, longest first; equal ones as they come.
+static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
+                             int64_t piece)
+{
+    int64_t most = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece))
+            most = max_i64(most, length_of(p, row));
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
+    int64_t *place = memory; // place[most - length]: where the next row of that length goes
+    *n_sorted = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece)) {
+            place[most - length_of(p, row) + 1]++;
+            ++*n_sorted;
+        }
+    for (int64_t i = 0; i < most; ++i)
+        place[i + 1] += place[i];
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece))
+            sorted[place[most - length_of(p, row)]++] = (int32_t)row;
+    free(memory);
+    return WEFT_OK;
+}
+
+// A run of neighbouring rows, which one item of a CPU goes through.
+typedef struct {
+    int64_t first_row, nnz;
+} run;
+
+static int heavier_first(const void *a, const void *b)
+{
+    const run *x = a, *y = b;
+    if (x->nnz != y->nnz)
+        return x->nnz > y->nnz ? -1 : 1;
+    return x->first_row < y->first_row ? -1 : 1;
+}
+
+static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_pattern *p,
+                       int64_t piece)
+{
+    for (int64_t i = 0; i < n_runs; ++i) {
+        runs[i] = (run){.first_row = i * run_rows};
+        for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
+            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : length_of(p, row);
+    }
+}
+
+// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so
+// on follow each other, so that whatever share of the groups a core takes holds about its share of
+// the entries. -1 stands for long rows and past the last one.
+static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
+                                  const weft_pattern *p, int64_t piece)
+{
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, n_runs, sizeof(run)));
+    run *runs = memory;
+    weigh_runs(runs, n_runs, run_rows, p, piece);
+    qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
+    for (int64_t i = 0; i < n_runs; ++i) {
+        const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
+        for (int64_t j = 0; j < run_rows; ++j) {
+            const int64_t row = next->first_row + j;
+            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, piece);
+            order[i * run_rows + j] = is_there ? (int32_t)row : -1;
+        }
+    }
+    free(memory);
+    return WEFT_OK;
+}
+
+// Bundles of rows change places: round after round one for each unit, forth and back, so that a
+// unit that had the longest of one round has the shortest of the next. The last bundle may be short
+// of rows: -1 stands for them.
+static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t bundle, int64_t units)
+{
+    const int64_t n = *n_ordered, n_bundles = ceil_div(n, bundle);
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, n, sizeof(int32_t)));
+    int32_t *sorted = memory;
+    for (int64_t i = 0; i < n; ++i)
+        sorted[i] = order[i];
+    for (int64_t b = 0; b < n_bundles; ++b) {
+        const int64_t round = b / units, first = round * units;
+        const int64_t count = min_i64(units, n_bundles - first);
+        const int64_t place = round % 2 == 0 ? b : first + count - 1 - (b - first);
+        for (int64_t j = 0; j < bundle; ++j)
+            order[place * bundle + j] = b * bundle + j < n ? sorted[b * bundle + j] : -1;
+    }
+    *n_ordered = n_bundles * bundle;
+    free(memory);
+    return WEFT_OK;
+}
+
+static int64_t bundles_of(const weft_spmm_plan *plan)
+{
+    return ceil_div(plan->rows.n_rows, plan->bundle_rows);
+}
+
+// Where lanes wait for each other, rows of like length belong together; where a group is one core's
+// errand, runs of neighbouring rows.
+static weft_spmm_order order_for(const weft_spmm_plan *plan)
+{
+    const weft_limits *limits = &plan->ctx->limits;
+    if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
+        return WEFT_SPMM_ORDER_GIVEN;
+    if (limits->fold > 1)
+        return WEFT_SPMM_ORDER_ALTERNATING;
+    if (bundles_of(plan) <= limits->max_blocks)
+        return WEFT_SPMM_ORDER_SORTED;
+    return plan->rows.cov < QUEUE_COV ? WEFT_SPMM_ORDER_SNAKE : WEFT_SPMM_ORDER_QUEUE;
+}
+
+weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
+{
+    if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT)
+        plan->order_kind = order_for(plan);
+    plan->n_ordered = p->n_rows;
+    if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
+        return WEFT_OK;
+    const int64_t step = max_i64(plan->run_rows, plan->bundle_rows);
+    TRY(weft_plan_allocate(out, p->n_rows + step, sizeof(int32_t)));
+    if (plan->order_kind == WEFT_SPMM_ORDER_ALTERNATING) {
+        const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
+        plan->n_ordered = n_runs * plan->run_rows;
+        return alternate_runs(*out, n_runs, plan->run_rows, p, plan->piece);
+    }
+    TRY(sort_rows(*out, &plan->n_ordered, p, plan->piece));
+    return plan->order_kind == WEFT_SPMM_ORDER_SNAKE
+               ? deal_snake(*out, &plan->n_ordered, plan->bundle_rows,
+                            plan->ctx->limits.compute_units)
+               : WEFT_OK;
+}
+
+static const char *words_of(weft_spmm_order order)
+{
+    static const char *const words[] = {
+        [WEFT_SPMM_ORDER_GIVEN] = "rows as they come",
+        [WEFT_SPMM_ORDER_SORTED] = "rows sorted by length",
+        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and dealt in a snake",
+        [WEFT_SPMM_ORDER_ALTERNATING] = "runs of rows alternating",
+        [WEFT_SPMM_ORDER_QUEUE] = "rows sorted by length and taken from a queue",
+    };
+    return words[order];
+}
+
+int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size)
+{
+    if (plan->order_kind == WEFT_SPMM_ORDER_QUEUE && !is_queued)
+        return snprintf(text, size, "%s, as windows go without a queue",
+                        words_of(WEFT_SPMM_ORDER_SORTED));
+    if (plan->order_is_forced)
+        return snprintf(text, size, "%s, as asked for", words_of(plan->order_kind));
+    return snprintf(
+        text, size, "%s, as lengths vary by %.2g of their mean in %" PRId64 " bundles, %d at once",
+        words_of(plan->order_kind), plan->rows.cov, bundles_of(plan), plan->ctx->limits.max_blocks);
+}

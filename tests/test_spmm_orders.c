@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpMM with rows in every order that a plan may hand them out: which it chooses, what it lists, and
+// the same products whatever it is.
+#include "spmm_arguments.h"
+#include "spmm_pattern.h"
+
+static weft_context *folded, *spread; // as on CPUs, as on GPUs: groups fewer than bundles
+static bool is_reduced;
+
+// A GPU of 3 compute units and 4 groups at once, with bundles of 2 rows.
+static weft_limits spread_limits(void)
+{
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.warp = 8;
+    limits.max_block = 16;
+    limits.max_team = 16;
+    limits.compute_units = 3;
+    limits.max_blocks = 4;
+    return limits;
+}
+
+static weft_limits folded_limits(void)
+{
+    weft_context *ctx = open_context(NULL);
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.warp = limits.fold = 4;
+    limits.vectors = 2;
+    limits.max_block = 16;
+    limits.max_team = 1;
+    limits.max_blocks = 2;
+    weft_context_destroy(&ctx);
+    return limits;
+}
+
+// ---- what a plan lists and chooses
+
+// A matrix whose row i has lengths[i % period] entries, in its first columns.
+typedef struct lengths_case {
+    int32_t offsets[64];
+    weft_csr A;
+    weft_spmm_plan *plan;
+} lengths_case;
+
+// Also the indices; returns the number of columns.
+static int fill_lengths(lengths_case *of, int32_t *indices, int n_rows, const int *lengths,
+                        int period)
+{
+    int most = 1;
+    for (int i = 0; i < n_rows; i++) {
+        const int length = lengths[i % period];
+        of->offsets[i + 1] = of->offsets[i] + length;
+        most = length > most ? length : most;
+        for (int j = 0; j < length; j++)
+            indices[of->offsets[i] + j] = j;
+    }
+    return most;
+}
+
+static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const int *lengths,
+                         int period, weft_spmm_order order)
+{
+    int32_t indices[1024] = {0};
+    float values[1024] = {0};
+    *of = (lengths_case){.plan = NULL};
+    const int n_cols = fill_lengths(of, indices, n_rows, lengths, period);
+    of->A = (weft_csr){
+        .n_rows = n_rows,
+        .n_cols = n_cols,
+        .nnz = of->offsets[n_rows],
+        .offsets = buffer_of(ctx, of->offsets, sizeof(of->offsets)),
+        .indices = buffer_of(ctx, indices, sizeof(indices)),
+        .values = buffer_of(ctx, values, sizeof(values)),
+    };
+    assert_ok(weft_spmm_plan_create(&of->plan, ctx, weft_context_queue(ctx), &of->A,
+                                    WEFT_SPMM_PLAN(.order = order)));
+}
+
+static void forget_lengths(lengths_case *of)
+{
+    weft_spmm_plan_destroy(&of->plan);
+    clReleaseMemObject(of->A.offsets);
+    clReleaseMemObject(of->A.indices);
+    clReleaseMemObject(of->A.values);
+}
+
+// Rows of n different lengths, 0 to n - 1, come in the order of `want`; -1: no row.
+static void check_listed(weft_context *ctx, int n, weft_spmm_order order, const int *want,
+                         int n_want)
+{
+    int lengths[32];
+    lengths_case of;
+    for (int i = 0; i < n; i++)
+        lengths[i] = 7 * i % n;
+    plan_lengths(&of, ctx, n, lengths, n, order);
+    assert_int_equal(of.plan->n_ordered, n_want);
+    int32_t *listed =
+        buffer_now(weft_context_queue(ctx), of.plan->order, (size_t)n_want * sizeof(int32_t));
+    for (int i = 0; i < n_want; i++) {
+        const int got = listed[i] < 0 ? -1 : lengths[listed[i]];
+        if (got != want[i])
+            fail_msg("%s: a row of %d stands at place %d, not of %d", weft_spmm_order_name(order),
+                     got, i, want[i]);
+    }
+    free(listed);
+    forget_lengths(&of);
+}
+
+static void test_a_snake(void **state)
+{
+    (void)state;
+    static const int three_rounds[] = {14, 13, 12, 11, 10, 9, 4, 3, 6, 5, 8, 7, 2, 1, 0, -1};
+    static const int half_a_round[] = {8, 7, 6, 5, 4, 3, 0, -1, 2, 1};
+    static const int one_round[] = {3, 2, 1, 0};
+    static const int by_length[] = {8, 7, 6, 5, 4, 3, 2, 1, 0};
+    check_listed(spread, 15, WEFT_SPMM_ORDER_SNAKE, three_rounds, 16);
+    check_listed(spread, 9, WEFT_SPMM_ORDER_SNAKE, half_a_round, 10);
+    check_listed(spread, 4, WEFT_SPMM_ORDER_SNAKE, one_round, 4);
+    check_listed(spread, 9, WEFT_SPMM_ORDER_SORTED, by_length, 9);
+    check_listed(spread, 9, WEFT_SPMM_ORDER_QUEUE, by_length, 9);
+}
+
+// Runs of 4 rows: lengths 0 7 3 10, then 6 2 9 5, then 1 8 4.
+static void test_runs_that_alternate(void **state)
+{
+    (void)state;
+    static const int want[] = {6, 2, 9, 5, 1, 8, 4, -1, 0, 7, 3, 10};
+    check_listed(folded, 11, WEFT_SPMM_ORDER_ALTERNATING, want, 12);
+}
+
+static void describe_lengths(const lengths_case *of, weft_context *ctx, char *text, size_t size)
+{
+    float zeros[64 * 32] = {0};
+    weft_tensor B = weft_matrix(buffer_of(ctx, zeros, sizeof(zeros)), WEFT_F32, of->A.n_cols, 19);
+    weft_tensor C = weft_matrix(buffer_of(ctx, zeros, sizeof(zeros)), WEFT_F32, of->A.n_rows, 19);
+    if (weft_spmm_describe(ctx, &of->A, &B, &C, WEFT_SPMM(.plan = of->plan), text, size) < 0)
+        fail_msg("%s", weft_last_error());
+    clReleaseMemObject(B.buffer);
+    clReleaseMemObject(C.buffer);
+}
+
+static const int even[] = {4}, uneven[] = {2, 8}, very_uneven[] = {1, 1, 1, 1, 1, 1, 1, 30};
+
+static void test_what_is_chosen(void **state)
+{
+    (void)state;
+    const struct {
+        weft_context *ctx;
+        int n_rows;
+        const int *lengths;
+        int period;
+        const char *words;
+    } known[] = {
+        {spread, 8, even, 1, "rows as they come, as lengths vary by 0 "},
+        {spread, 40, even, 1, "rows as they come, as lengths vary by 0 "},
+        {spread, 8, uneven, 2, "by length, as lengths vary by 0.6 of their mean in 4 bundles, 4 "},
+        {spread, 10, uneven, 2, "in a snake, as lengths vary by 0.6 of their mean in 5 bundles, 4"},
+        {spread, 8, very_uneven, 8, "by length, as lengths vary by 2.1 of their mean in 4 bundles"},
+        {spread, 40, very_uneven, 8, "from a queue, as lengths vary by 2.1 of their mean in 20 "},
+        {folded, 40, even, 1, "rows as they come, as lengths vary by 0 "},
+        {folded, 40, uneven, 2, "runs of rows alternating, as lengths vary by 0.6 "},
+        {folded, 40, very_uneven, 8, "runs of rows alternating, as lengths vary by 2.1 "},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        lengths_case of;
+        char text[512];
+        plan_lengths(&of, known[i].ctx, known[i].n_rows, known[i].lengths, known[i].period,
+                     WEFT_SPMM_ORDER_DEFAULT);
+        describe_lengths(&of, known[i].ctx, text, sizeof(text));
+        if (!strstr(text, known[i].words))
+            fail_msg("not in case %zu: \"%s\": %s", i, known[i].words, text);
+        forget_lengths(&of);
+    }
+}
+
+static void test_what_is_asked_for(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        [WEFT_SPMM_ORDER_GIVEN] = "; rows as they come, as asked for",
+        [WEFT_SPMM_ORDER_SORTED] = "; rows sorted by length, as asked for",
+        [WEFT_SPMM_ORDER_SNAKE] = "; rows sorted by length and dealt in a snake, as asked for",
+        [WEFT_SPMM_ORDER_ALTERNATING] = "; runs of rows alternating, as asked for",
+        [WEFT_SPMM_ORDER_QUEUE] = "; rows sorted by length and taken from a queue, as asked for",
+    };
+    for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
+        lengths_case of;
+        char text[512];
+        plan_lengths(&of, spread, 8, even, 1, (weft_spmm_order)order);
+        describe_lengths(&of, spread, text, sizeof(text));
+        if (!strstr(text, words[order]))
+            fail_msg("not there: \"%s\": %s", words[order], text);
+        forget_lengths(&of);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    weft_spmm_order found = WEFT_SPMM_ORDER_SNAKE;
+    for (int order = 0; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
+        assert_true(weft_spmm_order_find(weft_spmm_order_name((weft_spmm_order)order), &found));
+        assert_int_equal(found, order);
+    }
+    assert_false(weft_spmm_order_find("spiral", &found));
+    assert_false(weft_spmm_order_find(NULL, &found));
+    assert_int_equal(found, WEFT_SPMM_ORDER_QUEUE);
+    assert_null(weft_spmm_order_name((weft_spmm_order)6));
+    assert_null(weft_spmm_order_name((weft_spmm_order)-1));
+}
+
+static void test_no_such_order(void **state)
+{
+    (void)state;
+    lengths_case of;
+    plan_lengths(&of, spread, 4, even, 1, WEFT_SPMM_ORDER_GIVEN);
+    for (int i = 0; i < 2; i++) {
+        weft_spmm_plan *plan = of.plan;
+        const weft_spmm_order order = (weft_spmm_order)(i == 0 ? 6 : -1);
+        assert_int_equal(weft_spmm_plan_create(&plan, spread, weft_context_queue(spread), &of.A,
+                                               WEFT_SPMM_PLAN(.order = order)),
+                         WEFT_BAD_ARGUMENT);
+        assert_null(plan);
+        assert_says(i == 0 ? "spmm_plan: order is 6: no weft_spmm_order"
+                           : "spmm_plan: order is -1: no weft_spmm_order");
+    }
+    forget_lengths(&of);
+}
+
+// ---- products
+
+static spmm_case order_case(uint64_t seed, weft_spmm_order order)
+{
+    return (spmm_case){.seed = seed,
+                       .m = 41,
+                       .k = is_reduced ? 12 : 30,
+                       .n = 19,
+                       .numbers = seed % 2 ? FRACTIONS : WHOLE,
+                       .alpha = 1,
+                       .beta = seed % 3 ? 0 : 2,
+                       .with_plan = true,
+                       .plan_piece = 3,
+                       .order = order};
+}
+
+static void test_every_order(void **state)
+{
+    (void)state;
+    static const sparse_rows rows[] = {ROWS_EMPTY, ROWS_ONE_FULL, ROWS_RANDOM, ROWS_SPARSE};
+    weft_context *const contexts[] = {folded, spread};
+    for (int i = 0; i < 2; i++)
+        for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++)
+            for (int j = 0; j < (is_reduced ? 4 : 8); j++) {
+                spmm_case of =
+                    order_case((uint64_t)(100 * i + 10 * order + j), (weft_spmm_order)order);
+                of.rows = rows[j % 4];
+                of.plan_piece = j % 4 == 3 ? 0 : 3;
+                of.transpose_a = j >= 4;
+                spmm_run(contexts[i], &of);
+            }
+}
+
+// Rows that are all long, one row, and as many bundles as groups.
+static void test_queues_of_few_bundles(void **state)
+{
+    (void)state;
+    static const int64_t m[] = {1, 7, 8, 9};
+    for (int i = 0; i < 4; i++) {
+        spmm_case of = order_case((uint64_t)(300 + i), WEFT_SPMM_ORDER_QUEUE);
+        of.m = m[i];
+        of.rows = i == 1 ? ROWS_FULL : ROWS_SPARSE;
+        spmm_run(spread, &of);
+    }
+}
+
+// A queue for each slice of each matrix; on one plan time and again.
+static void test_queues_of_a_batch(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 400; seed < (is_reduced ? 402 : 408); seed++) {
+        spmm_operands o;
+        spmm_case of = order_case(seed, WEFT_SPMM_ORDER_QUEUE);
+        of.rows = ROWS_SPARSE;
+        of.n = 40;
+        of.n_batches = 3;
+        of.own_values = true;
+        of.plan_piece = seed % 2 ? 3 : 0;
+        weft_context *ctx = seed % 4 < 2 ? spread : folded;
+        spmm_create(&o, ctx, weft_context_queue(ctx), &of);
+        spmm_call(&o);
+        spmm_check(&o);
+        void *want = spmm_read(&o);
+        for (int run = 0; run < 2; run++) {
+            spmm_restore(&o);
+            spmm_call(&o);
+            void *got = spmm_read(&o);
+            assert_memory_equal(got, want, o.c_bytes);
+            free(got);
+        }
+        free(want);
+        spmm_destroy(&o);
+    }
+}
+
+static void *bits_of(weft_context *ctx, spmm_case of, weft_spmm_order order, size_t *bytes)
+{
+    spmm_operands o;
+    of.order = order;
+    spmm_create(&o, ctx, weft_context_queue(ctx), &of);
+    spmm_call(&o);
+    spmm_check(&o);
+    void *bits = spmm_read(&o);
+    *bytes = o.c_bytes;
+    spmm_destroy(&o);
+    return bits;
+}
+
+static void test_same_bits_in_every_order(void **state)
+{
+    (void)state;
+    static const weft_spmm_tiling tilings[] = {
+        {.fold = 2,
+         .vectors = 2,
+         .lanes = 1,
+         .rows_per_group = 1,
+         .rows_per_item = 4,
+         .load = 1,
+         .unroll = 2,
+         .piece = 1},
+        {.fold = 1,
+         .vectors = 1,
+         .lanes = 4,
+         .rows_per_group = 2,
+         .rows_per_item = 3,
+         .stage = 4,
+         .load = 2,
+         .unroll = 2,
+         .piece = 1},
+        {.fold = 2,
+         .vectors = 1,
+         .lanes = 2,
+         .rows_per_group = 2,
+         .rows_per_item = 3,
+         .window = 4,
+         .load = 1,
+         .unroll = 1,
+         .piece = 1},
+    };
+    for (int i = 0; i < 3; i++) {
+        size_t bytes;
+        spmm_case of = order_case((uint64_t)(501 + 2 * i), WEFT_SPMM_ORDER_GIVEN);
+        of.rows = ROWS_RANDOM;
+        of.tiling = &tilings[i];
+        void *want = bits_of(spread, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
+        for (int order = WEFT_SPMM_ORDER_SORTED; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
+            void *got = bits_of(spread, of, (weft_spmm_order)order, &bytes);
+            if (memcmp(got, want, bytes) != 0)
+                fail_msg("tiling %d: other bits with rows %s", i,
+                         weft_spmm_order_name((weft_spmm_order)order));
+            free(got);
+        }
+        free(want);
+    }
+}
+
+static void test_largest_products_from_a_queue(void **state)
+{
+    (void)state;
+    weft_context *const contexts[] = {folded, spread};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            spmm_case of = order_case((uint64_t)(600 + 2 * i + j), WEFT_SPMM_ORDER_QUEUE);
+            of.rows = j ? ROWS_SPARSE : ROWS_RANDOM;
+            of.n = 40;
+            of.n_batches = 2;
+            of.reduction = WEFT_SPMM_MAX;
+            spmm_arguments_run(contexts[i], &of, WEFT_I32, 1);
+        }
+}
+
+// ---- beside windows
+
+static void test_a_queue_or_windows(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("intel-xeon-8380");
+    const weft_row_stats rows = {.n_rows = 2048, .nnz = 1 << 20};
+    weft_spmm_problem problem = {.m = 2048,
+                                 .k = 2048,
+                                 .n = 128,
+                                 .nnz = 1 << 20,
+                                 .columns_adjacent = true,
+                                 .rows = &rows,
+                                 .order = WEFT_SPMM_ORDER_SORTED};
+    assert_in_range(weft_spmm_tiling_for(limits, &problem).window, 1, 2048);
+    problem.order = WEFT_SPMM_ORDER_QUEUE;
+    assert_int_equal(weft_spmm_tiling_for(limits, &problem).window, 0);
+}
+
+static void test_windows_that_are_forced_go_without_a_queue(void **state)
+{
+    (void)state;
+    static const weft_spmm_tiling windows = {.fold = 2,
+                                             .vectors = 1,
+                                             .lanes = 2,
+                                             .rows_per_group = 2,
+                                             .rows_per_item = 3,
+                                             .window = 4,
+                                             .load = 1,
+                                             .unroll = 1,
+                                             .piece = 1};
+    spmm_operands o;
+    char text[512];
+    spmm_case of = order_case(700, WEFT_SPMM_ORDER_QUEUE);
+    of.rows = ROWS_SPARSE;
+    of.plan_piece = 0;
+    of.tiling = &windows;
+    spmm_create(&o, spread, weft_context_queue(spread), &of);
+    const weft_spmm_params params = spmm_params(&o);
+    size_t bytes;
+    assert_ok(weft_spmm_workspace(spread, &o.A, &o.B, &o.C, &params, &bytes));
+    assert_int_equal(bytes, 0);
+    assert_true(weft_spmm_describe(spread, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
+    assert_non_null(strstr(text, "windows of 4"));
+    assert_non_null(strstr(text, "; rows sorted by length, as windows go without a queue,"));
+    spmm_call(&o);
+    spmm_check(&o);
+    spmm_destroy(&o);
+}
+
+int main(void)
+{
+    need_device();
+    is_reduced = getenv("WEFT_TEST_REDUCED");
+    const weft_limits cpu = folded_limits(), gpu = spread_limits();
+    folded = open_context(&cpu);
+    spread = open_context(&gpu);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_snake),
+        cmocka_unit_test(test_runs_that_alternate),
+        cmocka_unit_test(test_what_is_chosen),
+        cmocka_unit_test(test_what_is_asked_for),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_no_such_order),
+        cmocka_unit_test(test_every_order),
+        cmocka_unit_test(test_queues_of_few_bundles),
+        cmocka_unit_test(test_queues_of_a_batch),
+        cmocka_unit_test(test_same_bits_in_every_order),
+        cmocka_unit_test(test_largest_products_from_a_queue),
+        cmocka_unit_test(test_a_queue_or_windows),
+        cmocka_unit_test(test_windows_that_are_forced_go_without_a_queue),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    weft_context_destroy(&folded);
+    weft_context_destroy(&spread);
+    return failed;
+}
