@@ -195,8 +195,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                 for (int tile = from; tile < upto; tile += TILE) {
                     if (is_new || !is_one_tile)
                         load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);
-                    sum = PACKED ? add_product(sum, a, column, 1, true, 0, TILE)
-                                 : add_product(sum, a, column, B_STRIDE, B_ADJACENT, tile, k);
+                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
                 }
             }
             shares[SHARE_OF(b)] = share_of(sum);

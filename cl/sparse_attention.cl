@@ -137,7 +137,7 @@ INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int 
             for (int tile = 0; tile < A.depth; tile += TILE) {
                 if (A.depth > TILE || (is_new && b == 0))
                     load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth);
-                sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, tile, A.depth);
+                sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
             }
         }
         shares[SHARE_OF(b)] = share_of(sum);

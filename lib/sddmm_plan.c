@@ -27,7 +27,7 @@ enum {
     FOLDED_ERRANDS = 32,   // slices for each core, so that the last ones end together
     FOLDED_ENTRIES = 2048, // that cost a core tens of microseconds
     FOLDED_LEAST = 64,
-    FOLDED_AHEAD = 8, // entries: about as long as memory takes
+    FOLDED_AHEAD = 16, // entries: about as long as memory takes
 };
 
 // Where lanes are items: GPUs.
@@ -81,8 +81,15 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
     const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8;
     tiling->packed = problem->b_adjacent ? is_long && uses >= PACKED_USES : uses >= APART_USES;
     tiling->passes = tiling->packed || (f->k > tile && uses >= PASSES_USES);
-    const bool is_far = tile_bytes >= near.l2_bytes && (problem->b_adjacent || tiling->packed);
+    const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
     tiling->ahead = is_far && limits->fold > 1 ? FOLDED_AHEAD : 0;
+}
+
+// Vectors of an item, so that tiles are as few as can be and about the same.
+static int vectors_for(int64_t k, int64_t fold, int64_t most)
+{
+    const int64_t needed = ceil_div(k, fold);
+    return (int)ceil_div(needed, ceil_div(needed, most));
 }
 
 // Lanes are elements of one item's vectors, and nothing is shared.
@@ -93,7 +100,7 @@ static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f
     const int64_t slices = (int64_t)limits->compute_units * FOLDED_ERRANDS;
     return (weft_sddmm_tiling){
         .fold = (int)fold,
-        .vectors = weft_vectors_for(f->k, fold, min_i64(limits->vectors, MAX_VECTORS)),
+        .vectors = vectors_for(f->k, fold, min_i64(limits->vectors, MAX_VECTORS)),
         .lanes = 1,
         .slices_per_group = 1,
         .entries = slice_entries(f, slices, FOLDED_LEAST, FOLDED_ENTRIES),
@@ -123,7 +130,7 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
-        .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
+        .vectors = vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
         .lanes = (int)lanes,
         .slices_per_group = (int)slices,
         .entries = slice_entries(f, limits->max_blocks * slices, SPREAD_LEAST, SPREAD_ENTRIES),
