@@ -3,6 +3,7 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include <weft/activation.h>
 #include <weft/api.h>
 #include <weft/axis.h>
 #include <weft/context.h>

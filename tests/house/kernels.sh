@@ -28,6 +28,16 @@ for file in "$source_dir"/cl/*.cl "$source_dir"/tools/*.cl; do
     done
 done
 
+# What C goes through at the end of SpMM.
+for name in spmm spmm_peaks; do
+    if command -v clang >/dev/null; then
+        check "cl/$name.cl with a bias and an activation" \
+            compile "$source_dir/cl/$name.cl" CL1.2 -DBIASED=1 -DACTIVATION=GELU
+    else
+        skip "cl/$name.cl with a bias and an activation" "there is no clang"
+    fi
+done
+
 # Without -cl-no-stdinc clang 14 knows the built-ins of no extension but its own.
 for name in reduce softmax softmax_backward norm sddmm; do
     file=$source_dir/cl/$name.cl
