@@ -17,6 +17,7 @@
 #include <weft/sddmm.h>
 #include <weft/softmax.h>
 #include <weft/sparse_attention.h>
+#include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
 #include <weft/status.h>
