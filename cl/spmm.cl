@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha A B + beta C with A sparse, by rows (CSR), or for means alpha A B with each row divided
-// by the number of its entries. Slices and groups are those of slices.clh.
+// C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR), or for means alpha A B with each
+// row divided by the number of its entries. Slices, groups and how C ends are those of slices.clh.
 //
 //   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
 //   spmm_csr_windows   the same, side by side through one window of B at a time
 //   spmm_csr_segments  the same, as a plan has cut them
 //   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine   adds a long row's pieces up, in order
-//   spmm_scale         C = beta C, where A has nothing to add
+//   spmm_scale         C = f(beta C + bias), where A has nothing to add
 //   spmm_start_queues  of queue.clh, before spmm_csr_rows
 //   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
 #include "types.clh"
@@ -193,7 +193,8 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
             if (mine.row >= 0) {
                 finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
-                write_row(sums, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+                write_row(sums, alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE,
+                          c);
             }
         }
     }
@@ -265,7 +266,8 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     for (int i = 0; i < rows_per_item; ++i)
         if (rows[i].row >= 0) {
             finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
-            write_row(sums[i], alpha, beta, out + rows[i].row * c_row, C_STRIDE, c);
+            write_row(sums[i], alpha, beta, BIAS_OF(rows[i].row), out + rows[i].row * c_row,
+                      C_STRIDE, c);
         }
 }
 
@@ -304,7 +306,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
         const row_entries mine = ROW_AT(get_group_id(0), i);
         if (mine.row >= 0) {
             finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
-            write_row(sums[i], alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+            write_row(sums[i], alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
         }
     }
 }
@@ -353,7 +355,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);
     global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
-    write_vector(sum, alpha, beta, out, C_STRIDE, (int)owned, column);
+    write_vector(sum, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
 }
 
 // Item (row, x): vector x of the row.
@@ -365,7 +367,7 @@ kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
-    write_vector((ACCS)0, 0, beta, out, C_STRIDE, (int)owned, column);
+    write_vector((ACCS)0, 0, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 }
 
 // Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which

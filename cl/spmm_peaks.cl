@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha R + beta C with A sparse, by rows (CSR): R has the largest of the products a_e b that
-// the entries e of a row make, or the smallest, and `arguments` the e that made it. Slices and
-// groups are those of slices.clh; each item reads the entries of its row where they lie.
+// C = f(alpha R + beta C + bias) with A sparse, by rows (CSR): R has the largest of the products
+// a_e b that the entries e of a row make, or the smallest, and `arguments` the e that made it.
+// Slices, groups and how C ends are those of slices.clh; each item reads the entries of its row
+// where they lie.
 //
 //   spmm_peaks_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
 //   spmm_peaks_csr_pieces   peaks of one slice over one piece of a long row, to scratch memory
@@ -166,7 +167,7 @@ kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alph
             ACCS best[VECTORS];
             PLACES place[VECTORS];
             find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
-            write_row(best, alpha, beta, out + mine.row * c_row, C_STRIDE, c);
+            write_row(best, alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
 #if HAS_ARGUMENTS
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
@@ -241,7 +242,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
     for (int j = 1; j < first.count; ++j)
         take(&best, &place, VLOAD(in + (long)j * n), places_at(found_in + (long)j * n));
     global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
-    write_vector(best, alpha, beta, out, C_STRIDE, (int)owned, column);
+    write_vector(best, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
 #if HAS_ARGUMENTS
     write_places(place, source, ARGUMENTS_OF(first.row), ARGUMENTS_STRIDE, (int)owned, column);
 #endif

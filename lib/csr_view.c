@@ -94,17 +94,13 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op)
 {
-    const weft_dtype dtype = weft_dtype_or(csr->dtype, WEFT_F32);
-    const weft_dtype given = weft_dtype_or(values->dtype, WEFT_F32);
     if (values->ndim != 1 && values->ndim != 2)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted, or 2 with a batch", op,
                     name, values->ndim);
     if (values->shape[values->ndim - 1] != csr->nnz)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " values, %s %" PRId64 " entries", op,
                     name, values->shape[values->ndim - 1], csr_name, csr->nnz);
-    if (given != dtype)
-        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", op, name,
-                    weft_dtype_name(given), csr_name, weft_dtype_name(dtype));
+    TRY(weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
     return weft_floating_check(ctx, values, name, op);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha op(A) B + beta C with A sparse. Checked by spmm_check.c, planned and built by
+// C = f(alpha op(A) B + beta C + bias) with A sparse. Checked by spmm_check.c, planned and built by
 // spmm_schedule.c; here: arguments, enqueue.
 #include <weft/spmm.h>
 
@@ -20,10 +20,11 @@ typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
-    cl_mem B, C, arguments;
+    cl_mem B, C, bias, arguments;
     cl_long b[4], c[4], places[4]; // start, row, column, batch
-    cl_long scratch_start;         // of the sums of pieces, in sums
-    cl_long found_start;           // of where they were found, in entry numbers
+    cl_long bias_start, bias_step;
+    cl_long scratch_start; // of the sums of pieces, in sums
+    cl_long found_start;   // of where they were found, in entry numbers
     cl_long n_queues, queues_start;
     weft_scalar alpha, beta;
     size_t scalar_bytes;
@@ -61,6 +62,13 @@ static void dense_values(cl_mem *buffer, cl_long strides[4], const weft_dense *d
     strides[3] = d->batch;
 }
 
+static void bias_values(values *v, const weft_tensor *bias)
+{
+    v->bias = bias->buffer;
+    v->bias_start = bias->offset;
+    v->bias_step = bias->stride[0];
+}
+
 // As the kernels take it.
 static double rounded(weft_dtype dtype, double scalar)
 {
@@ -88,6 +96,8 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
     dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
+    if (p->bias_view)
+        bias_values(&v, p->bias_view);
     v.scalar_bytes = weft_scalar_argument(&v.alpha, p->problem.dtype, alpha).size;
     weft_scalar_argument(&v.beta, p->problem.dtype, beta);
     return v;
@@ -113,6 +123,16 @@ static void add_dense(weft_arguments *a, const cl_mem *buffer, const cl_long str
     ADD_ARGUMENT(a, *buffer);
     for (int i = 0; i < 4; ++i)
         ADD_ARGUMENT(a, strides[i]);
+}
+
+static void add_output(weft_arguments *a, const weft_spmm_product *p, const values *v)
+{
+    add_dense(a, &v->C, v->c);
+    if (!p->bias_view)
+        return;
+    ADD_ARGUMENT(a, v->bias);
+    ADD_ARGUMENT(a, v->bias_start);
+    ADD_ARGUMENT(a, v->bias_step);
 }
 
 static void add_scalars(weft_arguments *a, const values *v)
@@ -148,7 +168,7 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
-    add_dense(&a, &v->C, v->c);
+    add_output(&a, p, v);
     ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     ADD_ARGUMENT(&a, v->rows_per_item);
@@ -194,7 +214,7 @@ static weft_arguments combine_arguments(const weft_spmm_product *p, const values
 {
     weft_arguments a = {0};
     add_pattern(&a, v);
-    add_dense(&a, &v->C, v->c);
+    add_output(&a, p, v);
     ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     add_pieces(&a, v);
@@ -216,10 +236,10 @@ static weft_arguments pack_arguments(const values *v)
     return a;
 }
 
-static weft_arguments scale_arguments(const values *v)
+static weft_arguments scale_arguments(const weft_spmm_product *p, const values *v)
 {
     weft_arguments a = {0};
-    add_dense(&a, &v->C, v->c);
+    add_output(&a, p, v);
     ADD_ARGUMENT(&a, v->n_rows);
     ADD_ARGUMENT(&a, v->n);
     weft_arguments_add(&a, v->scalar_bytes, &v->beta);
@@ -315,7 +335,7 @@ static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p
 {
     const int64_t bundles = ceil_div(p->problem.m, s->tiling.rows_per_group);
     const int64_t groups = vector_groups(p, &s->tiling);
-    const weft_arguments scale = scale_arguments(v), none = none_arguments(v);
+    const weft_arguments scale = scale_arguments(p, v), none = none_arguments(v);
     TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, groups, p->problem.n_batches));
     return k->none
                ? enqueue(launch, k->none, &none, &s->tiling, bundles, groups, p->problem.n_batches)
@@ -410,6 +430,15 @@ static const char *result_words(const weft_spmm_product *p)
     return words[p->problem.reduction];
 }
 
+// What C goes through at the end: "; bias; relu".
+static const char *end_words(const weft_spmm_product *p, char *text, size_t size)
+{
+    const bool is_activated = p->activation != WEFT_ACTIVATION_NONE;
+    snprintf(text, size, "%s%s%s", p->bias_view ? "; bias" : "", is_activated ? "; " : "",
+             is_activated ? weft_activation_name(p->activation) : "");
+    return text;
+}
+
 int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                        const weft_tensor *C, const weft_spmm_params *params, char *text,
                        size_t size)
@@ -423,11 +452,11 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
         return snprintf(text, size, "nothing to do");
     if (weft_spmm_prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
         return -1;
-    char tiling[256], order[192] = "no plan";
+    char tiling[256], ends[64], order[192] = "no plan";
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
     if (p.plan)
         weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s", tiling, order,
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s", tiling, order,
                     weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.n_pieces,
-                    result_words(&p));
+                    result_words(&p), end_words(&p, ends, sizeof(ends)));
 }

@@ -20,6 +20,9 @@ static weft_status params_check(const weft_spmm_params *params)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: params.arguments with a %s: only max and min come from one entry",
                     weft_spmm_reduction_name(params->reduction));
+    if (!weft_activation_name(params->activation))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: params.activation is %d: no weft_activation",
+                    (int)params->activation);
     return WEFT_OK;
 }
 
@@ -112,12 +115,23 @@ static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, c
     return WEFT_OK;
 }
 
+static weft_status bias_check(const weft_context *ctx, const weft_tensor *C,
+                              const weft_tensor *bias)
+{
+    if (!bias)
+        return WEFT_OK;
+    TRY(weft_row_numbers_check(ctx, bias, "bias", C, "C", "spmm"));
+    return weft_tensor_overlap_check(C, "C", bias, "bias", "spmm");
+}
+
 static weft_status arguments_overlap_check(const weft_csr *A, const weft_tensor *B,
-                                           const weft_tensor *C, const weft_tensor *arguments,
-                                           int64_t n_batches)
+                                           const weft_tensor *C, const weft_tensor *bias,
+                                           const weft_tensor *arguments, int64_t n_batches)
 {
     if (!arguments)
         return WEFT_OK;
+    if (bias)
+        TRY(weft_tensor_overlap_check(arguments, "arguments", bias, "bias", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm"));
     return weft_csr_overlap_check(arguments, "arguments", A, "A", n_batches, "spmm");
@@ -166,12 +180,13 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     TRY(weft_output_check(ctx, C, "spmm: C"));
     TRY(shapes_check(A, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
+    TRY(bias_check(ctx, C, params->bias));
     TRY(arguments_check(ctx, A, C, params->arguments));
     const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
     TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
     TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
     TRY(weft_csr_overlap_check(C, "C", A, "A", n_batches, "spmm"));
-    TRY(arguments_overlap_check(A, B, C, params->arguments, n_batches));
+    TRY(arguments_overlap_check(A, B, C, params->bias, params->arguments, n_batches));
     return plan_fits(ctx, A, params);
 }
 
@@ -183,7 +198,9 @@ static weft_spmm_product product_of(weft_context *ctx, const weft_csr *A, const 
         .A = A,
         .B_view = B,
         .C_view = C,
+        .bias_view = params->bias,
         .arguments_view = params->arguments,
+        .activation = params->activation,
         .plan = params->plan,
         .forced = params->tiling,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
@@ -227,6 +244,8 @@ weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspa
     TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
     TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
+    if (p->bias_view)
+        TRY(weft_tensor_overlap_check(&scratch, "workspace", p->bias_view, "bias", "spmm"));
     if (p->arguments_view)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", p->arguments_view, "arguments",
                                       "spmm"));

@@ -10,7 +10,8 @@
 typedef struct weft_spmm_product {
     weft_context *ctx;
     const weft_csr *A;
-    const weft_tensor *B_view, *C_view, *arguments_view; // arguments may be NULL
+    const weft_tensor *B_view, *C_view, *bias_view, *arguments_view; // the last two may be NULL
+    weft_activation activation;
     const weft_spmm_plan *plan;
     const weft_spmm_tiling *forced;
     weft_spmm_problem problem;

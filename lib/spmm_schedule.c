@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = alpha op(A) B + beta C: from a problem to a tiling, scratch memory, defines and kernels.
+// C = f(alpha op(A) B + beta C + bias): from a problem to a tiling, scratch memory, defines and
+// kernels.
 #include "spmm_schedule.h"
 
 #include <inttypes.h>
 
+#include "activation.h"
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
@@ -154,6 +156,10 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
     weft_defines_add(defines, "QUEUED", s->n_queues > 0);
+    if (p->bias_view)
+        weft_defines_add(defines, "BIASED", 1);
+    if (p->activation != WEFT_ACTIVATION_NONE)
+        weft_defines_add_word(defines, "ACTIVATION", weft_activation_function(p->activation));
 }
 
 static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)

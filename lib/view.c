@@ -389,16 +389,38 @@ weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, cons
     return WEFT_OK;
 }
 
+weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b,
+                                  const char *b_name, const char *what)
+{
+    a = weft_dtype_or(a, WEFT_F32);
+    b = weft_dtype_or(b, WEFT_F32);
+    if (a != b)
+        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
+                    weft_dtype_name(a), b_name, weft_dtype_name(b));
+    return WEFT_OK;
+}
+
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                             const char *b_name, const char *what)
 {
-    const weft_dtype a_dtype = weft_dtype_or(a->dtype, WEFT_F32);
-    const weft_dtype b_dtype = weft_dtype_or(b->dtype, WEFT_F32);
     TRY(weft_same_shape_check(a, a_name, b, b_name, what));
-    if (a_dtype != b_dtype)
-        return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
-                    weft_dtype_name(a_dtype), b_name, weft_dtype_name(b_dtype));
-    return WEFT_OK;
+    return weft_same_dtype_check(a->dtype, a_name, b->dtype, b_name, what);
+}
+
+weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
+                                   const char *name, const weft_tensor *matrix,
+                                   const char *matrix_name, const char *what)
+{
+    const int64_t n_rows = matrix->shape[matrix->ndim - 2];
+    char operand[WEFT_OPERAND_TEXT];
+    TRY(weft_tensor_check(ctx, numbers, weft_operand_text(operand, what, name)));
+    if (numbers->ndim != 1)
+        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted", what, name,
+                    numbers->ndim);
+    if (numbers->shape[0] != n_rows)
+        return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " numbers, %s %" PRId64 " rows", what,
+                    name, numbers->shape[0], matrix_name, n_rows);
+    return weft_same_dtype_check(numbers->dtype, name, matrix->dtype, matrix_name, what);
 }
 
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,

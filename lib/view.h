@@ -99,9 +99,17 @@ const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, co
 weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                                   const char *b_name, const char *what);
 
+weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b,
+                                  const char *b_name, const char *what);
+
 // Shapes and data types.
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                             const char *b_name, const char *what);
+
+// A number for each row of a matrix, or of every matrix of a batch, in its data type: [rows].
+weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
+                                   const char *name, const weft_tensor *matrix,
+                                   const char *matrix_name, const char *what);
 
 // f32, f64 (where the device has it), f16 or bf16.
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,

@@ -74,6 +74,39 @@ static void make_output(spmm_operands *o, random_state *random)
     o->C.buffer = buffer_of(o->ctx, o->c_before, o->c_bytes);
 }
 
+// In a state of its own: other operands are the same with a bias as without. The first number in
+// memory is the last one where the stride is negative.
+static void make_bias(spmm_operands *o)
+{
+    enum { GUARD = 3 };
+    const spmm_case *of = &o->of;
+    const weft_dtype dtype = o->sparse.host.dtype;
+    const int64_t reach = (of->m > 0 ? of->m - 1 : 0) * of->bias_step;
+    const int64_t n = 2 * GUARD + 1 + (reach < 0 ? -reach : reach);
+    const size_t bytes = (size_t)n * weft_dtype_size(dtype);
+    random_state random = {of->seed + 77};
+    void *flat = memory_filled(bytes, SPARSE_POISON);
+    o->bias = (weft_tensor){.dtype = of->dtype,
+                            .offset = GUARD + (reach < 0 ? -reach : 0),
+                            .ndim = 1,
+                            .shape = {of->m},
+                            .stride = {of->bias_step}};
+    o->numbers = memory_filled((size_t)(of->m + 1) * weft_dtype_size(dtype), SPARSE_POISON);
+    for (int64_t i = 0; i < of->m; i++) {
+        const bool is_wild =
+            (of->numbers == WILD_A || of->numbers == WILD_B) && random_below(&random, 6) == 0;
+        scalar_put(dtype, flat, o->bias.offset + i * of->bias_step,
+                   is_wild                    ? sparse_wild_number(&random)
+                   : of->numbers == FRACTIONS ? random_float(&random)
+                                              : (double)random_between(&random, -8, 8));
+    }
+    for (int64_t i = 0; i < of->m; i++) // with stride 0 the last one that was put there
+        scalar_put(dtype, o->numbers, i,
+                   scalar_get(dtype, flat, o->bias.offset + i * of->bias_step));
+    o->bias.buffer = buffer_of(o->ctx, flat, bytes);
+    free(flat);
+}
+
 // ---- the call
 
 // Half of the cases bring a workspace, full of NaN. On Oclgrind all do: its check for uninitialised
@@ -98,6 +131,8 @@ void spmm_create(spmm_operands *o, weft_context *ctx, cl_command_queue queue, co
     sparse_make(&o->sparse, &form, &random);
     make_dense(o, &random);
     make_output(o, &random);
+    if (of->has_bias)
+        make_bias(o);
     sparse_upload(&o->sparse, &form, ctx);
     o->A = o->sparse.csr;
     if (of->with_plan)
@@ -114,9 +149,12 @@ void spmm_destroy(spmm_operands *o)
     sparse_destroy(&o->sparse);
     clReleaseMemObject(o->B.buffer);
     clReleaseMemObject(o->C.buffer);
+    if (o->bias.buffer)
+        clReleaseMemObject(o->bias.buffer);
     if (o->workspace)
         clReleaseMemObject(o->workspace);
     free(o->dense);
+    free(o->numbers);
     free(o->c_before);
 }
 
@@ -129,6 +167,8 @@ weft_spmm_params spmm_params(const spmm_operands *o)
         .tiling = o->of.tiling,
         .workspace = o->workspace,
         .reduction = o->of.reduction,
+        .bias = o->of.has_bias ? &o->bias : NULL,
+        .activation = o->of.activation,
     };
 }
 
@@ -142,13 +182,13 @@ void spmm_fail(const spmm_operands *o, const char *what)
     fail_msg("%s; seed %" PRIu64 ", m %" PRId64 ", k %" PRId64 ", n %" PRId64 ", nnz %" PRId64
              ", batch %" PRId64 "%s, %s, %s offsets, %s indices, rows %d, numbers %d, B laid out "
              "as %d from %" PRId64 ", C as %d from %" PRId64 ", starts %" PRId64 " %" PRId64
-             " %" PRId64 ", alpha %g, beta %g, %s%s, on %s: %s",
+             " %" PRId64 ", alpha %g, beta %g, bias every %" PRId64 ", %s%s, on %s: %s",
              what, of->seed, of->m, of->k, of->n, o->sparse.host.nnz, of->n_batches,
              of->own_values ? " with values each" : "", weft_dtype_name(o->sparse.host.dtype),
              weft_dtype_name(o->sparse.host.offset_dtype),
              weft_dtype_name(o->sparse.host.index_dtype), (int)of->rows, (int)of->numbers,
              (int)of->b_layout, of->b_start, (int)of->c_layout, of->c_start, of->offsets_start,
-             of->indices_start, of->values_start, of->alpha, of->beta,
+             of->indices_start, of->values_start, of->alpha, of->beta, of->bias_step,
              of->with_plan ? "with plan" : "without plan", of->transpose_a ? " for A^T" : "",
              weft_context_limits(o->ctx)->name, plan);
 }
@@ -189,6 +229,8 @@ reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const vo
         .beta = of->beta,
         .B = (char *)o->dense + (size_t)(batch * of->k * of->n) * size,
         .C0 = (const char *)c_before + (size_t)(batch * of->m * of->n) * size,
+        .bias = o->numbers,
+        .activation = of->activation,
     };
 }
 
@@ -202,10 +244,13 @@ static void refer(const spmm_operands *o, const void *c_before, int64_t batch, d
         fail_msg("%s", why.text);
 }
 
-// Means of whole numbers are fractions.
+// Means of whole numbers are fractions, and what comes out of most activations.
 static sparse_numbers results_of(const spmm_operands *o)
 {
-    return o->of.reduction == WEFT_SPMM_MEAN ? NUMBERS_FRACTIONS : form_of(&o->of).numbers;
+    const weft_activation f = o->of.activation;
+    const bool keeps_whole = f == WEFT_ACTIVATION_NONE || f == WEFT_ACTIVATION_RELU;
+    return o->of.reduction == WEFT_SPMM_MEAN || !keeps_whole ? NUMBERS_FRACTIONS
+                                                             : form_of(&o->of).numbers;
 }
 
 static void check_matrix(const spmm_operands *o, const void *c_before, const void *after,

@@ -33,6 +33,9 @@ typedef struct spmm_case {
     bool transpose_a;
     double alpha, beta;
     weft_spmm_reduction reduction;
+    bool has_bias;
+    int64_t bias_step; // from number to number
+    weft_activation activation;
     bool with_plan;
     int64_t plan_piece; // for the plan
     weft_spmm_order order;
@@ -45,10 +48,11 @@ typedef struct spmm_operands {
     cl_command_queue queue;
     sparse_operand sparse;
     weft_csr A; // as in there
-    weft_tensor B, C;
+    weft_tensor B, C, bias;
     weft_spmm_plan *plan;
     cl_mem workspace; // of exactly the size needed; NULL: the pool's
     void *dense;      // B, matrix by matrix and row by row
+    void *numbers;    // the bias, without gaps; NULL: none
     void *c_before;   // C's whole buffer
     size_t c_bytes;
 } spmm_operands;

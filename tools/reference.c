@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "precision.h"
+#include "reference_activation.h"
 #include "scalar.h"
 
 // The work: sums of terms (or the best ones) and of their absolute values, and the number of terms
@@ -117,23 +118,35 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
     }
 }
 
-// The bound of one element: what the terms and beta c0 come to, and how large they were.
-static double bound_of(const precision *p, const reference_spmm *problem, double n_terms,
-                       double magnitude, double c0, double value)
+// The error of one element before it goes through the activation: what the terms, beta c0 and the
+// bias come to, and how large they were.
+static double error_of(const precision *p, const reference_spmm *problem, double n_terms,
+                       double magnitude, double c0, double bias)
 {
     const bool is_mean = problem->reduction == WEFT_SPMM_MEAN;
     const double alpha = fabs(problem->alpha), beta = fabs(problem->beta);
     const double M = alpha * magnitude / (is_mean ? fmax(n_terms, 1) : 1);
-    const double D = fabs(beta * c0);
+    const double D = fabs(beta * c0) + fabs(bias);
+    const bool has_bias = problem->bias != NULL;
     if (n_terms == 0 && beta == 0)
         return 0;
     if (!(fmax(fmax(magnitude, M + D), fmax(alpha, beta)) < p->largest))
         return INFINITY;
-    const double flushed = p->tiny * ((2 * n_terms + is_mean) * alpha + magnitude + fabs(c0) + 3);
-    const double n_roundings = n_terms + (is_mean ? 9 : 3);
-    const double computed =
-        precision_apart(p, n_roundings) * M + precision_apart(p, 3) * D + flushed;
-    return precision_stored(p, value, computed);
+    const double flushed =
+        p->tiny * ((2 * n_terms + is_mean) * alpha + magnitude + fabs(c0) + 3 + has_bias);
+    const double n_roundings = n_terms + (is_mean ? 9 : 3) + has_bias;
+    return precision_apart(p, n_roundings) * M + precision_apart(p, 3 + has_bias) * D + flushed;
+}
+
+// What an element comes to before it is stored, and its bound afterwards.
+static double end(double *bound, const precision *p, const reference_spmm *problem, double z,
+                  double error)
+{
+    const weft_activation f = problem->activation;
+    const double value = reference_activation(f, z);
+    const double computed = reference_activation_error(f, p, z, error);
+    *bound = computed > 0 || f != WEFT_ACTIVATION_NONE ? precision_stored(p, value, computed) : 0;
+    return value;
 }
 
 // Turns sums into the reference, and magnitudes into bounds.
@@ -150,8 +163,9 @@ static void finish(term_sums *sums, const reference_spmm *problem)
                 value /= n_terms;
             if (problem->beta != 0)
                 value += problem->beta * c0;
-            sums->magnitude[at] = bound_of(&p, problem, n_terms, sums->magnitude[at], c0, value);
-            sums->sum[at] = value;
+            const double bias = problem->bias ? scalar_get(problem->A->dtype, problem->bias, i) : 0;
+            const double error = error_of(&p, problem, n_terms, sums->magnitude[at], c0, bias);
+            sums->sum[at] = end(&sums->magnitude[at], &p, problem, value + bias, error);
         }
 }
 

@@ -25,6 +25,11 @@
 // once more: L + 9 roundings, and t |alpha| more. Of max and min, rounding and flushing, being
 // monotonic, make the product of the largest the largest of the rounded products: one term, L = 1.
 //
+// A bias that is added to the row makes D = |beta c0| + |bias|, with one rounding more for
+// everything and one more number that may be flushed. What an activation does to that error, before
+// it is stored, reference_activation.h says. Then an element without terms is exactly the bias
+// before it goes through.
+//
 // Where M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums,
 // an intermediate result may overflow, and the bound is infinite. Not covered: devices that flush
 // subnormal inputs, and alpha or beta that are not finite.
@@ -42,8 +47,10 @@ typedef struct reference_spmm {
     int64_t n;
     weft_spmm_reduction reduction;
     double alpha, beta;
-    const void *B;  // k x n
-    const void *C0; // m x n: C before the product; may be NULL where beta is 0
+    const void *B;    // k x n
+    const void *C0;   // m x n: C before the product; may be NULL where beta is 0
+    const void *bias; // m; NULL: none
+    weft_activation activation;
 } reference_spmm;
 
 typedef struct reference_result {

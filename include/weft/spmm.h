@@ -3,6 +3,7 @@
 #ifndef WEFT_SPMM_H
 #define WEFT_SPMM_H
 
+#include <weft/activation.h>
 #include <weft/csr.h>
 #include <weft/tensor.h>
 
@@ -139,6 +140,8 @@ typedef struct weft_spmm_params {
     cl_event *event; // completes with the product; the caller releases it
     weft_spmm_reduction reduction;
     const weft_tensor *arguments; // of MAX and MIN: which entries of A gave them; NULL: not wanted
+    const weft_tensor *bias;      // a number for each row of C; NULL: none
+    weft_activation activation;   // what C goes through
 } weft_spmm_params;
 
 #define WEFT_SPMM(...) (&(const weft_spmm_params){.size = sizeof(weft_spmm_params), __VA_ARGS__})
@@ -166,20 +169,30 @@ typedef struct weft_spmm_params {
 // equal.
 //
 //   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
-//              shared with A, B or C; for MAX and MIN alone. (i, j) gets the number e of the entry
+//              shared with A, B, C or bias; for MAX and MIN alone. (i, j) gets the number e of the entry
 //              of A that gave R there, counted as A's arrays are from their starts, for A^T too:
 //              the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e.
 //              Of equal products it is the one with the lowest number, and so it is of NaN. -1: a
 //              row without entries, and every element where alpha, k or nnz is 0.
 //
+// A layer: params->bias and activation turn any of these into
+//
+//   C = f(alpha R + beta C + bias)
+//
+// in the kernel that writes C.
+//
+//   bias  dense [m], of A's data type, any stride; no byte shared with C. Added to each column of
+//         its row, in every matrix of a batch.
+//   f     of each element, in the type of sums, before it is rounded to C's
+//
 // beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B.
 // Inf and NaN go through as in the formula over the entries that A stores; rows of B that no entry
-// names change nothing. m, n or the batch 0: nothing to do. k or nnz 0: C = beta C.
-// m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
+// names change nothing. m, n or the batch 0: nothing to do. alpha, k or nnz 0: C = beta C, or
+// C = f(beta C + bias). m, k and n up to 2^31 - 4097; nnz as far as the offsets reach.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with A, B or C, and is the call's until `event` completes). Buffers stay
+// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
 // yours; keep them until `event` completes. With plan objects as without, the columns that A names
 // are trusted: weft_csr_check() is for those that nobody vouches for.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,

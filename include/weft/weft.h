@@ -3,6 +3,7 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include <weft/activation.h>
 #include <weft/api.h>
 #include <weft/axis.h>
 #include <weft/context.h>
@@ -21,6 +22,7 @@
 #include <weft/softmax.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_gather.h>
+#include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
 #include <weft/spgemm.h>
 #include <weft/spmm.h>

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A linear layer with sparse weights: what it is of SpMM and SDDMM, once it has been checked.
+#include <stddef.h>
+
+#include "fail.h"
+#include "sparse_linear_call.h"
+
+static const weft_linear_kind forward = {"sparse_linear", "X", "Y", WEFT_LINEAR_FORWARD};
+static const weft_linear_kind by_input = {"sparse_linear_dx", "dX", "dY", WEFT_LINEAR_DX};
+static const weft_linear_kind by_weights = {"sparse_linear_dw", "X", "dY", WEFT_LINEAR_DW};
+
+weft_status weft_sparse_linear(weft_context *ctx, cl_command_queue queue, const weft_csr *W,
+                               const weft_tensor *X, const weft_tensor *Y,
+                               const weft_sparse_linear_params *params)
+{
+    params = params ? params : WEFT_SPARSE_LINEAR(.plan = NULL);
+    TRY(weft_linear_check(&(weft_linear_call){
+        .kind = &forward, .ctx = ctx, .W = W, .in = X, .out = Y, .params = params}));
+    return weft_spmm(ctx, queue, 1, W, X, 0, Y,
+                     WEFT_SPMM(.plan = params->plan, .workspace = params->workspace,
+                               .n_wait = params->n_wait, .wait = params->wait,
+                               .event = params->event, .bias = params->bias,
+                               .activation = params->activation));
+}
+
+weft_status weft_sparse_linear_dx(weft_context *ctx, cl_command_queue queue, const weft_csr *W,
+                                  const weft_tensor *dY, const weft_tensor *dX,
+                                  const weft_sparse_linear_params *params)
+{
+    params = params ? params : WEFT_SPARSE_LINEAR(.plan = NULL);
+    TRY(weft_linear_check(&(weft_linear_call){
+        .kind = &by_input, .ctx = ctx, .W = W, .in = dX, .out = dY, .params = params}));
+    return weft_spmm(ctx, queue, 1, W, dY, params->beta, dX,
+                     WEFT_SPMM(.plan = params->plan, .transpose_a = true,
+                               .workspace = params->workspace, .n_wait = params->n_wait,
+                               .wait = params->wait, .event = params->event));
+}
+
+// Rows and columns changed over.
+static weft_tensor transposed(const weft_tensor *t)
+{
+    weft_tensor turned = *t;
+    const int row = t->ndim - 2, column = t->ndim - 1;
+    turned.shape[row] = t->shape[column];
+    turned.shape[column] = t->shape[row];
+    turned.stride[row] = t->stride[column];
+    turned.stride[column] = t->stride[row];
+    return turned;
+}
+
+weft_status weft_sparse_linear_dw(weft_context *ctx, cl_command_queue queue, const weft_tensor *dY,
+                                  const weft_tensor *X, const weft_csr *W, const weft_tensor *dW,
+                                  const weft_sparse_linear_params *params)
+{
+    params = params ? params : WEFT_SPARSE_LINEAR(.plan = NULL);
+    TRY(weft_linear_check(&(weft_linear_call){
+        .kind = &by_weights, .ctx = ctx, .W = W, .in = X, .out = dY, .dW = dW, .params = params}));
+    const weft_tensor Xt = transposed(X);
+    return weft_sddmm(ctx, queue, 1, dY, &Xt, W, params->beta, dW,
+                      WEFT_SDDMM(.indicator = true, .workspace = params->workspace,
+                                 .n_wait = params->n_wait, .wait = params->wait,
+                                 .event = params->event));
+}
