@@ -169,11 +169,11 @@ typedef struct weft_spmm_params {
 // equal.
 //
 //   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
-//              shared with A, B, C or bias; for MAX and MIN alone. (i, j) gets the number e of the entry
-//              of A that gave R there, counted as A's arrays are from their starts, for A^T too:
-//              the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at a_e.
-//              Of equal products it is the one with the lowest number, and so it is of NaN. -1: a
-//              row without entries, and every element where alpha, k or nnz is 0.
+//              shared with A, B, C or bias; for MAX and MIN alone. (i, j) gets the number e of the
+//              entry of A that gave R there, counted as A's arrays are from their starts, for A^T
+//              too: the gradient of alpha R is alpha a_e at b[col_e, j] and alpha b[col_e, j] at
+//              a_e. Of equal products it is the one with the lowest number, and so it is of NaN.
+//              -1: a row without entries, and every element where alpha, k or nnz is 0.
 //
 // A layer: params->bias and activation turn any of these into
 //
