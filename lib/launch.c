@@ -144,6 +144,11 @@ weft_status weft_launch_end(weft_launch *launch, cl_event *event)
         launch->what, "clEnqueueMarkerWithWaitList");
 }
 
+double weft_rounded(weft_dtype dtype, double value)
+{
+    return dtype == WEFT_F64 ? value : (cl_float)value;
+}
+
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
 {
     if (dtype == WEFT_F64) {

@@ -34,6 +34,7 @@ typedef union weft_scalar {
 } weft_scalar;
 
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
+double weft_rounded(weft_dtype dtype, double value);
 
 typedef struct weft_launch {
     weft_context *ctx;

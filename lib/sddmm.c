@@ -24,7 +24,6 @@ typedef struct {
     size_t packed_bytes, sums_bytes;
 } schedule;
 
-static const int64_t SCRATCH_ALIGNMENT = 256;
 static const int MOST_SHUFFLED_LANES = 8; // the narrowest sub-group that devices make
 
 static int64_t tile_of(const weft_sddmm_tiling *tiling)
@@ -35,17 +34,6 @@ static int64_t tile_of(const weft_sddmm_tiling *tiling)
 static bool is_several(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
 {
     return tiling->passes && p->problem.k > tile_of(tiling);
-}
-
-// a * b * c bytes, rounded up; false where that does not fit.
-static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c)
-{
-    int64_t bytes;
-    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) ||
-        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
-        return false;
-    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
-    return true;
 }
 
 static size_t scratch_bytes(const schedule *s)
@@ -60,10 +48,10 @@ static bool count_scratch(schedule *s, const weft_sddmm_product *p)
     const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
     const int64_t sum_size = problem->dtype == WEFT_F64 ? 8 : 4;
     s->packed_bytes = s->sums_bytes = 0;
-    return (!tiling->packed || scratch_for(&s->packed_bytes, problem->n * tile_of(tiling),
-                                           problem->n_batches, size)) &&
+    return (!tiling->packed || weft_workspace_for(&s->packed_bytes, problem->n, tile_of(tiling),
+                                                  problem->n_batches, size)) &&
            (!is_several(p, tiling) ||
-            scratch_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size));
+            weft_workspace_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size, 1));
 }
 
 // What scratch memory is short of is left out, unless it was asked for.
@@ -297,18 +285,12 @@ static weft_status enqueue_product(errand *e, cl_mem workspace)
     return status;
 }
 
-// As the kernels take it.
-static double rounded(weft_dtype dtype, double scalar)
-{
-    return dtype == WEFT_F64 ? scalar : (cl_float)scalar;
-}
-
 static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,
                        cl_mem workspace)
 {
     if (weft_sddmm_is_empty(p))
         return WEFT_OK;
-    const bool is_scale = rounded(p->problem.dtype, alpha) == 0 || p->problem.k == 0;
+    const bool is_scale = weft_rounded(p->problem.dtype, alpha) == 0 || p->problem.k == 0;
     schedule s;
     kernels k;
     TRY(prepare(&s, &k, p, is_scale));

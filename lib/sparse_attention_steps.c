@@ -31,22 +31,13 @@ static weft_tensor heads_view(const weft_sparse_attention_call *call, int i, int
     };
 }
 
-static weft_tensor turned(weft_tensor t)
-{
-    const weft_tensor given = t;
-    t.shape[1] = given.shape[2];
-    t.shape[2] = given.shape[1];
-    t.stride[1] = given.stride[2];
-    t.stride[2] = given.stride[1];
-    return t;
-}
-
 static operands operands_of(const weft_sparse_attention_call *call, int64_t batch, cl_mem products,
                             int64_t products_start)
 {
+    const weft_tensor K = heads_view(call, WEFT_ATTENTION_K, batch);
     operands o = {
         .Q = heads_view(call, WEFT_ATTENTION_Q, batch),
-        .K_turned = turned(heads_view(call, WEFT_ATTENTION_K, batch)),
+        .K_turned = weft_tensor_transposed(&K),
         .V = heads_view(call, WEFT_ATTENTION_V, batch),
         .O = heads_view(call, WEFT_ATTENTION_O, batch),
         .weights = *call->M,

@@ -4,6 +4,7 @@
 
 #include "fail.h"
 #include "sparse_linear_call.h"
+#include "view.h"
 
 static const weft_linear_kind forward = {"sparse_linear", "X", "Y", WEFT_LINEAR_FORWARD};
 static const weft_linear_kind by_input = {"sparse_linear_dx", "dX", "dY", WEFT_LINEAR_DX};
@@ -36,18 +37,6 @@ weft_status weft_sparse_linear_dx(weft_context *ctx, cl_command_queue queue, con
                                .wait = params->wait, .event = params->event));
 }
 
-// Rows and columns changed over.
-static weft_tensor transposed(const weft_tensor *t)
-{
-    weft_tensor turned = *t;
-    const int row = t->ndim - 2, column = t->ndim - 1;
-    turned.shape[row] = t->shape[column];
-    turned.shape[column] = t->shape[row];
-    turned.stride[row] = t->stride[column];
-    turned.stride[column] = t->stride[row];
-    return turned;
-}
-
 weft_status weft_sparse_linear_dw(weft_context *ctx, cl_command_queue queue, const weft_tensor *dY,
                                   const weft_tensor *X, const weft_csr *W, const weft_tensor *dW,
                                   const weft_sparse_linear_params *params)
@@ -55,7 +44,7 @@ weft_status weft_sparse_linear_dw(weft_context *ctx, cl_command_queue queue, con
     params = params ? params : WEFT_SPARSE_LINEAR(.plan = NULL);
     TRY(weft_linear_check(&(weft_linear_call){
         .kind = &by_weights, .ctx = ctx, .W = W, .in = X, .out = dY, .dW = dW, .params = params}));
-    const weft_tensor Xt = transposed(X);
+    const weft_tensor Xt = weft_tensor_transposed(X);
     return weft_sddmm(ctx, queue, 1, dY, &Xt, W, params->beta, dW,
                       WEFT_SDDMM(.indicator = true, .workspace = params->workspace,
                                  .n_wait = params->n_wait, .wait = params->wait,

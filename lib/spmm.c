@@ -69,12 +69,6 @@ static void bias_values(values *v, const weft_tensor *bias)
     v->bias_step = bias->stride[0];
 }
 
-// As the kernels take it.
-static double rounded(weft_dtype dtype, double scalar)
-{
-    return dtype == WEFT_F64 ? scalar : (cl_float)scalar;
-}
-
 static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s, double alpha,
                         double beta)
 {
@@ -373,7 +367,7 @@ static weft_status run(weft_launch *launch, const weft_spmm_product *p, double a
     if (weft_spmm_is_empty(p))
         return WEFT_OK;
     const bool is_scale =
-        rounded(p->problem.dtype, alpha) == 0 || p->problem.nnz == 0 || p->problem.k == 0;
+        weft_rounded(p->problem.dtype, alpha) == 0 || p->problem.nnz == 0 || p->problem.k == 0;
     weft_spmm_schedule s;
     weft_spmm_kernels k;
     TRY(weft_spmm_prepare(&s, &k, p, is_scale));

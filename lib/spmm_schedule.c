@@ -14,7 +14,6 @@
 // ---- plan
 
 static const int64_t NO_PIECE = INT64_MAX / 4;
-static const int64_t SCRATCH_ALIGNMENT = 256;
 
 // Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
 static int64_t pieces_of(const weft_spmm_product *p, int64_t piece)
@@ -30,17 +29,6 @@ int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
     return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
 }
 
-// a * b * c * d bytes, rounded up; false where that does not fit.
-static bool scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    int64_t bytes;
-    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
-        bytes > INT64_MAX - SCRATCH_ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
-        return false;
-    *out = (size_t)(ceil_div(bytes, SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT);
-    return true;
-}
-
 static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int64_t piece)
 {
     const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
@@ -49,8 +37,8 @@ static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int6
     s->n_pieces = pieces_of(p, piece);
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
     return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
-           scratch_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
-           scratch_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
+           weft_workspace_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
+           weft_workspace_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
 }
 
 size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
@@ -84,7 +72,7 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
     if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE || s->tiling.window > 0)
         return WEFT_OK;
     const int64_t n_batches = p->problem.n_batches;
-    if (!scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
+    if (!weft_workspace_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
         return fail(WEFT_NO_MEMORY,
                     "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
                     s->n_slices, n_batches);
@@ -100,7 +88,7 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
     const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
     const bool counts =
-        scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
+        weft_workspace_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
     if (counts && (p->forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
         return WEFT_OK;
     if (p->forced)
