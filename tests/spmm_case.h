@@ -77,8 +77,8 @@ void spmm_check(const spmm_operands *o);
 // Fails the test with what happened and all of the case.
 void spmm_fail(const spmm_operands *o, const char *what);
 
-// One matrix of the batch for the reference; its A is put in *A. `c_before` is C as it was at first,
-// without gaps.
+// One matrix of the batch for the reference; its A is put in *A. `c_before` is C as it was at
+// first, without gaps.
 reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const void *c_before,
                               int64_t batch);
 
