@@ -47,9 +47,16 @@ bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *we
                          bool relu)
 {
     *out = (sparse_layer){.ctx = ctx, .relu = relu};
+<<<<<<< HEAD
     return make_weights(out, weights) && make_bias(out, bias) &&
            make_tensor(&out->db, ctx, out->W.dtype, out->W.n_rows, 1, NULL) &&
            make_tensor(&out->vb, ctx, out->W.dtype, out->W.n_rows, 1, NULL);
+=======
+    return make_weights(out, weights) &&
+           make_tensor(&out->b, ctx, out->W.dtype, out->W.n_rows, 0, NULL) &&
+           make_tensor(&out->db, ctx, out->W.dtype, out->W.n_rows, 0, NULL) &&
+           make_tensor(&out->vb, ctx, out->W.dtype, out->W.n_rows, 0, NULL);
+>>>>>>> linear
 }
 
 void sparse_layer_free(sparse_layer *layer)
@@ -63,12 +70,10 @@ void sparse_layer_free(sparse_layer *layer)
 
 bool sparse_layer_forward(const sparse_layer *layer, const weft_tensor *X, const weft_tensor *Y)
 {
-    const cl_command_queue queue = weft_context_queue(layer->ctx);
-    const char *formula = layer->relu ? "relu(y + b)" : "y + b";
-    return is_ok(weft_spmm(layer->ctx, queue, 1, &layer->W, X, 0, Y,
-                           WEFT_SPMM(.plan = layer->plan))) &&
-           is_ok(weft_elementwise(layer->ctx, queue, WEFT_INPUTS({"y", Y}, {"b", &layer->b}),
-                                  WEFT_OUTPUTS({formula, Y}), NULL));
+    const weft_activation f = layer->relu ? WEFT_ACTIVATION_RELU : WEFT_ACTIVATION_NONE;
+    return is_ok(weft_sparse_linear(
+        layer->ctx, weft_context_queue(layer->ctx), &layer->W, X, Y,
+        WEFT_SPARSE_LINEAR(.plan = layer->plan, .bias = &layer->b, .activation = f)));
 }
 
 bool sparse_layer_backward(const sparse_layer *layer, const weft_tensor *X, const weft_tensor *Y,
@@ -76,16 +81,15 @@ bool sparse_layer_backward(const sparse_layer *layer, const weft_tensor *X, cons
 {
     weft_context *ctx = layer->ctx;
     const cl_command_queue queue = weft_context_queue(ctx);
-    const weft_tensor Xt = transpose(X), *dZ = dY;
+    const weft_tensor *dZ = dY;
     return (!layer->relu ||
             is_ok(weft_elementwise(ctx, queue, WEFT_INPUTS({"dy", dY}, {"y", Y}),
                                    WEFT_OUTPUTS({"relu_backward(dy, y)", dZ}), NULL))) &&
-           is_ok(weft_sddmm(ctx, queue, 1, dZ, &Xt, &layer->W, 0, &layer->dw,
-                            WEFT_SDDMM(.indicator = true))) &&
+           is_ok(weft_sparse_linear_dw(ctx, queue, dZ, X, &layer->W, &layer->dw, NULL)) &&
            is_ok(weft_reduce(ctx, queue, WEFT_SUM, dZ, 1, (const int[]){1}, &layer->db, NULL)) &&
            (dX == NULL ||
-            is_ok(weft_spmm(ctx, queue, 1, &layer->W, dZ, 0, dX,
-                            WEFT_SPMM(.plan = layer->transposed, .transpose_a = true))));
+            is_ok(weft_sparse_linear_dx(ctx, queue, &layer->W, dZ, dX,
+                                        WEFT_SPARSE_LINEAR(.plan = layer->transposed))));
 }
 
 static bool update(const sparse_layer *layer, const weft_tensor *w, const weft_tensor *dw,

@@ -2,11 +2,11 @@
 // A fully connected layer with sparse weights, and its training. Samples are columns:
 //
 //     Y = f(W X + b)                  X [n_in x n], W sparse [n_out x n_in], b [n_out], f relu or
-//                                     nothing: SpMM
+//                                     nothing: weft_sparse_linear()
 //     dZ = f'(W X + b) .* dY          and relu' is 1 where Y > 0
-//     dW = dZ X^T where W has entries SDDMM
+//     dW = dZ X^T where W has entries weft_sparse_linear_dw()
 //     db = the sums of dZ's rows
-//     dX = W^T dZ                     SpMM with a plan for the transpose
+//     dX = W^T dZ                     weft_sparse_linear_dx() with a plan for the transpose
 //     v = momentum v + dw, w -= rate v    for each weight, and for b likewise
 //
 // Calls enqueue on the context's queue and return, but where it is said that they wait. All are
@@ -23,7 +23,7 @@ typedef struct sparse_layer {
     weft_csr W;
     weft_spmm_plan *plan, *transposed; // for W and for W^T
     weft_tensor w, dw, vw;             // W's values [nnz], with gradients and velocities
-    weft_tensor b, db, vb;             // [n_out x 1]
+    weft_tensor b, db, vb;             // [n_out]
 } sparse_layer;
 
 // f32 or f64 weights with i32 offsets and indices, as weft_csr_host_from_*() make them; b begins
