@@ -38,7 +38,7 @@ static bool make_bias(sparse_layer *layer, double bias)
     for (size_t row = 0; b != NULL && row < n; row++)
         b[row] = bias;
     const bool ok =
-        is_there(b) && make_numbers(&layer->b, layer->ctx, layer->W.dtype, layer->W.n_rows, 1, b);
+        is_there(b) && make_numbers(&layer->b, layer->ctx, layer->W.dtype, layer->W.n_rows, 0, b);
     free(b);
     return ok;
 }
@@ -47,16 +47,9 @@ bool sparse_layer_create(sparse_layer *out, weft_context *ctx, weft_csr_host *we
                          bool relu)
 {
     *out = (sparse_layer){.ctx = ctx, .relu = relu};
-<<<<<<< HEAD
     return make_weights(out, weights) && make_bias(out, bias) &&
-           make_tensor(&out->db, ctx, out->W.dtype, out->W.n_rows, 1, NULL) &&
-           make_tensor(&out->vb, ctx, out->W.dtype, out->W.n_rows, 1, NULL);
-=======
-    return make_weights(out, weights) &&
-           make_tensor(&out->b, ctx, out->W.dtype, out->W.n_rows, 0, NULL) &&
            make_tensor(&out->db, ctx, out->W.dtype, out->W.n_rows, 0, NULL) &&
            make_tensor(&out->vb, ctx, out->W.dtype, out->W.n_rows, 0, NULL);
->>>>>>> linear
 }
 
 void sparse_layer_free(sparse_layer *layer)
