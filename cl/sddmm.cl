@@ -3,8 +3,8 @@
 //
 // A slice is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
 // dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
-// registers, LANES x FOLD apart. What all lanes keep is a tile of k; the host launches once for
-// each tile, and sums wait in scratch memory. SLICES_PER_GROUP slices make a group; group (x, 0, z)
+// registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
+// all tiles, entry by entry, or there is one for each of them, and sums wait in scratch memory. SLICES_PER_GROUP slices make a group; group (x, 0, z)
 // has bundle x of slices, for matrix z of the batch.
 //
 //   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
@@ -128,10 +128,11 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
         x = multiply_add((ACCS)o.beta, load_vector(o.d + e), x);
     store_vector(x, o.d + e);
 }
-#elif SHUFFLES
+#else
+#if SHUFFLES
 // Entry by entry: the lower half of the lanes takes what the upper half has, and so on.
-INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
-                        long stop)
+INLINE void write_entries(const state shares[BLOCK], local state *exchange, const output o, long e,
+                          long stop)
 {
     const int lane = get_local_id(0);
     for (int b = 0; b < BLOCK; ++b) {
@@ -142,10 +143,17 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
             write_entry(mine.sum, o, e + b);
     }
 }
-#else
+#endif
+
 INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
+#if SHUFFLES
+    if (sub_group_width() >= LANES) {
+        write_entries(shares, exchange, o, e, stop);
+        return;
+    }
+#endif
     const int lane = get_local_id(0);
     const ACC x = block_sums(shares, exchange);
     if (e + lane < stop)
@@ -159,7 +167,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                                     long d_batch, int k, int from, int upto, long entries,
                                     ACC alpha, ACC beta, global ACC *sums, long sums_start)
 {
-    local state exchange[SHUFFLES ? SLICES_PER_GROUP * LANES : EXCHANGED(SLICES_PER_GROUP)];
+    local state exchange[EXCHANGED(SLICES_PER_GROUP)];
     const long batch = get_group_id(2);
     const output o = {values + values_start + batch * values_batch,
                       D + d_start + batch * d_batch,

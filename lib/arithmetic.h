@@ -52,7 +52,8 @@ static inline bool is_pow2_upto(int64_t x, int64_t most)
 // The largest power of two that divides x; 2^62 for 0.
 static inline int64_t pow2_divisor(int64_t x)
 {
-    return x == 0 ? INT64_C(1) << 62 : x & -x;
+    const uint64_t bits = (uint64_t)x, lowest = bits & (0 - bits);
+    return lowest - 1 >= UINT64_C(1) << 62 ? INT64_C(1) << 62 : (int64_t)lowest;
 }
 
 #endif

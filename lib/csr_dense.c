@@ -191,7 +191,7 @@ static weft_status enqueue_count(weft_launch *launch, const void *context, const
 static bool is_empty(const weft_csr_dense_call *call)
 {
     return call->step == WEFT_CSR_TO_DENSE        ? weft_tensor_is_empty(call->D_view)
-           : call->step == WEFT_DENSE_TO_CSR_FILL ? call->A.nnz == 0
+           : call->step == WEFT_DENSE_TO_CSR_FILL ? call->A.nnz == 0 || call->A.n_rows == 0
                                                   : false;
 }
 
@@ -241,6 +241,8 @@ weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue, c
                                     const weft_csr *A, int64_t *nnz,
                                     const weft_csr_dense_params *params)
 {
+    if (params && params->size != sizeof(*params)) // which is refused
+        return convert(WEFT_DENSE_TO_CSR_COUNT, ctx, queue, A, D, params);
     weft_csr_dense_params own = params ? *params : *WEFT_CSR_DENSE(.threshold = 0);
     cl_event done = NULL;
     if (nnz)

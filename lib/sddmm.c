@@ -24,7 +24,7 @@ typedef struct {
     size_t packed_bytes, sums_bytes;
 } schedule;
 
-static const int MOST_SHUFFLED_LANES = 8; // the narrowest sub-group that devices make
+static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
 
 static int64_t tile_of(const weft_sddmm_tiling *tiling)
 {
@@ -67,6 +67,7 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
     if (p->forced)
         return WEFT_OK;
     if (!counts || scratch_bytes(s) > most) {
+        s->tiling.ahead = p->problem.b_adjacent ? s->tiling.ahead : 0;
         s->tiling.packed = false;
         counts = count_scratch(s, p);
     }
@@ -77,14 +78,15 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
     return WEFT_OK;
 }
 
-static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const weft_limits *limits)
+static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const weft_limits *limits,
+                                bool is_scale)
 {
     *s = (schedule){
         .tiling = p->forced ? *p->forced : weft_sddmm_tiling_for(limits, &p->problem),
     };
     const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
     s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
-    return schedule_scratch(s, p);
+    return is_scale ? WEFT_OK : schedule_scratch(s, p);
 }
 
 // ---- defines
@@ -150,7 +152,7 @@ static weft_status prepare(schedule *s, kernels *k, const weft_sddmm_product *p,
 {
     weft_limits limits = p->ctx->limits;
     for (;;) {
-        TRY(schedule_for(s, p, &limits));
+        TRY(schedule_for(s, p, &limits, is_scale));
         const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.slices_per_group;
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));
@@ -349,7 +351,9 @@ int weft_sddmm_describe(weft_context *ctx, const weft_tensor *A, const weft_tens
         return -1;
     if (weft_sddmm_is_empty(&p))
         return snprintf(text, size, "nothing to do");
-    if (prepare(&s, &k, &p, p.problem.k == 0) != WEFT_OK)
+    if (p.problem.k == 0)
+        return snprintf(text, size, "D = beta D");
+    if (prepare(&s, &k, &p, false) != WEFT_OK)
         return -1;
     return weft_sddmm_tiling_print(&s.tiling, text, size);
 }

@@ -76,8 +76,9 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t uses = problem->nnz / max_i64(problem->n, 1);
-    const int64_t tile_bytes = problem->n * min_i64(tile, f->k) * f->bytes;
+    const int64_t n = min_i64(problem->n, WEFT_SPARSE_MAX_EXTENT);
+    const int64_t uses = problem->nnz / max_i64(n, 1);
+    const int64_t tile_bytes = n * min_i64(tile, f->k) * f->bytes;
     const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8;
     tiling->packed = problem->b_adjacent ? is_long && uses >= PACKED_USES : uses >= APART_USES;
     tiling->passes = tiling->packed || (f->k > tile && uses >= PASSES_USES);
@@ -175,7 +176,8 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
     return WEFT_OK;
 }
 
-static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
+static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
+                              const facts *f)
 {
     if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
         return fail(WEFT_BAD_ARGUMENT,
@@ -199,6 +201,11 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const facts *f)
     if (tiling->ahead < 0 || tiling->ahead > WEFT_SDDMM_MOST_AHEAD)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.ahead is %d: 0 to %d is wanted",
                     tiling->ahead, WEFT_SDDMM_MOST_AHEAD);
+    if (tiling->ahead > 0 && !tiling->packed && !problem->b_adjacent)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.ahead is %d, but the elements of B's columns "
+                    "stand apart, and are not packed",
+                    tiling->ahead);
     if (tiling->packed && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
     return WEFT_OK;
@@ -209,7 +216,7 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
 {
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits, &f));
-    TRY(tile_check(tiling, &f));
+    TRY(tile_check(tiling, problem, &f));
     const int64_t step = max_i64(tiling->lanes, SLICE_STEP);
     if (tiling->entries < step || tiling->entries % step != 0 ||
         tiling->entries > WEFT_SDDMM_MOST_ENTRIES)

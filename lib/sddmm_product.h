@@ -23,7 +23,7 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params);
 
-// No entries of C: nothing to do.
+// No entries of C, or no batch: nothing to do.
 bool weft_sddmm_is_empty(const weft_sddmm_product *p);
 
 // The caller's workspace: large enough, writable, and apart from every operand.

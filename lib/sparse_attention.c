@@ -32,7 +32,7 @@ static const int64_t NO_PIECE = INT64_MAX / 4;
 static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, int64_t piece)
 {
     const weft_sparse_attention_problem *p = &call->problem;
-    const bool may_be_long = min_i64(p->n, p->nnz) > 2 * piece;
+    const bool may_be_long = min_i64(p->n, p->nnz) > 2 * piece || p->nnz > INT32_MAX;
     int64_t n;
     s->n_pieces = may_be_long ? ceil_div(p->nnz, piece) : 0;
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;

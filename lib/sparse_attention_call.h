@@ -43,8 +43,8 @@ typedef struct weft_attention_steps {
 weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
                                      const weft_sparse_attention_call *call);
 
-// Enqueues them. `scratch` has that many bytes. *event is that of the last one enqueued, also after
-// a failure; NULL where there is none.
+// Enqueues them. `scratch` has that many bytes. *event is the last one's; after a failure nothing
+// uses `scratch` any more.
 weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_command_queue queue,
                                      const weft_attention_steps *steps, cl_mem scratch,
                                      cl_uint n_wait, const cl_event *wait, cl_event *event);

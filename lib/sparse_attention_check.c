@@ -163,6 +163,11 @@ static void settle(weft_sparse_attention_call *call)
     weft_heads *dense = call->dense;
     for (int i = 0; i < WEFT_ATTENTION_N; ++i)
         dense[i] = heads_of(call->views[i]);
+    // Where O has no elements its extents may be anything.
+    if (weft_tensor_is_empty(call->views[WEFT_ATTENTION_O])) {
+        call->problem = (weft_sparse_attention_problem){0};
+        return;
+    }
     call->n_heads = Q->ndim > 2 ? Q->shape[Q->ndim - 3] : 1;
     call->problem = (weft_sparse_attention_problem){
         .m = rows_of(Q),

@@ -39,7 +39,7 @@ static facts facts_of(const weft_sparse_attention_problem *problem)
     const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
     const bool are_adjacent = problem->qk_adjacent && problem->vo_adjacent;
     return (facts){
-        .k = max_i64(problem->k, 1),
+        .k = problem->k > 0 ? problem->k : max_i64(problem->d, 1), // of none, nothing is read
         .d = max_i64(problem->d, 1),
         .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
@@ -55,7 +55,8 @@ static weft_sparse_attention_tiling folded_tiling(const weft_limits *limits,
     const int64_t widest = min_i64(max_i64(limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(min_i64(f->k, f->d)));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
-    const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
+    const int64_t m = min_i64(problem->m, WEFT_SPARSE_MAX_EXTENT);
+    const int64_t all = m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
     const int64_t rows =
         pow2_down(max_i64(all / ((int64_t)limits->compute_units * FOLDED_ERRANDS), 1));
     return (weft_sparse_attention_tiling){

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse attention as three operations, one after the other: products at the entries of M, softmax
 // of them in place, and sums of V. For each of a batch of heads; all heads at a time.
+//
+// It stands above the operations and calls them as anybody could, with one piece of scratch memory
+// for the products and for what each of them wants.
 #include "sparse_attention_call.h"
 
 #include <weft/sddmm.h>
 #include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
 
+#include "arithmetic.h"
 #include "context.h"
+
+enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
 
 // The operands of the three for one batch of heads.
 typedef struct {
@@ -50,17 +56,29 @@ static operands operands_of(const weft_sparse_attention_call *call, int64_t batc
     return o;
 }
 
-// What the operations want to know of their operands is the same for every batch.
+static weft_status bytes_of_batch(size_t *most, const weft_sparse_attention_call *call,
+                                  const operands *o)
+{
+    size_t sddmm, softmax, spmm;
+    TRY(weft_sddmm_workspace(call->ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
+                             WEFT_SDDMM(.indicator = true), &sddmm));
+    TRY(weft_sparse_softmax_workspace(call->ctx, &o->weights, &o->products, NULL, &softmax));
+    TRY(weft_spmm_workspace(call->ctx, &o->weights, &o->V, &o->O, NULL, &spmm));
+    const size_t more = softmax > spmm ? softmax : spmm;
+    *most = *most > sddmm ? *most : sddmm;
+    *most = *most > more ? *most : more;
+    return WEFT_OK;
+}
+
+// Operations look at where batches begin, modulo a vector.
 static weft_status own_bytes(size_t *most, const weft_sparse_attention_call *call, cl_mem products)
 {
-    const operands o = operands_of(call, 0, products, 0);
-    size_t bytes;
-    TRY(weft_sddmm_workspace(call->ctx, &o.Q, &o.K_turned, &o.weights, &o.products,
-                             WEFT_SDDMM(.indicator = true), most));
-    TRY(weft_sparse_softmax_workspace(call->ctx, &o.weights, &o.products, NULL, &bytes));
-    *most = bytes > *most ? bytes : *most;
-    TRY(weft_spmm_workspace(call->ctx, &o.weights, &o.V, &o.O, NULL, &bytes));
-    *most = bytes > *most ? bytes : *most;
+    const int64_t n_batches = min_i64(call->problem.n_batches / call->n_heads, MOST_ALIGNMENTS);
+    *most = 0;
+    for (int64_t batch = 0; batch < n_batches; ++batch) {
+        const operands o = operands_of(call, batch, products, 0);
+        TRY(bytes_of_batch(most, call, &o));
+    }
     return WEFT_OK;
 }
 
@@ -78,10 +96,7 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
     // A buffer to ask with: operations look at the sizes of what they are given.
     cl_int code;
     cl_mem products = clCreateBuffer(call->ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
-    if (!products) {
-        *fits = false;
-        return WEFT_OK;
-    }
+    TRY(weft_cl_check(code, "sparse_attention", "clCreateBuffer"));
     const weft_status status = own_bytes(&out->own_bytes, call, products);
     clReleaseMemObject(products);
     out->own_bytes = (out->own_bytes + 255) / 256 * 256;
@@ -132,6 +147,8 @@ weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_
         status = run_batch(call, queue, &o, workspace, is_first ? n_wait : 1,
                            is_first ? wait : &last, &last);
     }
+    if (status != WEFT_OK)
+        clFinish(queue); // what a step has enqueued before it failed may use scratch memory
     *event = last;
     return status;
 }

@@ -115,7 +115,7 @@ static weft_status enqueue_count(weft_launch *launch, const void *context, const
 static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem workspace)
 {
     schedule s;
-    if (!call->is_count && call->C.nnz == 0)
+    if (!call->is_count && (call->C.nnz == 0 || call->C.n_rows == 0))
         return WEFT_OK;
     TRY(prepare(&s, call));
     if (!call->is_count)
@@ -149,6 +149,8 @@ weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const w
                               const weft_csr *B, const weft_csr *C, int64_t *nnz,
                               const weft_spgemm_params *params)
 {
+    if (params && params->size != sizeof(*params)) // which is refused
+        return product(true, ctx, queue, A, B, C, params);
     weft_spgemm_params own = params ? *params : *WEFT_SPGEMM(.n_wait = 0);
     cl_event done = NULL;
     if (nnz)

@@ -27,6 +27,12 @@ int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem)
     return (int64_t)sizeof(int32_t) + sum_bytes;
 }
 
+// What the items of a group tell each other besides: two numbers each.
+static int64_t nodes_bytes(int64_t items)
+{
+    return 2 * items * (int64_t)sizeof(int64_t);
+}
+
 // Of a row, on average, and at least 1; no more than a tiling makes a difference for.
 static int64_t products_of_row(const weft_spgemm_problem *problem)
 {
@@ -41,14 +47,16 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
 {
     const bool is_folded = limits->fold > 1;
     const int64_t products = products_of_row(problem);
-    const int64_t room = (int64_t)(limits->local_bytes / 2) / weft_spgemm_column_bytes(problem);
+    const int64_t items = min_i64(weft_items_for(limits), SPREAD_ITEMS);
+    const int64_t left = (int64_t)(limits->local_bytes / 2) - nodes_bytes(items);
+    const int64_t room = max_i64(left, 1) / weft_spgemm_column_bytes(problem);
     const int64_t most =
         min_i64(is_folded ? FOLDED_COLUMNS : SPREAD_COLUMNS, pow2_down(max_i64(room, 1)));
     const int64_t wanted = pow2_up(max_i64(ROOM * products, LEAST_COLUMNS));
     const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
     const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
     return (weft_spgemm_tiling){
-        .items = (int)min_i64(weft_items_for(limits), SPREAD_ITEMS),
+        .items = (int)items,
         .rows = (int)max_i64(rows, 1),
         .columns = (int)min_i64(wanted, most),
     };
@@ -64,11 +72,13 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
     if (tiling->columns < 1 || tiling->columns > MAX_COLUMNS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.columns is %d: 1 to %d is wanted",
                     tiling->columns, MAX_COLUMNS);
-    const int64_t bytes = tiling->columns * weft_spgemm_column_bytes(problem);
+    const int64_t bytes =
+        tiling->columns * weft_spgemm_column_bytes(problem) + nodes_bytes(tiling->items);
     if ((uint64_t)bytes > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: tiling.columns %d want %" PRId64 " bytes; local memory has %zu",
-                    tiling->columns, bytes, limits->local_bytes);
+                    "spgemm: tiling.columns %d and items %d want %" PRId64
+                    " bytes; local memory has %zu",
+                    tiling->columns, tiling->items, bytes, limits->local_bytes);
     return WEFT_OK;
 }
 

@@ -13,7 +13,7 @@ struct weft_spmm_plan {
 
     weft_row_stats rows; // of op(A)
     int64_t piece;
-    int64_t bundle_rows; // that a group goes through
+    int64_t bundle_rows; // that a group goes through, of a product with 128 columns
     weft_spmm_order order_kind;
     bool order_is_forced; // not chosen here
     int64_t n_ordered;    // places in the order, -1 among them where a group has a row less
@@ -40,7 +40,7 @@ typedef struct weft_pattern {
     void *offsets, *indices, *source;
 } weft_pattern;
 
-// Steps that spmm_pattern.c and spmm_segments.c share. What `out` gets is the caller's.
+// Steps that the files of a plan share. What `out` gets is the caller's.
 weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
                              size_t size);

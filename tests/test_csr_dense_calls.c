@@ -160,6 +160,17 @@ static void test_operands_that_overlap(void **state)
     REFUSE(FILL, status, "overlaps A's offsets", (c.A.offsets = c.A.values));
 }
 
+// Entries, but no row for them.
+static void test_nothing_to_fill(void **state)
+{
+    (void)state;
+    conversion c = good_call();
+    c.A.n_rows = c.D.shape[0] = 0;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    assert_ok(start(&c, FILL));
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+}
+
 static void test_outputs_that_do_not_serve(void **state)
 {
     (void)state;
@@ -345,6 +356,7 @@ int main(void)
         WITH_OPERANDS(test_arguments),
         WITH_OPERANDS(test_shapes_beyond_the_offsets),
         WITH_OPERANDS(test_operands_that_overlap),
+        WITH_OPERANDS(test_nothing_to_fill),
         WITH_OPERANDS(test_outputs_that_do_not_serve),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
         cmocka_unit_test(test_f64_where_there_is_none),

@@ -118,7 +118,8 @@ static void wrong_usage_exits_with_2(void **state)
         {"norm X.npy --axes 0", "--axes: 0 is outside 1 to 8"},
         {"norm X.npy --epsilon -1", "--epsilon: -1 is below 0"},
         {"bench reduce dance",
-         "'dance' is none of limits, spmm, reduce, softmax, norm, elementwise and all"},
+         "'dance' is none of limits, spmm, sddmm, attention, reduce, softmax, norm, elementwise "
+         "and all"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

@@ -5,6 +5,8 @@
 
 #include <math.h>
 
+#include "context.h"
+
 static weft_context *ctx;
 static cl_command_queue queue;
 static attention_operands o; // of the running test: 2 heads; M 5 x 4, full; k 6, d 3
@@ -349,6 +351,48 @@ static void test_workspace_of_the_size_asked_for(void **state)
     check_workspace(&in_steps, 2 * 20 * sizeof(float));
 }
 
+// As on a GPU, where vectors are as wide as the places allow at which matrices begin: a batch that
+// begins on an even element goes through k in two tiles, and sums wait; the first one in one.
+static void test_workspace_of_batches_that_begin_anywhere(void **state)
+{
+    (void)state;
+    enum { N = 16, K = 128, D = 8 };
+    weft_context *gpu = open_context(weft_profile_find("a100"));
+    int32_t offsets[N + 1], indices[N * N];
+    for (int i = 0; i <= N; i++)
+        offsets[i] = i * N;
+    for (int e = 0; e < N * N; e++)
+        indices[e] = e % N;
+    const weft_csr M = {.n_rows = N,
+                        .n_cols = N,
+                        .nnz = (int64_t)N * N,
+                        .offsets = buffer_of(gpu, offsets, sizeof(offsets)),
+                        .indices = buffer_of(gpu, indices, sizeof(indices))};
+    const size_t bytes = (2 * N * K + 2) * sizeof(float);
+    weft_tensor Q = {.buffer = buffer_zeroed(gpu, bytes, CL_MEM_READ_WRITE),
+                     .ndim = 4,
+                     .shape = {2, 1, N, K},
+                     .stride = {N * K + 2, N * K, K, 1}};
+    weft_tensor V = {.buffer = buffer_zeroed(gpu, bytes, CL_MEM_READ_WRITE),
+                     .ndim = 4,
+                     .shape = {2, 1, N, D},
+                     .stride = {N * D, N * D, D, 1}};
+    weft_tensor O = V;
+    O.buffer = buffer_zeroed(gpu, bytes, CL_MEM_READ_WRITE);
+    const weft_sparse_attention_params *asked = WEFT_SPARSE_ATTENTION(.tiling = &in_steps);
+    size_t wanted;
+    assert_ok(weft_sparse_attention_workspace(gpu, &Q, &Q, &V, &M, &O, asked, &wanted));
+    weft_sparse_attention_params params = *asked;
+    params.workspace = buffer_zeroed(gpu, wanted, CL_MEM_READ_WRITE);
+    assert_ok(weft_sparse_attention(gpu, weft_context_queue(gpu), 1, &Q, &Q, &V, &M, &O, &params));
+    assert_int_equal(clFinish(weft_context_queue(gpu)), CL_SUCCESS);
+    assert_int_equal(weft_pool_bytes(gpu->pool), 0); // the caller's was enough
+    const cl_mem all[] = {M.offsets, M.indices, Q.buffer, V.buffer, O.buffer, params.workspace};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        clReleaseMemObject(all[i]);
+    weft_context_destroy(&gpu);
+}
+
 static void test_workspaces_that_do_not_serve(void **state)
 {
     (void)state;
@@ -601,6 +645,7 @@ int main(void)
         with_operands(test_queues_and_events_that_do_not_serve),
         with_operands(test_tilings_that_do_not_serve),
         with_operands(test_workspace_of_the_size_asked_for),
+        cmocka_unit_test(test_workspace_of_batches_that_begin_anywhere),
         with_operands(test_workspaces_that_do_not_serve),
         with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),

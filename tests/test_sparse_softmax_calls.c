@@ -377,9 +377,13 @@ static void test_empty_calls(void **state)
     check_empty(&c.Y, &c.dX);
     const weft_csr no_entries = {.n_rows = 5, .n_cols = 6, .offsets = o.csr.offsets};
     const weft_csr no_rows = {.offsets = o.csr.offsets};
+    weft_csr nowhere = c.Y; // entries, but no row for them
+    nowhere.n_rows = 0;
     const weft_tensor none = {.ndim = 1, .shape = {0}, .stride = {1}};
     check_empty(&no_entries, &none);
     check_empty(&no_rows, &none);
+    c = good_call();
+    check_empty(&nowhere, &c.dX);
 }
 
 // ---- among other work

@@ -373,6 +373,29 @@ static void refuse(product_call *c, bool is_count, weft_status want, const char 
         refuse(&c, is_count, status, part);                                                        \
     } while (0)
 
+// Columns that leave the items no local memory.
+static void test_local_memory_of_items(void **state)
+{
+    (void)state;
+    weft_limits little = *weft_context_limits(ctx);
+    little.local_bytes = 4096;
+    const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
+    const weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
+    assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
+    assert_says("tiling.columns 512 and items 1 want 4112 bytes; local memory has 4096");
+}
+
+// Entries, but no row for them: nothing is done.
+static void test_entries_without_rows(void **state)
+{
+    (void)state;
+    product_call c = good_call();
+    c.A.n_rows = c.C.n_rows = 0;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    assert_ok(start(&c, false));
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -517,6 +540,8 @@ int main(void)
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_infinity_and_nan),
         WITH_OPERANDS(test_what_is_refused),
+        cmocka_unit_test(test_local_memory_of_items),
+        WITH_OPERANDS(test_entries_without_rows),
         cmocka_unit_test(test_workspaces),
         WITH_OPERANDS(test_patterns_that_change_between_the_steps),
         WITH_OPERANDS(test_events),

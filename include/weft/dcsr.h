@@ -65,8 +65,9 @@ typedef struct weft_dcsr_params {
 // and D's may be A's buffers.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
-// D's rows and offsets is shared with one another or with A's pattern. A smaller n_stored leaves
-// the last rows out, a larger one the last places as they were.
+// D's rows and offsets is shared with one another or with A's pattern. With a smaller n_stored
+// the entries of the last rows go to the last one that is stored; a larger one leaves the last
+// places as they were.
 //
 // Both enqueue on the caller's queue. They block, besides, only while a kernel is compiled for the
 // first time, and where scratch memory in use by unfinished calls leaves too little (a workspace of

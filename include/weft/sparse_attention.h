@@ -71,14 +71,15 @@ typedef struct weft_sparse_attention_params {
 //   K  dense [n x k]    as Q
 //   V  dense [n x d]    as Q
 //   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type says
-//                           nothing here; a column that occurs twice in a row counts twice
+//                           nothing here, if it is one that values may have; a column that occurs
+//                           twice in a row counts twice
 //   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M
 //
 // All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
 // storage. It is what weft_sddmm(), weft_sparse_softmax() and weft_spmm() give one after the other,
 // in one sweep over the entries: what is largest so far is taken off as it goes, products and
 // weights are never written to memory, and large ones do not overflow. Where V has more columns
-// than the items of a group sum at once (128 on CPUs, for f32) a sweep would take the products
+// than the items of a group sum at once (up to 128 for f32) a sweep would take the products
 // again for each so many; there the three steps are taken, where scratch memory has room for the
 // products. Either way is the same but for rounding. The same input on the same context gives the
 // same bits.
