@@ -4,8 +4,9 @@
 // A slice is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
 // dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
 // registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
-// all tiles, entry by entry, or there is one for each of them, and sums wait in scratch memory. SLICES_PER_GROUP slices make a group; group (x, 0, z)
-// has bundle x of slices, for matrix z of the batch.
+// all tiles, entry by entry, or there is one for each of them, and sums wait in scratch memory.
+// SLICES_PER_GROUP slices make a group; group (x, 0, z) has bundle x of slices, for matrix z of the
+// batch.
 //
 //   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
 //   sddmm_pack         one tile of B to scratch memory, as [n][TILE]

@@ -75,7 +75,8 @@ static void check_problem(const weft_limits *limits, const weft_sparse_attention
     const bool is_narrow = problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
     const uint64_t lanes = (uint64_t)tiling.lanes, rows = (uint64_t)tiling.rows_per_group;
     const uint64_t sum_bytes = problem->dtype == WEFT_F64 ? 8 : 4;
-    const int64_t shorter = problem->k < problem->d ? problem->k : problem->d;
+    const int64_t k = problem->k > 0 ? problem->k : problem->d; // of none, nothing is read
+    const int64_t shorter = k < problem->d ? k : problem->d;
     if (weft_sparse_attention_tiling_check(&tiling, limits, problem) != WEFT_OK)
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
