@@ -333,7 +333,11 @@ static void test_wrong_vectors_are_refused(void **state)
     REFUSE("tiling.outputs is 9: 1 to 8", outputs, 9);
     REFUSE_FOR("at most 7 (of k 7 and d 40)", k, 7);
     REFUSE_FOR("at most 5 (of k 24 and d 5)", d, 5);
-    REFUSE_FOR("at most 1 (of k 1 and d 40)", k, 0);
+    weft_sparse_attention_problem of_none = usual;
+    of_none.k = 0; // nothing of Q and K is read
+    assert_int_equal(
+        weft_sparse_attention_tiling_check(&sound, weft_profile_find("nvidia-a100"), &of_none),
+        WEFT_OK);
     REFUSE_FOR("tiling.aligned with fold 8: rows start on multiples of 8, k is 20, d 40", k, 20);
     REFUSE_FOR("k is 24, d 36", d, 36);
     REFUSE_FOR("start on multiples of 4", alignment, 4);
