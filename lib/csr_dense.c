@@ -55,8 +55,8 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_csr_dense_c
     weft_defines_add_word(&defines, "OFFSET", offset);
     weft_defines_add_word(&defines, "NUMBER", offset);
     weft_defines_add_word(&defines, "INDEX", weft_word(call->A.index_dtype));
-    TRY(weft_items_kernel(&s->kernel, most, call->ctx, &weft_source_csr_dense, &defines,
-                          names[call->step]));
+    TRY(weft_kernel_narrow(&s->kernel, most, call->ctx, &weft_source_csr_dense, &defines,
+                           names[call->step]));
     return call->step == WEFT_DENSE_TO_CSR_COUNT ? weft_scan_kernels(&s->scan, call->ctx, most)
                                                  : WEFT_OK;
 }

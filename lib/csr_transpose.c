@@ -76,11 +76,11 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_csr_transpo
                           weft_word(weft_dtype_or(T->offset_dtype, WEFT_I32)));
     weft_defines_add_word(&defines, "T_INDEX", weft_word(weft_dtype_or(T->index_dtype, WEFT_I32)));
     weft_defines_add_word(&defines, "MOVED", weft_moved_word(weft_dtype_or(A->dtype, WEFT_F32)));
-    TRY(weft_items_kernel(&s->offsets, most, ctx, source, &defines, "csr_transpose_offsets"));
+    TRY(weft_kernel_narrow(&s->offsets, most, ctx, source, &defines, "csr_transpose_offsets"));
     if (s->n_passes == 0)
         return WEFT_OK;
-    TRY(weft_items_kernel(&s->count, most, ctx, source, &defines, "csr_transpose_count"));
-    TRY(weft_items_kernel(&s->scatter, most, ctx, source, &defines, "csr_transpose_scatter"));
+    TRY(weft_kernel_narrow(&s->count, most, ctx, source, &defines, "csr_transpose_count"));
+    TRY(weft_kernel_narrow(&s->scatter, most, ctx, source, &defines, "csr_transpose_scatter"));
     return weft_scan_kernels(&s->scan, ctx, most);
 }
 

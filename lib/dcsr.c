@@ -48,9 +48,9 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_dcsr_call *
     weft_defines_add_word(&defines, "OFFSET", weft_word(call->A.offset_dtype));
     weft_defines_add_word(&defines, "D_OFFSET", weft_word(call->D.offset_dtype));
     if (call->step == WEFT_DCSR_TO_CSR)
-        return weft_items_kernel(&s->rows, most, ctx, &weft_source_dcsr, &defines, "dcsr_offsets");
-    TRY(weft_items_kernel(&s->flags, most, ctx, &weft_source_dcsr, &defines, "dcsr_flags"));
-    TRY(weft_items_kernel(&s->rows, most, ctx, &weft_source_dcsr, &defines, "dcsr_rows"));
+        return weft_kernel_narrow(&s->rows, most, ctx, &weft_source_dcsr, &defines, "dcsr_offsets");
+    TRY(weft_kernel_narrow(&s->flags, most, ctx, &weft_source_dcsr, &defines, "dcsr_flags"));
+    TRY(weft_kernel_narrow(&s->rows, most, ctx, &weft_source_dcsr, &defines, "dcsr_rows"));
     return weft_scan_kernels(&s->scan, ctx, most);
 }
 

@@ -43,16 +43,6 @@ int64_t weft_items_groups(int items, int64_t run, int64_t n)
     return ceil_div(n, items * run);
 }
 
-weft_status weft_items_kernel(weft_kernel **out, size_t *most, weft_context *ctx,
-                              const weft_source *source, const weft_defines *defines,
-                              const char *name)
-{
-    TRY(weft_kernel_get(ctx, source, defines, name, out));
-    if (weft_kernel_max_items(*out) < *most)
-        *most = weft_kernel_max_items(*out);
-    return WEFT_OK;
-}
-
 weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, int items, const int64_t groups[3])
 {

@@ -19,11 +19,6 @@ int64_t weft_items_run(const weft_limits *limits, int items, int64_t n);
 // Groups of that many turns.
 int64_t weft_items_groups(int items, int64_t run, int64_t n);
 
-// weft_kernel_get(); and *most falls to the items that a group of the kernel may have.
-weft_status weft_items_kernel(weft_kernel **out, size_t *most, weft_context *ctx,
-                              const weft_source *source, const weft_defines *defines,
-                              const char *name);
-
 // groups[0] x groups[1] x groups[2] of them; 0 counts as 1 from the second on.
 weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, int items, const int64_t groups[3]);

@@ -214,3 +214,13 @@ size_t weft_kernel_max_items(const weft_kernel *kernel)
 {
     return kernel->max_items;
 }
+
+weft_status weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
+                               const weft_source *source, const weft_defines *defines,
+                               const char *name)
+{
+    TRY(weft_kernel_get(ctx, source, defines, name, out));
+    if (weft_kernel_max_items(*out) < *most)
+        *most = weft_kernel_max_items(*out);
+    return WEFT_OK;
+}

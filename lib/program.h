@@ -46,4 +46,9 @@ weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
 // CL_KERNEL_WORK_GROUP_SIZE: below the plan's group means plan again.
 size_t weft_kernel_max_items(const weft_kernel *kernel);
 
+// One of several kernels that share a group: *most becomes what it takes, if that is less.
+weft_status weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
+                               const weft_source *source, const weft_defines *defines,
+                               const char *name);
+
 #endif

@@ -13,8 +13,8 @@ weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
     weft_defines_add(&defines, "ITEMS", scan->items);
     weft_defines_add_word(&defines, "NUMBER", weft_word(scan->dtype));
     if (scan->n_groups > 1)
-        TRY(weft_items_kernel(&scan->sums, most, ctx, &weft_source_scan, &defines, "scan_sums"));
-    return weft_items_kernel(&scan->apply, most, ctx, &weft_source_scan, &defines, "scan_apply");
+        TRY(weft_kernel_narrow(&scan->sums, most, ctx, &weft_source_scan, &defines, "scan_sums"));
+    return weft_kernel_narrow(&scan->apply, most, ctx, &weft_source_scan, &defines, "scan_apply");
 }
 
 weft_status weft_scan_enqueue(weft_launch *launch, const weft_scan *scan, weft_numbers in,

@@ -128,10 +128,7 @@ typedef struct {
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_sddmm_product *p,
                               const weft_defines *defines, const char *name)
 {
-    TRY(weft_kernel_get(p->ctx, &weft_source_sddmm, defines, name, out));
-    if (weft_kernel_max_items(*out) < *max_items)
-        *max_items = weft_kernel_max_items(*out);
-    return WEFT_OK;
+    return weft_kernel_narrow(out, max_items, p->ctx, &weft_source_sddmm, defines, name);
 }
 
 static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_product *p,

@@ -122,10 +122,8 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items,
                               const weft_sparse_attention_call *call, const weft_defines *defines,
                               const char *name)
 {
-    TRY(weft_kernel_get(call->ctx, &weft_source_sparse_attention, defines, name, out));
-    if (weft_kernel_max_items(*out) < *max_items)
-        *max_items = weft_kernel_max_items(*out);
-    return WEFT_OK;
+    return weft_kernel_narrow(out, max_items, call->ctx, &weft_source_sparse_attention, defines,
+                              name);
 }
 
 static weft_status kernels_for(kernels *k, size_t *max_items,

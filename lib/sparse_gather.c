@@ -88,7 +88,7 @@ static weft_status prepare(weft_kernel **kernel, int *items, const gather_call *
         weft_defines_add_word(&defines, "MOVED",
                               weft_moved_word(weft_dtype_or(call->values->dtype, WEFT_F32)));
         size_t most = (size_t)*items;
-        TRY(weft_items_kernel(kernel, &most, call->ctx, &weft_source_sparse_gather, &defines, op));
+        TRY(weft_kernel_narrow(kernel, &most, call->ctx, &weft_source_sparse_gather, &defines, op));
         TRY(weft_limits_fit(&fits, &limits, (size_t)*items, most, false, op));
     }
     return WEFT_OK;

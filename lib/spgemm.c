@@ -47,8 +47,8 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines_add_word(&defines, "B_INDEX", weft_word(call->B.index_dtype));
     weft_defines_add_word(&defines, "NUMBER", weft_word(call->C.offset_dtype));
     weft_defines_add_word(&defines, "C_INDEX", weft_word(call->C.index_dtype));
-    TRY(weft_items_kernel(&s->kernel, most, call->ctx, &weft_source_spgemm, &defines,
-                          call->is_count ? "spgemm_count" : "spgemm_fill"));
+    TRY(weft_kernel_narrow(&s->kernel, most, call->ctx, &weft_source_spgemm, &defines,
+                           call->is_count ? "spgemm_count" : "spgemm_fill"));
     return call->is_count ? weft_scan_kernels(&s->scan, call->ctx, most) : WEFT_OK;
 }
 

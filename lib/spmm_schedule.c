@@ -174,10 +174,7 @@ static void peaks_program(program *out, const weft_spmm_product *p, const weft_s
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_spmm_product *p,
                               const program *from, const char *name)
 {
-    TRY(weft_kernel_get(p->ctx, from->source, &from->defines, name, out));
-    if (weft_kernel_max_items(*out) < *max_items)
-        *max_items = weft_kernel_max_items(*out);
-    return WEFT_OK;
+    return weft_kernel_narrow(out, max_items, p->ctx, from->source, &from->defines, name);
 }
 
 static weft_status rows_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
