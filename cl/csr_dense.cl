@@ -108,9 +108,8 @@ kernel GROUP void csr_to_dense(long n_rows, long n_cols, long rows, int columns,
                                long values_batch, global MOVED *restrict D, DENSE(d), long d_batch,
                                local int *firsts, local ACC *sums)
 {
-    const int item = get_local_id(0);
+    ROWS_OF_GROUP(rows, n_rows);
     const long batch = get_group_id(2);
-    const long first_row = get_group_id(0) * rows, last_row = min(first_row + rows, n_rows);
     const long from = get_group_id(1) * columns, width = min((long)columns, n_cols - from);
     for (long row = first_row; row < last_row; ++row) {
         const long start = offsets[offsets_start + row];
@@ -134,15 +133,11 @@ INLINE bool is_kept(MOVED x, MOVED threshold)
     return (x & MAGNITUDE) > threshold;
 }
 
-#define ROWS_OF_GROUP                                                                              \
-    const int item = get_local_id(0);                                                              \
-    const long first_row = get_group_id(0) * rows, last_row = min(first_row + rows, n_rows)
-
 kernel GROUP void dense_to_csr_count(long n_rows, long n_cols, long rows, MOVED threshold,
                                      global const MOVED *restrict D, DENSE(d),
                                      global OFFSET *restrict offsets, long offsets_start)
 {
-    ROWS_OF_GROUP;
+    ROWS_OF_GROUP(rows, n_rows);
     local NUMBER nodes[2 * ITEMS];
     for (long row = first_row; row < last_row; ++row) {
         global const MOVED *const of_row = D + d_start + row * d_row;
@@ -174,7 +169,7 @@ kernel GROUP void dense_to_csr_fill(long n_rows, long n_cols, long rows, MOVED t
                                     global INDEX *restrict indices, long indices_start,
                                     global MOVED *restrict values, long values_start)
 {
-    ROWS_OF_GROUP;
+    ROWS_OF_GROUP(rows, n_rows);
     local NUMBER nodes[2 * ITEMS];
     for (long row = first_row; row < last_row; ++row) {
         global const MOVED *const of_row = D + d_start + row * d_row;

@@ -86,7 +86,7 @@ INLINE int row_at_or_after(int row, global const OFFSET *offsets, int n_rows, lo
 }
 
 #if ITEMS > 1
-// From a column's counters to the places of each item's entries.
+// From a digit's counters to the places of each item's entries.
 INLINE void find_places(local OFFSET *counters, OFFSET place)
 {
     for (int i = 0; i < ITEMS; ++i) {

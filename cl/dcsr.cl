@@ -16,16 +16,11 @@
 #define D_OFFSET int
 #endif
 
-#define ROWS_OF_ITEM                                                                               \
-    const int item = get_local_id(0);                                                              \
-    const long first = get_group_id(0) * (ITEMS * run);                                            \
-    const long stop = min(first + ITEMS * run, n)
-
 kernel GROUP void dcsr_flags(long n, long run, global const OFFSET *restrict offsets,
                              long offsets_start, global int *restrict flags)
 {
-    ROWS_OF_ITEM;
-    for (long row = first + item; row < stop; row += ITEMS)
+    ROWS_OF_GROUP(ITEMS * run, n);
+    for (long row = first_row + item; row < last_row; row += ITEMS)
         flags[row] = offsets[offsets_start + row] < offsets[offsets_start + row + 1];
 }
 
@@ -35,8 +30,8 @@ kernel GROUP void dcsr_rows(long n, long run, global const OFFSET *restrict offs
                             global int *restrict rows, long rows_start,
                             global D_OFFSET *restrict d_offsets, long d_offsets_start)
 {
-    ROWS_OF_ITEM;
-    for (long row = first + item; row < stop; row += ITEMS) {
+    ROWS_OF_GROUP(ITEMS * run, n);
+    for (long row = first_row + item; row < last_row; row += ITEMS) {
         const OFFSET begin = offsets[offsets_start + row];
         const int place = places[row];
         if (begin < offsets[offsets_start + row + 1] && place < n_stored) {
@@ -44,7 +39,7 @@ kernel GROUP void dcsr_rows(long n, long run, global const OFFSET *restrict offs
             d_offsets[d_offsets_start + place] = (D_OFFSET)begin;
         }
     }
-    if (item == 0 && first == 0)
+    if (item == 0 && first_row == 0)
         d_offsets[d_offsets_start + n_stored] = (D_OFFSET)offsets[offsets_start + n];
 }
 
@@ -54,9 +49,9 @@ kernel GROUP void dcsr_offsets(long n, long run, global const int *restrict rows
                                long d_offsets_start, global OFFSET *restrict offsets,
                                long offsets_start)
 {
-    ROWS_OF_ITEM;
+    ROWS_OF_GROUP(ITEMS * run, n);
     long low = 0;
-    for (long row = first + item; row < stop; row += ITEMS) {
+    for (long row = first_row + item; row < last_row; row += ITEMS) {
         low = first_from(rows + rows_start, low, n_stored, row);
         offsets[offsets_start + row] = (OFFSET)d_offsets[d_offsets_start + low];
     }

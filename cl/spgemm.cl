@@ -52,10 +52,6 @@ typedef struct {
     f.b_indices = b_indices + b_indices_start;                                                     \
     f.b_values = b_values + b_values_start
 
-#define ROWS_OF_GROUP                                                                              \
-    const int item = get_local_id(0);                                                              \
-    const long first_row = get_group_id(0) * rows, last_row = min(first_row + rows, n_rows)
-
 // Marks the item's columns, of `width` from `from` on, that the row has products in, and with sums
 // adds these up. The least column behind them all that has one; n_cols where there is none.
 INLINE long sweep_row(const factors *f, long row, long n_cols, long from, long width, int item,
@@ -97,7 +93,7 @@ INLINE long first_column(const factors *f, long row, long n_cols, int columns, i
 kernel GROUP void spgemm_count(FACTORS, global NUMBER *restrict c_offsets, long c_offsets_start,
                                local int *marks, local ACC *sums)
 {
-    ROWS_OF_GROUP;
+    ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     local NUMBER nodes[2 * ITEMS];
     for (long row = first_row; row < last_row; ++row) {
@@ -141,7 +137,7 @@ kernel GROUP void spgemm_fill(FACTORS, global const NUMBER *restrict c_offsets,
                               global C_INDEX *restrict c_indices, long c_indices_start,
                               global T *restrict c_values, long c_values_start)
 {
-    ROWS_OF_GROUP;
+    ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     local NUMBER nodes[2 * ITEMS];
     for (long row = first_row; row < last_row; ++row) {

@@ -9,8 +9,8 @@
 
 #include "clamp.h"
 #include "context.h"
+#include "scratch.h"
 #include "view.h"
-#include "workspace.h"
 
 // ---- plan
 
@@ -124,15 +124,12 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
 {
     if (schedule->tiling.parts == 1)
         return enqueue_whole(launch, job, schedule, n, arguments);
-    if (workspace) {
+    if (workspace)
         TRY(workspace_check(job, workspace, schedule->scratch_bytes));
-        return enqueue_parts(launch, schedule, workspace, n, arguments);
-    }
     cl_mem scratch;
-    TRY(weft_workspace_take(job->ctx, launch->queue, job->what, schedule->scratch_bytes, &scratch));
-    launch->wants_event = true;
+    TRY(weft_scratch_begin(launch, workspace, schedule->scratch_bytes, &scratch));
     const weft_status status = enqueue_parts(launch, schedule, scratch, n, arguments);
-    weft_workspace_give(job->ctx, launch->queue, scratch, launch->last);
+    weft_scratch_end(launch, workspace, scratch);
     return status;
 }
 

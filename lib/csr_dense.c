@@ -177,11 +177,9 @@ static weft_status enqueue_from_dense(weft_launch *launch, const weft_csr_dense_
                               (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_count(weft_launch *launch, const void *context, const void *plan,
-                                 cl_mem scratch)
+static weft_status enqueue_count(weft_launch *launch, const weft_csr_dense_call *call,
+                                 const schedule *s, cl_mem scratch)
 {
-    const weft_csr_dense_call *call = context;
-    const schedule *s = plan;
     const weft_numbers offsets = {call->A.offsets, call->A.offsets_start};
     if (call->A.n_rows > 0)
         TRY(enqueue_from_dense(launch, call, s));
@@ -207,7 +205,11 @@ static weft_status run(weft_launch *launch, const weft_csr_dense_call *call, cl_
         return enqueue_from_dense(launch, call, &s);
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_csr_dense_workspace_check(call, workspace, s.scratch_bytes));
-    return weft_scratch_run(launch, workspace, s.scratch_bytes, enqueue_count, call, &s);
+    cl_mem scratch;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
+    const weft_status status = enqueue_count(launch, call, &s, scratch);
+    weft_scratch_end(launch, workspace, scratch);
+    return status;
 }
 
 static weft_status convert(weft_csr_dense_step step, weft_context *ctx, cl_command_queue queue,

@@ -100,10 +100,12 @@ static weft_status operands_check(weft_csr_dense_call *call)
     }
 }
 
+// The public calls, by step.
+static const char *const names[] = {"csr_to_dense", "dense_to_csr_count", "dense_to_csr"};
+
 static weft_csr_dense_call call_of(weft_csr_dense_step step, weft_context *ctx, const weft_csr *A,
                                    const weft_tensor *D, const weft_csr_dense_params *params)
 {
-    static const char *const names[] = {"csr_to_dense", "dense_to_csr_count", "dense_to_csr"};
     weft_csr_dense_call call = {
         .ctx = ctx,
         .step = step,
@@ -129,8 +131,7 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
                                  const weft_csr_dense_params *params)
 {
     if (!ctx || !A || !D)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL",
-                    step == WEFT_CSR_TO_DENSE ? "csr_to_dense" : "dense_to_csr",
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
                     !ctx ? "ctx"
                     : !A ? "A"
                          : "D");

@@ -20,7 +20,7 @@ enum {
 
 int64_t weft_csr_dense_column_bytes(const weft_csr_dense_problem *problem)
 {
-    const int64_t sum_bytes = weft_dtype_or(problem->dtype, WEFT_F32) == WEFT_F64 ? 8 : 4;
+    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
     return (int64_t)sizeof(int32_t) + sum_bytes;
 }
 

@@ -10,7 +10,6 @@
 #include "items.h"
 #include "scan.h"
 #include "scratch.h"
-#include "workspace.h"
 
 // ---- plan
 
@@ -180,10 +179,9 @@ static weft_status enqueue_offsets(weft_launch *launch, const weft_csr_transpose
                          weft_items_groups(s->tiling.items, s->offsets_run, s->n_offsets));
 }
 
-static weft_status enqueue_all(weft_launch *launch, const void *call, const void *plan,
-                               cl_mem scratch)
+static weft_status enqueue_all(weft_launch *launch, const weft_csr_transpose_call *call,
+                               const schedule *s, cl_mem scratch)
 {
-    const schedule *s = plan;
     for (int pass = 0; pass < s->n_passes; pass++)
         TRY(enqueue_pass(launch, call, s, scratch, pass));
     return enqueue_offsets(launch, call, s, scratch);
@@ -195,7 +193,11 @@ static weft_status run(weft_launch *launch, const weft_csr_transpose_call *call,
     TRY(prepare(&s, call));
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_csr_transpose_workspace_check(call, workspace, s.scratch_bytes));
-    return weft_scratch_run(launch, workspace, s.scratch_bytes, enqueue_all, call, &s);
+    cl_mem scratch;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
+    const weft_status status = enqueue_all(launch, call, &s, scratch);
+    weft_scratch_end(launch, workspace, scratch);
+    return status;
 }
 
 weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queue, const weft_csr *A,

@@ -85,11 +85,19 @@ static weft_status enqueue_places(weft_launch *launch, const weft_dcsr_call *cal
     return weft_scan_enqueue(launch, &s->scan, places, places, true, sums);
 }
 
-static weft_status enqueue_rows(weft_launch *launch, const void *context, const void *plan,
+// Waits for the number.
+static weft_status enqueue_count(weft_launch *launch, const weft_dcsr_call *call, const schedule *s,
+                                 cl_mem scratch)
+{
+    const weft_numbers last = {scratch, call->A.n_rows};
+    TRY(enqueue_places(launch, call, s, scratch));
+    return weft_numbers_read(call->n_stored, launch->queue, last, WEFT_I32, launch->last,
+                             call->name);
+}
+
+static weft_status enqueue_rows(weft_launch *launch, const weft_dcsr_call *call, const schedule *s,
                                 cl_mem scratch)
 {
-    const weft_dcsr_call *call = context;
-    const schedule *s = plan;
     const weft_csr *A = &call->A;
     const weft_dcsr *D = &call->D;
     const cl_mem rows = D->n_stored > 0 ? D->rows : scratch; // of none: never written
@@ -104,12 +112,9 @@ static weft_status enqueue_rows(weft_launch *launch, const void *context, const 
     return ENQUEUE_ITEMS(launch, s->rows, arguments, s->items, s->n_groups);
 }
 
-static weft_status enqueue_offsets(weft_launch *launch, const void *context, const void *plan,
-                                   cl_mem scratch)
+static weft_status enqueue_offsets(weft_launch *launch, const weft_dcsr_call *call,
+                                   const schedule *s)
 {
-    (void)scratch;
-    const weft_dcsr_call *call = context;
-    const schedule *s = plan;
     const weft_csr *A = &call->A;
     const weft_dcsr *D = &call->D;
     const cl_mem rows = D->n_stored > 0 ? D->rows : D->offsets; // of none: never read
@@ -127,44 +132,39 @@ static weft_status enqueue_offsets(weft_launch *launch, const void *context, con
     return ENQUEUE_ITEMS(launch, s->rows, arguments, s->items, s->n_groups);
 }
 
-static weft_status run(weft_launch *launch, const weft_dcsr_call *call, cl_mem workspace,
-                       weft_enqueue_fn *enqueue)
+static weft_status enqueue_step(weft_launch *launch, const weft_dcsr_call *call, const schedule *s,
+                                cl_mem scratch)
+{
+    return call->step == WEFT_DCSR_COUNT      ? enqueue_count(launch, call, s, scratch)
+           : call->step == WEFT_DCSR_FROM_CSR ? enqueue_rows(launch, call, s, scratch)
+                                              : enqueue_offsets(launch, call, s);
+}
+
+static weft_status run(weft_launch *launch, const weft_dcsr_call *call, cl_mem workspace)
 {
     schedule s;
     TRY(prepare(&s, call));
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_dcsr_workspace_check(call, workspace, s.scratch_bytes));
-    return weft_scratch_run(launch, workspace, s.scratch_bytes, enqueue, call, &s);
+    cl_mem scratch;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
+    const weft_status status = enqueue_step(launch, call, &s, scratch);
+    weft_scratch_end(launch, workspace, scratch);
+    return status;
 }
 
 static weft_status convert(const weft_dcsr_call *call, cl_command_queue queue,
-                           const weft_dcsr_params *params, weft_enqueue_fn *enqueue)
+                           const weft_dcsr_params *params)
 {
     weft_launch launch;
     TRY(weft_launch_begin(&launch, call->ctx, queue, call->name, params->n_wait, params->wait,
                           params->event != NULL));
-    const weft_status status = run(&launch, call, params->workspace, enqueue);
+    const weft_status status = run(&launch, call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;
 }
 
 // ---- calls
-
-// A count is also told where it goes.
-typedef struct {
-    weft_dcsr_call call; // first: enqueue_count() finds the rest behind it
-    int64_t *n_stored;
-} count_call;
-
-static weft_status enqueue_count(weft_launch *launch, const void *context, const void *plan,
-                                 cl_mem scratch)
-{
-    const count_call *count = context;
-    const weft_numbers last = {scratch, count->call.A.n_rows};
-    TRY(enqueue_places(launch, &count->call, plan, scratch));
-    return weft_numbers_read(count->n_stored, launch->queue, last, WEFT_I32, launch->last,
-                             count->call.name);
-}
 
 weft_status weft_dcsr_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                             int64_t *n_stored, const weft_dcsr_params *params)
@@ -172,9 +172,10 @@ weft_status weft_dcsr_count(weft_context *ctx, cl_command_queue queue, const wef
     params = params ? params : WEFT_DCSR(.items = 0);
     if (!n_stored)
         return fail(WEFT_BAD_ARGUMENT, "dcsr_count: n_stored is NULL");
-    count_call count = {.n_stored = n_stored};
-    TRY(weft_dcsr_check(&count.call, WEFT_DCSR_COUNT, ctx, A, NULL, params));
-    return convert(&count.call, queue, params, enqueue_count);
+    weft_dcsr_call call;
+    TRY(weft_dcsr_check(&call, WEFT_DCSR_COUNT, ctx, A, NULL, params));
+    call.n_stored = n_stored;
+    return convert(&call, queue, params);
 }
 
 weft_status weft_dcsr_from_csr(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
@@ -183,7 +184,7 @@ weft_status weft_dcsr_from_csr(weft_context *ctx, cl_command_queue queue, const 
     params = params ? params : WEFT_DCSR(.items = 0);
     weft_dcsr_call call;
     TRY(weft_dcsr_check(&call, WEFT_DCSR_FROM_CSR, ctx, A, D, params));
-    return convert(&call, queue, params, enqueue_rows);
+    return convert(&call, queue, params);
 }
 
 weft_status weft_dcsr_to_csr(weft_context *ctx, cl_command_queue queue, const weft_dcsr *D,
@@ -192,7 +193,7 @@ weft_status weft_dcsr_to_csr(weft_context *ctx, cl_command_queue queue, const we
     params = params ? params : WEFT_DCSR(.items = 0);
     weft_dcsr_call call;
     TRY(weft_dcsr_check(&call, WEFT_DCSR_TO_CSR, ctx, A, D, params));
-    return convert(&call, queue, params, enqueue_offsets);
+    return convert(&call, queue, params);
 }
 
 // ---- what a call would do

@@ -21,6 +21,7 @@ typedef struct weft_dcsr_call {
     weft_dcsr D;      // the same; all zero while rows are counted
     int items;        // 0: not forced
     weft_outputs outputs;
+    int64_t *n_stored; // where the count goes
 } weft_dcsr_call;
 
 // All checks. `params` is not NULL; D is, while rows are counted.

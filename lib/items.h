@@ -6,7 +6,8 @@
 
 #include "launch.h"
 
-// Items of a group for work that needs no local memory, one on a CPU; a power of two.
+// Items of a group unless local memory or a kernel sets a lower bound, one on a CPU; a power of
+// two.
 int weft_items_for(const weft_limits *limits);
 
 // Of a field that somebody filled in: WEFT_BAD_ARGUMENT says why it will not do.

@@ -11,7 +11,7 @@
 #include "context.h"
 #include "launch.h"
 #include "reduce_call.h"
-#include "workspace.h"
+#include "scratch.h"
 
 // ---- plan
 
@@ -128,18 +128,14 @@ static weft_status run(weft_launch *launch, const weft_reduce_call *c, cl_mem wo
     if (c->n_results == 0)
         return WEFT_OK;
     TRY(prepare(&s, c));
-    // Where there is no scratch memory some buffer must stand in: it is never touched.
-    if (s.scratch_bytes == 0)
-        return enqueue_kernels(launch, c, &s, c->Y->buffer);
-    if (workspace) {
+    if (workspace && s.scratch_bytes > 0)
         TRY(weft_reduce_workspace_check(c, workspace, s.scratch_bytes));
-        return enqueue_kernels(launch, c, &s, workspace);
-    }
     cl_mem scratch;
-    TRY(weft_workspace_take(c->ctx, launch->queue, "reduce", s.scratch_bytes, &scratch));
-    launch->wants_event = true;
-    const weft_status status = enqueue_kernels(launch, c, &s, scratch);
-    weft_workspace_give(c->ctx, launch->queue, scratch, launch->last);
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
+    // Where there is no scratch memory some buffer must stand in: it is never touched.
+    const cl_mem touched = s.scratch_bytes > 0 ? scratch : c->Y->buffer;
+    const weft_status status = enqueue_kernels(launch, c, &s, touched);
+    weft_scratch_end(launch, workspace, scratch);
     return status;
 }
 

@@ -11,6 +11,7 @@ weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)
 {
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", scan->items);
+    weft_defines_add(&defines, "RUN", WEFT_SCAN_RUN);
     weft_defines_add_word(&defines, "NUMBER", weft_word(scan->dtype));
     if (scan->n_groups > 1)
         TRY(weft_kernel_narrow(&scan->sums, most, ctx, &weft_source_scan, &defines, "scan_sums"));

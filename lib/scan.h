@@ -8,6 +8,8 @@
 
 #include "launch.h"
 
+enum { WEFT_SCAN_RUN = 8 }; // adjacent numbers that an item takes at a time
+
 // How n numbers are gone through.
 typedef struct weft_scan {
     weft_dtype dtype; // of the numbers and their sums: i32 or i64

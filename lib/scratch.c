@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch memory of a call with several arrays in it.
+// Scratch memory of a call.
 #include "scratch.h"
 
 #include <assert.h>
 
+#include "arithmetic.h"
+#include "view.h"
 #include "workspace.h"
 
-static const size_t ALIGNMENT = 256;
+enum { ALIGNMENT = 256 }; // of an array, in bytes
 
 int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype)
 {
@@ -17,15 +19,28 @@ int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype)
     return (int64_t)start;
 }
 
-weft_status weft_scratch_run(weft_launch *launch, cl_mem workspace, size_t bytes,
-                             weft_enqueue_fn *enqueue, const void *call, const void *plan)
+bool weft_scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
 {
+    int64_t bytes;
+    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
+        bytes > INT64_MAX - ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
+        return false;
+    *out = (size_t)(ceil_div(bytes, ALIGNMENT) * ALIGNMENT);
+    return true;
+}
+
+weft_status weft_scratch_begin(weft_launch *launch, cl_mem workspace, size_t bytes, cl_mem *out)
+{
+    *out = workspace;
     if (workspace || bytes == 0)
-        return enqueue(launch, call, plan, workspace);
-    cl_mem scratch;
-    TRY(weft_workspace_take(launch->ctx, launch->queue, launch->what, bytes, &scratch));
+        return WEFT_OK;
+    TRY(weft_workspace_take(launch->ctx, launch->queue, launch->what, bytes, out));
     launch->wants_event = true;
-    const weft_status status = enqueue(launch, call, plan, scratch);
-    weft_workspace_give(launch->ctx, launch->queue, scratch, launch->last);
-    return status;
+    return WEFT_OK;
+}
+
+void weft_scratch_end(const weft_launch *launch, cl_mem workspace, cl_mem scratch)
+{
+    if (scratch != workspace)
+        weft_workspace_give(launch->ctx, launch->queue, scratch, launch->last);
 }

@@ -3,7 +3,6 @@
 // defines, arguments, enqueue.
 #include <weft/sddmm.h>
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -11,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "scratch.h"
 #include "sddmm_product.h"
 #include "workspace.h"
 
@@ -46,12 +46,12 @@ static bool count_scratch(schedule *s, const weft_sddmm_product *p)
     const weft_sddmm_problem *problem = &p->problem;
     const weft_sddmm_tiling *tiling = &s->tiling;
     const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
-    const int64_t sum_size = problem->dtype == WEFT_F64 ? 8 : 4;
+    const int64_t sum_size = weft_sum_bytes(problem->dtype);
     s->packed_bytes = s->sums_bytes = 0;
-    return (!tiling->packed || weft_workspace_for(&s->packed_bytes, problem->n, tile_of(tiling),
-                                                  problem->n_batches, size)) &&
+    return (!tiling->packed || weft_scratch_for(&s->packed_bytes, problem->n, tile_of(tiling),
+                                                problem->n_batches, size)) &&
            (!is_several(p, tiling) ||
-            weft_workspace_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size, 1));
+            weft_scratch_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size, 1));
 }
 
 // What scratch memory is short of is left out, unless it was asked for.
@@ -214,7 +214,7 @@ static weft_status enqueue_entries(const errand *e, cl_int from, cl_int upto)
     const weft_csr *C = p->C;
     const weft_dense B = tile_of_B(e);
     const cl_int n_rows = (cl_int)p->problem.m, k = (cl_int)p->problem.k;
-    const int64_t sum_size = p->problem.dtype == WEFT_F64 ? 8 : 4;
+    const int64_t sum_size = weft_sum_bytes(p->problem.dtype);
     const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
     // Where there is no such array some buffer must stand in: it is never touched.
     const cl_mem values = p->indicator ? C->offsets : C->values;
@@ -271,19 +271,6 @@ static weft_status enqueue_tiles(const errand *e)
     return WEFT_OK;
 }
 
-static weft_status enqueue_product(errand *e, cl_mem workspace)
-{
-    e->scratch = workspace;
-    const size_t bytes = scratch_bytes(e->s);
-    if (workspace || bytes == 0)
-        return enqueue_tiles(e);
-    TRY(weft_workspace_take(e->p->ctx, e->launch->queue, "sddmm", bytes, &e->scratch));
-    e->launch->wants_event = true;
-    const weft_status status = enqueue_tiles(e);
-    weft_workspace_give(e->p->ctx, e->launch->queue, e->scratch, e->launch->last);
-    return status;
-}
-
 static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,
                        cl_mem workspace)
 {
@@ -298,7 +285,10 @@ static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double 
         return enqueue_scale(&e);
     if (workspace && scratch_bytes(&s) > 0)
         TRY(weft_sddmm_workspace_check(p, workspace, scratch_bytes(&s)));
-    return enqueue_product(&e, workspace);
+    TRY(weft_scratch_begin(launch, workspace, scratch_bytes(&s), &e.scratch));
+    const weft_status status = enqueue_tiles(&e);
+    weft_scratch_end(launch, workspace, e.scratch);
+    return status;
 }
 
 weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,

@@ -54,7 +54,7 @@ static facts facts_of(const weft_sddmm_problem *problem)
         .k = max_i64(problem->k, 1),
         .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
-        .sum_bytes = dtype == WEFT_F64 ? 8 : 4,
+        .sum_bytes = weft_sum_bytes(dtype),
         .all_entries = min_i64(problem->nnz, INT64_MAX / WEFT_SPARSE_MARGIN) * n_batches,
     };
 }

@@ -10,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "scratch.h"
 #include "sparse_attention_call.h"
 #include "sparse_limits.h"
 #include "workspace.h"
@@ -37,7 +38,7 @@ static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, in
     s->n_pieces = may_be_long ? ceil_div(p->nnz, piece) : 0;
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
     if (s->n_pieces > WEFT_SPARSE_MAX_EXTENT || !weft_mul(s->n_pieces, p->d + 2, &n) ||
-        !weft_mul(n, p->n_batches, &n) || !weft_mul(n, p->dtype == WEFT_F64 ? 8 : 4, &n) ||
+        !weft_mul(n, p->n_batches, &n) || !weft_mul(n, weft_sum_bytes(p->dtype), &n) ||
         (uint64_t)n > SIZE_MAX / 2)
         return false;
     s->scratch_bytes = (size_t)n;
@@ -312,14 +313,10 @@ static weft_status run(weft_launch *launch, const weft_sparse_attention_call *ca
     TRY(prepare(&s, &k, call));
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_sparse_attention_workspace_check(call, workspace, s.scratch_bytes));
-    if (workspace || s.scratch_bytes == 0)
-        return enqueue_all(launch, call, &s, &k, workspace);
     cl_mem scratch;
-    TRY(weft_workspace_take(call->ctx, launch->queue, "sparse_attention", s.scratch_bytes,
-                            &scratch));
-    launch->wants_event = true;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
     const weft_status status = enqueue_all(launch, call, &s, &k, scratch);
-    weft_workspace_give(call->ctx, launch->queue, scratch, launch->last);
+    weft_scratch_end(launch, workspace, scratch);
     return status;
 }
 

@@ -43,7 +43,7 @@ static facts facts_of(const weft_sparse_attention_problem *problem)
         .d = max_i64(problem->d, 1),
         .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
-        .sum_bytes = dtype == WEFT_F64 ? 8 : 4,
+        .sum_bytes = weft_sum_bytes(dtype),
     };
 }
 

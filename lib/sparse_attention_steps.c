@@ -12,6 +12,7 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "scratch.h"
 
 enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
 
@@ -99,7 +100,7 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
     TRY(weft_cl_check(code, "sparse_attention", "clCreateBuffer"));
     const weft_status status = own_bytes(&out->own_bytes, call, products);
     clReleaseMemObject(products);
-    out->own_bytes = (out->own_bytes + 255) / 256 * 256;
+    *fits = weft_scratch_for(&out->own_bytes, (int64_t)out->own_bytes, 1, 1, 1);
     out->bytes = out->own_bytes + (size_t)bytes;
     return status;
 }

@@ -10,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "scratch.h"
 #include "sparse_softmax_call.h"
 #include "view.h"
 #include "workspace.h"
@@ -230,18 +231,11 @@ static weft_status run(weft_launch *launch, const weft_sparse_softmax_call *call
     values v;
     TRY(prepare(&s, call));
     set_values(&v, call, &s);
-    v.scratch = workspace;
-    if (s.scratch_bytes == 0)
-        return enqueue_all(launch, call, &s, &v);
-    if (workspace) {
+    if (workspace && s.scratch_bytes > 0)
         TRY(weft_sparse_softmax_workspace_check(call, workspace, s.scratch_bytes));
-        return enqueue_all(launch, call, &s, &v);
-    }
-    TRY(weft_workspace_take(call->ctx, launch->queue, call->kind->name, s.scratch_bytes,
-                            &v.scratch));
-    launch->wants_event = true;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &v.scratch));
     const weft_status status = enqueue_all(launch, call, &s, &v);
-    weft_workspace_give(call->ctx, launch->queue, v.scratch, launch->last);
+    weft_scratch_end(launch, workspace, v.scratch);
     return status;
 }
 

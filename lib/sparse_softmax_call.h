@@ -5,11 +5,7 @@
 
 #include <weft/sparse_softmax.h>
 
-// What 32-bit rows in the kernels leave room for: the rows of a group may reach past the last one.
-enum {
-    WEFT_SPARSE_SOFTMAX_MARGIN = 4096,
-    WEFT_SPARSE_SOFTMAX_MAX_ROWS = INT32_MAX - WEFT_SPARSE_SOFTMAX_MARGIN,
-};
+#include "sparse_limits.h"
 
 // The operation: its operands are X and Y, or Y, dY and dX.
 typedef struct weft_sparse_softmax_kind {

@@ -57,9 +57,9 @@ static weft_status values_check(const weft_sparse_softmax_call *call, const weft
 static weft_status sizes_check(const weft_sparse_softmax_call *call)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
-    if (call->csr->n_rows > WEFT_SPARSE_SOFTMAX_MAX_ROWS)
+    if (call->csr->n_rows > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " rows; at most %d are possible",
-                    kind->name, kind->csr_name, call->csr->n_rows, WEFT_SPARSE_SOFTMAX_MAX_ROWS);
+                    kind->name, kind->csr_name, call->csr->n_rows, WEFT_SPARSE_MAX_EXTENT);
     return call->dY ? weft_same_check(call->dY, "dY", call->out, kind->out_name, kind->name)
                     : WEFT_OK;
 }

@@ -64,7 +64,7 @@ static int folded_keep(const weft_sparse_softmax_problem *problem)
 static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
                                                 const weft_sparse_softmax_problem *problem)
 {
-    const int64_t term_bytes = weft_dtype_or(problem->dtype, WEFT_F32) == WEFT_F64 ? 8 : 4;
+    const int64_t term_bytes = weft_sum_bytes(problem->dtype);
     const int64_t fold = clamp_i64(limits->fold * 4 / term_bytes, 1, MAX_FOLD);
     const int64_t share = share_of(problem, (int64_t)limits->compute_units * FOLDED_ERRANDS);
     return (weft_sparse_softmax_tiling){
@@ -105,8 +105,7 @@ static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const w
 {
     const int64_t lanes = tiling->lanes, most_lanes = weft_limits_items_along(limits, 0);
     const int64_t rows = tiling->rows_per_group;
-    const int64_t most_rows =
-        min_i64(weft_limits_items_along(limits, 1), WEFT_SPARSE_SOFTMAX_MARGIN);
+    const int64_t most_rows = min_i64(weft_limits_items_along(limits, 1), WEFT_SPARSE_MARGIN);
     if (!is_pow2_upto(lanes, most_lanes))
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.lanes is %" PRId64 ": a power of two up to %" PRId64

@@ -101,11 +101,9 @@ static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *
                               s->tiling.items, (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_count(weft_launch *launch, const void *context, const void *plan,
-                                 cl_mem scratch)
+static weft_status enqueue_count(weft_launch *launch, const weft_spgemm_call *call,
+                                 const schedule *s, cl_mem scratch)
 {
-    const weft_spgemm_call *call = context;
-    const schedule *s = plan;
     const weft_numbers offsets = {call->C.offsets, call->C.offsets_start};
     if (call->problem.m > 0)
         TRY(enqueue_product(launch, call, s));
@@ -122,7 +120,11 @@ static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem
         return enqueue_product(launch, call, &s);
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_spgemm_workspace_check(call, workspace, s.scratch_bytes));
-    return weft_scratch_run(launch, workspace, s.scratch_bytes, enqueue_count, call, &s);
+    cl_mem scratch;
+    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
+    const weft_status status = enqueue_count(launch, call, &s, scratch);
+    weft_scratch_end(launch, workspace, scratch);
+    return status;
 }
 
 static weft_status product(bool is_count, weft_context *ctx, cl_command_queue queue,

@@ -23,7 +23,7 @@ enum {
 
 int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem)
 {
-    const int64_t sum_bytes = weft_dtype_or(problem->dtype, WEFT_F32) == WEFT_F64 ? 8 : 4;
+    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
     return (int64_t)sizeof(int32_t) + sum_bytes;
 }
 

@@ -9,9 +9,9 @@
 #include "arithmetic.h"
 #include "context.h"
 #include "launch.h"
+#include "scratch.h"
 #include "spmm_schedule.h"
 #include "view.h"
-#include "workspace.h"
 
 // ---- arguments
 
@@ -79,7 +79,7 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .window = s->tiling.window,
         .piece = s->piece,
         .n_pieces = (cl_int)s->n_pieces,
-        .scratch_start = (cl_long)(s->packed_bytes / (p->problem.dtype == WEFT_F64 ? 8 : 4)),
+        .scratch_start = (cl_long)(s->packed_bytes / weft_sum_bytes(p->problem.dtype)),
         .found_start =
             (cl_long)((s->packed_bytes + s->sums_bytes) / weft_dtype_size(p->offset_dtype)),
         .n_queues = s->n_queues,
@@ -346,21 +346,6 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
     return s->n_pieces > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
 }
 
-static weft_status enqueue_product(weft_launch *launch, const weft_spmm_product *p,
-                                   const weft_spmm_schedule *s, const weft_spmm_kernels *k,
-                                   values *v, cl_mem workspace)
-{
-    v->scratch = workspace;
-    if (workspace || weft_spmm_scratch_bytes(s) == 0)
-        return enqueue_kernels(launch, p, s, k, v);
-    TRY(weft_workspace_take(p->ctx, launch->queue, "spmm", weft_spmm_scratch_bytes(s),
-                            &v->scratch));
-    launch->wants_event = true;
-    const weft_status status = enqueue_kernels(launch, p, s, k, v);
-    weft_workspace_give(p->ctx, launch->queue, v->scratch, launch->last);
-    return status;
-}
-
 static weft_status run(weft_launch *launch, const weft_spmm_product *p, double alpha, double beta,
                        cl_mem workspace)
 {
@@ -376,7 +361,10 @@ static weft_status run(weft_launch *launch, const weft_spmm_product *p, double a
         return enqueue_scale(launch, p, &s, &k, &v);
     if (workspace && weft_spmm_scratch_bytes(&s) > 0)
         TRY(weft_spmm_workspace_check(p, workspace, weft_spmm_scratch_bytes(&s)));
-    return enqueue_product(launch, p, &s, &k, &v, workspace);
+    TRY(weft_scratch_begin(launch, workspace, weft_spmm_scratch_bytes(&s), &v.scratch));
+    const weft_status status = enqueue_kernels(launch, p, &s, &k, &v);
+    weft_scratch_end(launch, workspace, v.scratch);
+    return status;
 }
 
 weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, const weft_csr *A,

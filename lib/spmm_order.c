@@ -34,11 +34,6 @@ bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
     return found >= 0;
 }
 
-static int64_t length_of(const weft_pattern *p, int64_t row)
-{
-    return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
-}
-
 // The rows that are not long, longest first; equal ones as they come.
 static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
                              int64_t piece)
@@ -46,21 +41,21 @@ static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_patt
     int64_t most = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (!weft_pattern_is_long(p, row, piece))
-            most = max_i64(most, length_of(p, row));
+            most = max_i64(most, weft_pattern_length(p, row));
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
     int64_t *place = memory; // place[most - length]: where the next row of that length goes
     *n_sorted = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (!weft_pattern_is_long(p, row, piece)) {
-            place[most - length_of(p, row) + 1]++;
+            place[most - weft_pattern_length(p, row) + 1]++;
             ++*n_sorted;
         }
     for (int64_t i = 0; i < most; ++i)
         place[i + 1] += place[i];
     for (int64_t row = 0; row < p->n_rows; ++row)
         if (!weft_pattern_is_long(p, row, piece))
-            sorted[place[most - length_of(p, row)]++] = (int32_t)row;
+            sorted[place[most - weft_pattern_length(p, row)]++] = (int32_t)row;
     free(memory);
     return WEFT_OK;
 }
@@ -84,7 +79,7 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_p
     for (int64_t i = 0; i < n_runs; ++i) {
         runs[i] = (run){.first_row = i * run_rows};
         for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
-            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : length_of(p, row);
+            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : weft_pattern_length(p, row);
     }
 }
 

@@ -67,7 +67,7 @@ int64_t weft_pattern_start(const weft_pattern *p, int64_t row)
     return integer_at(p->offsets, p->offset_dtype, row);
 }
 
-static int64_t row_length(const weft_pattern *p, int64_t row)
+int64_t weft_pattern_length(const weft_pattern *p, int64_t row)
 {
     return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
 }
@@ -143,7 +143,7 @@ static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p)
 
 bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece)
 {
-    return row_length(p, row) > 2 * piece;
+    return weft_pattern_length(p, row) > 2 * piece;
 }
 
 // The p of every piece: the multiples of `piece` among the entries of each long row.

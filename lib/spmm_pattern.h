@@ -45,6 +45,7 @@ weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
                              size_t size);
 int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
+int64_t weft_pattern_length(const weft_pattern *p, int64_t row);
 bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
 
 // Chooses plan->order_kind where that is left open, and lists the rows that are not long in that

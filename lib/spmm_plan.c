@@ -116,7 +116,7 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns
 static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const facts *f)
 {
-    const int64_t sum_bytes = f->dtype == WEFT_F64 ? 8 : 4;
+    const int64_t sum_bytes = weft_sum_bytes(f->dtype);
     const int64_t widest = min_i64(max_i64(limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);

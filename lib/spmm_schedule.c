@@ -9,6 +9,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "scratch.h"
 #include "workspace.h"
 
 // ---- plan
@@ -31,14 +32,14 @@ int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
 
 static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int64_t piece)
 {
-    const int64_t sum_bytes = p->problem.dtype == WEFT_F64 ? 8 : 4;
+    const int64_t sum_bytes = weft_sum_bytes(p->problem.dtype);
     const int64_t place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0;
     const int64_t n = p->problem.n, n_batches = p->problem.n_batches;
     s->n_pieces = pieces_of(p, piece);
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
     return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
-           weft_workspace_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
-           weft_workspace_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
+           weft_scratch_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
+           weft_scratch_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
 }
 
 size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
@@ -72,7 +73,7 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
     if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE || s->tiling.window > 0)
         return WEFT_OK;
     const int64_t n_batches = p->problem.n_batches;
-    if (!weft_workspace_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
+    if (!weft_scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
         return fail(WEFT_NO_MEMORY,
                     "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
                     s->n_slices, n_batches);
@@ -88,7 +89,7 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
     const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
     const bool counts =
-        weft_workspace_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
+        weft_scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
     if (counts && (p->forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
         return WEFT_OK;
     if (p->forced)

@@ -55,6 +55,11 @@ bool weft_is_floating(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
+int64_t weft_sum_bytes(weft_dtype dtype)
+{
+    return dtype == WEFT_F64 ? 8 : 4;
+}
+
 static bool is_tensor_dtype(weft_dtype dtype)
 {
     return weft_is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;

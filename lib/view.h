@@ -16,6 +16,9 @@ weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback);
 // f32, f64, f16 or bf16.
 bool weft_is_floating(weft_dtype dtype);
 
+// Bytes of a sum of them, in the type that kernels reckon with.
+int64_t weft_sum_bytes(weft_dtype dtype);
+
 // Some extent is 0.
 bool weft_tensor_is_empty(const weft_tensor *tensor);
 

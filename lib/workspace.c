@@ -9,9 +9,6 @@
 
 #include "arithmetic.h"
 #include "context.h"
-#include "view.h"
-
-static const int64_t ALIGNMENT = 256; // of arrays in one piece, in bytes
 
 // A piece is idle (no event), pending (until `last` completes) or taken (between take and give).
 typedef struct piece {
@@ -260,14 +257,4 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
     }
     pthread_cond_broadcast(&pool->given);
     pthread_mutex_unlock(&pool->lock);
-}
-
-bool weft_workspace_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
-{
-    int64_t bytes;
-    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
-        bytes > INT64_MAX - ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
-        return false;
-    *out = (size_t)(ceil_div(bytes, ALIGNMENT) * ALIGNMENT);
-    return true;
 }

@@ -14,9 +14,6 @@
 weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
                                 size_t bytes, cl_mem *out);
 
-// a * b * c * d bytes, rounded up to where another array may begin; false where that does not fit.
-bool weft_workspace_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d);
-
 // The most that can be taken at once: scratch_bytes, or what the device allows for one buffer.
 uint64_t weft_workspace_most(const weft_context *ctx);
 

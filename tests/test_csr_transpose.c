@@ -2,7 +2,6 @@
 // T = A^T against a plain loop, bit by bit: every pattern of small matrices, all data types, and
 // tilings as for a CPU and for a GPU.
 #include <weft/csr_transpose.h>
-#include <weft/sparse_gather.h>
 
 #include "format_case.h"
 
@@ -269,55 +268,6 @@ static void test_same_bits_run_after_run(void **state)
     operands_destroy(&o);
 }
 
-// ---- values that come later
-
-static void gather_run(const operands *o, weft_dtype dtype, int64_t n_batches, random_state *random)
-{
-    const size_t size = weft_dtype_size(dtype);
-    const int64_t nnz = o->pattern.nnz, batches = n_batches > 0 ? n_batches : 1, gap = 3;
-    void *data = random_bits(random, batches * (nnz + gap), size);
-    char *want = new_array(batches * nnz, size);
-    for (int64_t b = 0; b < batches; b++)
-        for (int64_t e = 0; e < nnz; e++)
-            memcpy(want + (size_t)(b * nnz + e) * size,
-                   (char *)data + (size_t)(b * (nnz + gap) + nnz - 1 - o->source[e]) * size, size);
-    guarded values = guarded_create(ctx, data, batches * (nnz + gap), size, 2);
-    guarded out = guarded_create(ctx, NULL, batches * nnz, size, 4);
-    const int axis = n_batches > 0;
-    weft_tensor from = {values.buffer, dtype, 2 + nnz - 1, axis + 1, {batches}, {nnz + gap}};
-    weft_tensor to = {out.buffer, dtype, 4, axis + 1, {batches}, {nnz}};
-    from.shape[axis] = to.shape[axis] = nnz;
-    from.stride[axis] = -1; // from the last one backwards
-    to.stride[axis] = 1;
-    assert_ok(weft_sparse_gather(ctx, queue, &from, &o->source_tensor, &to, NULL));
-    guarded_check(&out, queue, want, "gathered");
-    guarded_destroy(&values);
-    guarded_destroy(&out);
-    free(data);
-    free(want);
-}
-
-static void test_values_of_every_type_follow(void **state)
-{
-    (void)state;
-    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16, WEFT_U8, WEFT_I64};
-    for (int wide = 0; wide < 2; wide++) {
-        operands o;
-        random_state random = {70};
-        const transpose_case of = {.seed = 70,
-                                   .start = 3,
-                                   .offset_dtype = wide ? WEFT_I64 : WEFT_I32,
-                                   .tiling = &tilings[1]};
-        operands_create(&o, pattern_create(&random, PATTERN_RANDOM, 30, 40, is_reduced ? 90 : 2000),
-                        &of);
-        call(&o, &of);
-        for (size_t i = 0; i < (wide ? 2 : sizeof(dtypes) / sizeof(dtypes[0])); i++)
-            for (int64_t n_batches = 0; n_batches < 3; n_batches++)
-                gather_run(&o, dtypes[i], n_batches, &random);
-        operands_destroy(&o);
-    }
-}
-
 int main(void)
 {
     need_device();
@@ -325,13 +275,9 @@ int main(void)
     ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_small_pattern),
-        cmocka_unit_test(test_patterns_of_every_kind),
-        cmocka_unit_test(test_all_data_types),
-        cmocka_unit_test(test_large_matrices),
-        cmocka_unit_test(test_columns_that_lie),
-        cmocka_unit_test(test_same_bits_run_after_run),
-        cmocka_unit_test(test_values_of_every_type_follow),
+        cmocka_unit_test(test_every_small_pattern), cmocka_unit_test(test_patterns_of_every_kind),
+        cmocka_unit_test(test_all_data_types),      cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_columns_that_lie),    cmocka_unit_test(test_same_bits_run_after_run),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_csr_transpose() and weft_sparse_gather() refuse, each in a sentence and without
-// enqueuing anything; scratch memory, events, queues of either kind, and few programs.
+// What weft_csr_transpose() refuses, each in a sentence and without enqueuing anything; scratch
+// memory, events, queues of either kind, and few programs.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include <weft/csr_transpose.h>
-#include <weft/sparse_gather.h>
 
 #include "format_case.h"
 
@@ -237,44 +236,6 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.run is 32769", c.params.tiling = &t);
 }
 
-static void test_what_gather_refuses(void **state)
-{
-    (void)state;
-    const weft_tensor from = {values.buffer, WEFT_F32, 1, 1, {NNZ}, {1}};
-    const weft_tensor to = {t_values.buffer, WEFT_F32, 5, 1, {NNZ}, {1}};
-    const weft_tensor by = {sources.buffer, WEFT_I32, 0, 1, {NNZ}, {1}};
-    const uint64_t launches = weft_context_get_stats(ctx).launches;
-#define REFUSE_GATHER(status, part, change)                                                        \
-    do {                                                                                           \
-        weft_tensor v = from, s = by, out = to;                                                    \
-        weft_sparse_gather_params params = *WEFT_SPARSE_GATHER(.n_wait = 0);                       \
-        change;                                                                                    \
-        assert_int_equal(weft_sparse_gather(ctx, queue, &v, &s, &out, &params), status);           \
-        assert_says(part);                                                                         \
-    } while (0)
-    REFUSE_GATHER(WEFT_BAD_ARGUMENT, "sparse_gather: params.size is 1", params.size = 1);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "values has 2 dimensions, source 1, out 1", v.ndim = 2);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "values has 1 dimensions, source 0, out 1", s.ndim = 0);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "source has 23 elements, out 24", s.shape[0] = 23);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "source has 24 elements, values none", v.shape[0] = 0);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "values is a batch of 2, out of 1",
-                  (v.ndim = out.ndim = 2, v.shape[0] = 2, out.shape[0] = 1, v.shape[1] = NNZ / 2,
-                   out.shape[1] = NNZ, v.stride[1] = out.stride[1] = 1));
-    REFUSE_GATHER(WEFT_BAD_DTYPE, "values is f32, out i32", out.dtype = WEFT_I32);
-    REFUSE_GATHER(WEFT_BAD_DTYPE, "source is f32: i32 or i64", s.dtype = WEFT_F32);
-    REFUSE_GATHER(WEFT_BAD_BUFFER, "sparse_gather: source: the buffer is NULL", s.buffer = NULL);
-    REFUSE_GATHER(WEFT_BAD_BUFFER, "out (bytes", (out.buffer = v.buffer, out.offset = 0));
-    REFUSE_GATHER(WEFT_BAD_BUFFER, "overlaps source", s.buffer = out.buffer);
-    REFUSE_GATHER(WEFT_BAD_SHAPE, "must not share a place", out.stride[0] = 0);
-#undef REFUSE_GATHER
-    assert_int_equal(weft_sparse_gather(ctx, queue, NULL, &by, &to, NULL), WEFT_BAD_ARGUMENT);
-    assert_says("sparse_gather: values is NULL");
-    assert_int_equal(weft_sparse_gather(ctx, NULL, &from, &by, &to, NULL), WEFT_BAD_ARGUMENT);
-    assert_says("sparse_gather: the queue is NULL");
-    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
-    check_untouched();
-}
-
 // ---- scratch memory
 
 static cl_command_queue new_queue(cl_command_queue_properties properties)
@@ -470,7 +431,6 @@ int main(void)
         WITH_OPERANDS(test_buffers_that_do_not_serve),
         WITH_OPERANDS(test_operands_that_overlap),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
-        WITH_OPERANDS(test_what_gather_refuses),
         WITH_OPERANDS(test_workspace_of_the_size_asked_for),
         WITH_OPERANDS(test_workspaces_among_the_operands),
         WITH_OPERANDS(test_scratch_memory_is_kept_until_the_call_ends),

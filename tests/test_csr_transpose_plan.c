@@ -78,7 +78,7 @@ static void test_running_sums_for_every_known_device(void **state)
         const int64_t n = random_extent(&random) % (INT64_C(1) << 40);
         const int items = 1 << random_below(&random, 8);
         const weft_scan scan = weft_scan_for(limits, items, WEFT_I32, n);
-        assert_true(scan.n_groups >= 1 && scan.span % (8 * items) == 0);
+        assert_true(scan.n_groups >= 1 && scan.span % (WEFT_SCAN_RUN * items) == 0);
         assert_true(scan.span <= INT64_C(32768) * items);
         assert_int_equal(scan.n_groups, max_i64(ceil_div(n, scan.span), 1));
     }

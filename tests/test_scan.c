@@ -16,7 +16,7 @@ typedef struct scan_case {
     bool in_place, has_total;
 } scan_case;
 
-static const int64_t TILE = 8;
+static const int64_t TILE = WEFT_SCAN_RUN;
 
 static weft_scan scan_of(const scan_case *of)
 {

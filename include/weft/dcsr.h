@@ -61,8 +61,8 @@ typedef struct weft_dcsr_params {
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the
-// first has found. Entries are the same in both formats: nothing is done with indices and values,
-// and D's may be A's buffers.
+// first has found. Entries are the same in both formats: indices have to be
+// there, but nothing is done with them or with values, and D's may be A's buffers.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
 // D's rows and offsets is shared with one another or with A's pattern. With a smaller n_stored

@@ -82,9 +82,9 @@ typedef struct weft_sparse_softmax_params {
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that; it shares no byte with X or Y, and is the call's until `event` completes). Buffers stay
-// yours; keep them until `event` completes. The offsets are trusted: weft_csr_check() is for those
-// that nobody vouches for.
+// that; it shares no byte with X, Y or a gradient, and is the call's until `event` completes).
+// Buffers stay yours; keep them until `event` completes. The offsets are trusted: weft_csr_check()
+// is for those that nobody vouches for.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
 // WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
 // WEFT_NO_MEMORY.

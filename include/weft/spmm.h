@@ -206,8 +206,9 @@ WEFT_API weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double
                                const weft_csr *A, const weft_tensor *B, double beta,
                                const weft_tensor *C, const weft_spmm_params *params);
 
-// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
-// will run, as the compiled kernels decide about the tiling too.
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Operands that the call
+// would refuse are refused here. Compiles what the call will run, as the compiled kernels decide
+// about the tiling too.
 WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                          const weft_tensor *C, const weft_spmm_params *params,
                                          size_t *bytes);
