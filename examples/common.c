@@ -64,16 +64,6 @@ int64_t count_elements(const weft_tensor *t)
     return n;
 }
 
-weft_tensor transpose(const weft_tensor *matrix)
-{
-    weft_tensor t = *matrix;
-    t.shape[0] = matrix->shape[1];
-    t.shape[1] = matrix->shape[0];
-    t.stride[0] = matrix->stride[1];
-    t.stride[1] = matrix->stride[0];
-    return t;
-}
-
 static size_t bytes_of(const weft_tensor *t)
 {
     return (size_t)count_elements(t) * weft_dtype_size(t->dtype);

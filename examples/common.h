@@ -39,9 +39,6 @@ bool read_numbers(cl_command_queue queue, const weft_tensor *from, double *to); 
 
 int64_t count_elements(const weft_tensor *t);
 
-// A view of a matrix's transpose: nothing is moved.
-weft_tensor transpose(const weft_tensor *matrix);
-
 // Releases the buffer, if any.
 void free_tensor(weft_tensor *t);
 

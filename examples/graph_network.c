@@ -103,7 +103,7 @@ static bool finish_timing(const network *net, double start, double *least_ms)
 static bool times_weights(const network *net, layer *l, const weft_tensor *in)
 {
     const double start = now_ms();
-    const weft_tensor in_t = transpose(in), T_t = transpose(&l->T);
+    const weft_tensor in_t = weft_tensor_transposed(in), T_t = weft_tensor_transposed(&l->T);
     return is_ok(weft_spmm(net->ctx, net->queue, 1, &l->Wt, &in_t, 0, &T_t,
                            WEFT_SPMM(.plan = l->plan))) &&
            finish_timing(net, start, &l->weights_ms);

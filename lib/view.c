@@ -460,14 +460,3 @@ weft_dense weft_dense_of(const weft_tensor *tensor)
         .batch = row == 1 ? tensor->stride[0] : 0,
     };
 }
-
-weft_tensor weft_tensor_transposed(const weft_tensor *tensor)
-{
-    weft_tensor turned = *tensor;
-    const int row = tensor->ndim - 2, column = tensor->ndim - 1;
-    turned.shape[row] = tensor->shape[column];
-    turned.shape[column] = tensor->shape[row];
-    turned.stride[row] = tensor->stride[column];
-    turned.stride[column] = tensor->stride[row];
-    return turned;
-}

@@ -131,9 +131,6 @@ typedef struct weft_dense {
 // Of a tensor of 2 or 3 dimensions.
 weft_dense weft_dense_of(const weft_tensor *tensor);
 
-// The same with rows and columns changed over: of its last two axes.
-weft_tensor weft_tensor_transposed(const weft_tensor *tensor);
-
 // a * b, or a + b; false where that does not fit.
 bool weft_mul(int64_t a, int64_t b, int64_t *out);
 bool weft_add(int64_t a, int64_t b, int64_t *out);

@@ -161,7 +161,7 @@ void sddmm_create(sddmm_operands *o, weft_context *ctx, cl_command_queue queue,
     o->columns_B =
         make_dense(o, &turned_B, of->n, of->b_layout, of->b_start,
                    sparse_named_columns(&o->sparse.host), of->numbers == WILD_B, &random);
-    o->B = dense_transposed(&turned_B);
+    o->B = weft_tensor_transposed(&turned_B);
     make_output(o, &random);
     sparse_upload(&o->sparse, &form, ctx);
     choose_values(o);

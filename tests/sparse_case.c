@@ -306,17 +306,6 @@ int64_t dense_place(const weft_tensor *t, int64_t batch, int64_t row, int64_t co
            column * t->stride[axis + 1];
 }
 
-weft_tensor dense_transposed(const weft_tensor *t)
-{
-    weft_tensor turned = *t;
-    const int row = t->ndim - 2, column = t->ndim - 1;
-    turned.shape[row] = t->shape[column];
-    turned.shape[column] = t->shape[row];
-    turned.stride[row] = t->stride[column];
-    turned.stride[column] = t->stride[row];
-    return turned;
-}
-
 int64_t dense_batches(const weft_tensor *t)
 {
     return t->ndim == 3 ? t->shape[0] : 1;

@@ -107,9 +107,6 @@ int64_t dense_lay_out(weft_tensor *t, weft_dtype dtype, int64_t n_batches, int64
 // Which element of the buffer stands there.
 int64_t dense_place(const weft_tensor *t, int64_t batch, int64_t row, int64_t column);
 
-// The view with rows and columns changed over.
-weft_tensor dense_transposed(const weft_tensor *t);
-
 // Matrices of a view of 2 or 3 dimensions.
 int64_t dense_batches(const weft_tensor *t);
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CSR to DCSR and back, and CSC: patterns against plain loops, what is refused, scratch memory and
+// CSR to DCSR and back: patterns against plain loops, what is refused, scratch memory and
 // events.
-#include <weft/csc.h>
 #include <weft/csr_dense.h>
-#include <weft/csr_transpose.h>
 #include <weft/dcsr.h>
 
 #include "format_case.h"
@@ -174,40 +172,6 @@ static void test_stored_rows_alone(void **state)
     guarded_destroy(&dense);
     device_pattern_destroy(&A);
     pattern_destroy(&p);
-}
-
-// A by columns is A^T by rows, field by field, there and back.
-static void test_columns_are_rows_of_the_transpose(void **state)
-{
-    (void)state;
-    int of_buffers[3];
-    const weft_csc A = {.n_rows = 2,
-                        .n_cols = 3,
-                        .nnz = 4,
-                        .offset_dtype = WEFT_I64,
-                        .index_dtype = WEFT_I16,
-                        .dtype = WEFT_F16,
-                        .offsets = (cl_mem)&of_buffers[0],
-                        .indices = (cl_mem)&of_buffers[1],
-                        .values = (cl_mem)&of_buffers[2],
-                        .offsets_start = 5,
-                        .indices_start = 6,
-                        .values_start = 7,
-                        .values_batch_stride = 8};
-    const weft_csr T = weft_csr_of_csc(&A);
-    assert_true(T.n_rows == 3 && T.n_cols == 2 && T.nnz == 4);
-    assert_true(T.offset_dtype == WEFT_I64 && T.index_dtype == WEFT_I16 && T.dtype == WEFT_F16);
-    assert_true(T.offsets == A.offsets && T.indices == A.indices && T.values == A.values);
-    assert_true(T.offsets_start == 5 && T.indices_start == 6 && T.values_start == 7);
-    assert_int_equal(T.values_batch_stride, 8);
-    const weft_csc again = weft_csc_of_csr(&T);
-    assert_true(again.n_rows == 2 && again.n_cols == 3 && again.nnz == 4);
-    assert_true(again.offset_dtype == WEFT_I64 && again.index_dtype == WEFT_I16 &&
-                again.dtype == WEFT_F16);
-    assert_true(again.offsets == A.offsets && again.indices == A.indices &&
-                again.values == A.values);
-    assert_true(again.offsets_start == 5 && again.indices_start == 6 && again.values_start == 7);
-    assert_int_equal(again.values_batch_stride, 8);
 }
 
 // ---- what is refused
@@ -419,7 +383,6 @@ int main(void)
         cmocka_unit_test(test_every_set_of_rows),
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_stored_rows_alone),
-        cmocka_unit_test(test_columns_are_rows_of_the_transpose),
         WITH_OPERANDS(test_arguments),
         WITH_OPERANDS(test_matrices_that_disagree),
         WITH_OPERANDS(test_operands_that_overlap),

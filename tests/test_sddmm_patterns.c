@@ -132,7 +132,7 @@ static void run_file(const char *name, const weft_csr_host *host, int64_t k)
     weft_csr C;
     assert_ok(weft_csr_create(&C, ctx, queue, host));
     weft_tensor A = upload(host->n_rows, k, a), turned_B = upload(host->n_cols, k, b);
-    const weft_tensor B = dense_transposed(&turned_B);
+    const weft_tensor B = weft_tensor_transposed(&turned_B);
     float *nothing = memory_filled((size_t)host->nnz * sizeof(float), SPARSE_POISON);
     const weft_tensor D = {.buffer = buffer_of(ctx, nothing, (size_t)host->nnz * sizeof(float)),
                            .ndim = 1,

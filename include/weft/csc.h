@@ -6,6 +6,12 @@
 //
 //   weft_csr T = weft_csr_of_csc(&A);                  // A^T by rows
 //   weft_csr_transpose(ctx, queue, &A_csr, &T, NULL);  // fills A by columns
+//
+// Products with dense matrices are weft_spmm() of T:
+//
+//   A^T B   as it is
+//   A B     with .transpose_a, and a plan object made for that
+//   B A     of B and C by weft_tensor_transposed(), as C^T = A^T B^T
 #ifndef WEFT_CSC_H
 #define WEFT_CSC_H
 

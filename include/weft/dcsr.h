@@ -29,7 +29,9 @@ typedef struct weft_dcsr {
 
 // The stored rows alone, one below the other, as a CSR [n_stored x n_cols]: the same buffers, which
 // stay the caller's. Whatever takes a CSR then leaves out what is empty; row i of a result is row
-// rows[i] of the whole one.
+// rows[i] of the whole one. Where all rows of a result are wanted, those of empty rows too, such as
+// beta C in a product, weft_dcsr_to_csr() gives A all its offsets and leaves entries where they
+// are.
 static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
 {
     const weft_csr stored = {A->n_stored,
@@ -61,8 +63,8 @@ typedef struct weft_dcsr_params {
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the
-// first has found. Entries are the same in both formats: indices have to be
-// there, but nothing is done with them or with values, and D's may be A's buffers.
+// first has found. Entries are the same in both formats: indices have to be there, but nothing is
+// done with them or with values, and D's may be A's buffers.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
 // D's rows and offsets is shared with one another or with A's pattern. With a smaller n_stored

@@ -31,6 +31,19 @@ static inline weft_tensor weft_matrix(cl_mem buffer, weft_dtype dtype, int64_t n
     return t;
 }
 
+// Each matrix of a tensor of 2 dimensions or more, transposed: the last two change places, and
+// nothing is moved.
+static inline weft_tensor weft_tensor_transposed(const weft_tensor *tensor)
+{
+    weft_tensor t = *tensor;
+    const int row = tensor->ndim - 2, column = tensor->ndim - 1;
+    t.shape[row] = tensor->shape[column];
+    t.shape[column] = tensor->shape[row];
+    t.stride[row] = tensor->stride[column];
+    t.stride[column] = tensor->stride[row];
+    return t;
+}
+
 WEFT_END
 
 #endif

@@ -11,6 +11,7 @@
 #include <weft/csr.h>
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
+#include <weft/dcsc.h>
 #include <weft/dcsr.h>
 #include <weft/dtype.h>
 #include <weft/elementwise.h>

@@ -121,6 +121,18 @@ else
     check "graph_network on citations" says "$cited" ": right$"
 fi
 
+# PoCL can be two devices; the others are one.
+if [ "$WEFT_TEST_IMPLEMENTATION" = oclgrind ]; then nodes=40; else nodes=3000; fi
+dealt=$(POCL_DEVICES='pthread pthread' "$examples/devices" $nodes)
+check "devices ends well" test $? = 0
+check "the product of all devices" says "$dealt" ": right$"
+check "the first device's part" says "$dealt" "^Device 0, .*: [1-9][0-9]* rows from row 0, "
+if [ "$WEFT_TEST_IMPLEMENTATION" = pocl ]; then
+    check "the second device's part" says "$dealt" \
+        "^Device 1, .*: [1-9][0-9]* rows from row [1-9][0-9]*, "
+fi
+check "wrong usage of devices" sh -c "'$examples/devices' 3 2>usage; test \$? = 2"
+
 # refuses WHAT TEXT COMPLAINT: such a file fails, and why is said.
 complains() {
     ! said=$("$examples/graph_network" bad.mtx 2>&1) && test "$said" = "graph_network: bad.mtx:$1"
