@@ -2,8 +2,8 @@
 // One sparse product over all OpenCL devices of a machine.
 //
 // Each device gets all of B, some rows of A, and makes the same rows of C = A B. First all get the
-// same amount of work; then each gets as much as it was fast. A is a small world's graph, B is
-// random. It prints what each device does and for how long, and holds C against the host.
+// same amount of work; then each gets as much as it was fast while the others rested: devices that
+// share a processor do not gain. A is a small world's graph, B is random. It prints what each device does and for how long, and holds C against the host.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include <inttypes.h>
 #include <math.h>
@@ -38,6 +38,24 @@ typedef struct product {
 
 // ---- devices
 
+static void take_part(worker *w)
+{
+    weft_csr_destroy(&w->A);
+    free_tensor(&w->C);
+}
+
+static void close_worker(worker *w)
+{
+    take_part(w);
+    free_tensor(&w->B);
+    weft_context_destroy(&w->ctx);
+    if (w->queue)
+        clReleaseCommandQueue(w->queue);
+    if (w->cl)
+        clReleaseContext(w->cl);
+    *w = (worker){0};
+}
+
 static bool open_worker(worker *w, cl_device_id device, const product *p)
 {
     cl_int code;
@@ -62,33 +80,23 @@ static bool open_workers(product *p)
         if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, MOST_DEVICES, devices, &n) !=
             CL_SUCCESS) // none
             continue;
-        for (cl_uint j = 0; j < n && j < MOST_DEVICES && p->n_workers < MOST_DEVICES; j++)
-            if (!open_worker(&p->workers[p->n_workers++], devices[j], p))
-                return false;
+        for (cl_uint j = 0; j < n && j < MOST_DEVICES && p->n_workers < MOST_DEVICES; j++) {
+            worker *next = &p->workers[p->n_workers];
+            if (open_worker(next, devices[j], p))
+                p->n_workers++;
+            else
+                close_worker(next); // it said why, and the others go on
+        }
     }
     if (p->n_workers == 0)
-        fprintf(stderr, "%s: there is no OpenCL device\n", program_name);
+        fprintf(stderr, "%s: there is no OpenCL device that will do\n", program_name);
     return p->n_workers > 0;
-}
-
-static void take_part(worker *w)
-{
-    weft_csr_destroy(&w->A);
-    free_tensor(&w->C);
 }
 
 static void close_workers(product *p)
 {
-    for (int i = 0; i < p->n_workers; i++) {
-        worker *w = &p->workers[i];
-        take_part(w);
-        free_tensor(&w->B);
-        weft_context_destroy(&w->ctx);
-        if (w->queue)
-            clReleaseCommandQueue(w->queue);
-        if (w->cl)
-            clReleaseContext(w->cl);
-    }
+    for (int i = 0; i < p->n_workers; i++)
+        close_worker(&p->workers[i]);
 }
 
 // ---- the product

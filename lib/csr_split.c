@@ -17,9 +17,8 @@ static double share_of(const double *shares, int part)
     return shares ? shares[part] : 1;
 }
 
-static weft_status shares_check(double *sum, const double *shares, int n_parts)
+static weft_status shares_check(double *sum, const double *shares, int n_parts, const char *what)
 {
-    static const char what[] = "csr_host_split";
     if (n_parts < 1)
         return fail(WEFT_BAD_ARGUMENT, "%s: n_parts is %d: at least 1 is wanted", what, n_parts);
     *sum = 0;
@@ -65,7 +64,7 @@ weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts, const do
     TRY(weft_csr_host_form_check(host, what));
     if (!starts)
         return fail(WEFT_BAD_ARGUMENT, "%s: starts is NULL", what);
-    TRY(shares_check(&sum, shares, n_parts));
+    TRY(shares_check(&sum, shares, n_parts, what));
     const weft_csr form = weft_csr_form(host);
     const double all = cost_before(&form, host->offsets, form.n_rows);
     double before = 0;
@@ -78,6 +77,22 @@ weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts, const do
 }
 
 // ---- one part
+
+static weft_status offsets_check(const weft_csr *form, const void *offsets, int64_t first,
+                                 int64_t n_rows, const char *what)
+{
+    int64_t begin = integer_at(offsets, form->offset_dtype, first);
+    for (int64_t row = first; row < first + n_rows; row++) {
+        const int64_t end = integer_at(offsets, form->offset_dtype, row + 1);
+        if (begin < 0 || end < begin || end > form->nnz)
+            return fail(WEFT_BAD_DATA,
+                        "%s: row %" PRId64 " has the entries %" PRId64 " to %" PRId64
+                        " of %" PRId64,
+                        what, row, begin, end, form->nnz);
+        begin = end;
+    }
+    return WEFT_OK;
+}
 
 static void copy_rows(weft_csr_host *out, const weft_csr_host *host, int64_t first, int64_t begin)
 {
@@ -106,13 +121,9 @@ weft_status weft_csr_host_rows(weft_csr_host *out, const weft_csr_host *host, in
                     n_rows, first, host->n_rows);
 
     const weft_csr form = weft_csr_form(host);
+    TRY(offsets_check(&form, host->offsets, first, n_rows, what));
     const int64_t begin = integer_at(host->offsets, form.offset_dtype, first);
     const int64_t end = integer_at(host->offsets, form.offset_dtype, first + n_rows);
-    if (begin < 0 || end < begin || end > form.nnz)
-        return fail(WEFT_BAD_DATA,
-                    "%s: rows %" PRId64 " to %" PRId64 " have the entries %" PRId64 " to %" PRId64
-                    " of %" PRId64,
-                    what, first, first + n_rows, begin, end, form.nnz);
     *out = (weft_csr_host){.n_rows = n_rows,
                            .n_cols = form.n_cols,
                            .offset_dtype = form.offset_dtype,

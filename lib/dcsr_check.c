@@ -67,10 +67,12 @@ static weft_status to_csr_check(weft_dcsr_call *call)
                                          D->n_stored + 1, D->offset_dtype, "D's offsets");
 }
 
+// The public calls, by step.
+static const char *const names[] = {"dcsr_count", "dcsr_from_csr", "dcsr_to_csr"};
+
 static weft_dcsr_call call_of(weft_dcsr_step step, weft_context *ctx, const weft_csr *A,
                               const weft_dcsr *D, const weft_dcsr_params *params)
 {
-    static const char *const names[] = {"dcsr_count", "dcsr_from_csr", "dcsr_to_csr"};
     weft_dcsr_call call = {
         .ctx = ctx,
         .step = step,
@@ -100,7 +102,10 @@ weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_conte
                             const weft_csr *A, const weft_dcsr *D, const weft_dcsr_params *params)
 {
     if (!ctx || !A || (!D && step != WEFT_DCSR_COUNT))
-        return fail(WEFT_BAD_ARGUMENT, "dcsr: %s is NULL", !ctx ? "ctx" : !A ? "A" : "D");
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
+                    !ctx ? "ctx"
+                    : !A ? "A"
+                         : "D");
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "dcsr: params.size is %zu, not %zu: fill it by WEFT_DCSR()",
                     params->size, sizeof(*params));

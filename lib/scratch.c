@@ -31,7 +31,7 @@ bool weft_scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
 
 weft_status weft_scratch_begin(weft_launch *launch, cl_mem workspace, size_t bytes, cl_mem *out)
 {
-    *out = workspace;
+    *out = bytes > 0 ? workspace : NULL;
     if (workspace || bytes == 0)
         return WEFT_OK;
     TRY(weft_workspace_take(launch->ctx, launch->queue, launch->what, bytes, out));

@@ -37,7 +37,7 @@ static const int64_t NO_PIECE = INT64_MAX / 4;
 static bool count_pieces(schedule *s, const weft_sparse_softmax_call *call, int64_t piece)
 {
     const bool may_be_long = min_i64(call->csr->n_cols, call->problem.nnz) / 2 > piece;
-    const int64_t state_bytes = call->problem.dtype == WEFT_F64 ? 16 : 8;
+    const int64_t state_bytes = 2 * weft_sum_bytes(call->problem.dtype); // a top and a sum
     int64_t bytes;
     s->n_pieces = may_be_long ? ceil_div(call->problem.nnz, piece) : 0;
     s->piece = may_be_long ? piece : NO_PIECE;

@@ -16,7 +16,7 @@ weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback);
 // f32, f64, f16 or bf16.
 bool weft_is_floating(weft_dtype dtype);
 
-// Bytes of a sum of them, in the type that kernels reckon with.
+// Bytes of a sum of such elements, in the type that kernels reckon with: 8 for f64, else 4.
 int64_t weft_sum_bytes(weft_dtype dtype);
 
 // Some extent is 0.

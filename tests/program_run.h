@@ -90,7 +90,9 @@ static inline void run_to(outcome *out, const char *output_path, const char *lin
     }
     int status = run_words(words, output_path);
     if (WIFSIGNALED(status) && is_rusticl()) {
-        print_message("# weft %s: ended by signal %d; once more\n", line, WTERMSIG(status));
+        slurp("errors", out->errors, sizeof(out->errors));
+        print_message("# weft %s: ended by signal %d, and is run once more: %s\n", line,
+                      WTERMSIG(status), out->errors);
         status = run_words(words, output_path);
     }
     slurp("errors", out->errors, sizeof(out->errors));

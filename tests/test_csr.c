@@ -14,18 +14,10 @@
 #include <weft/csr.h>
 
 #include "element.h"
+#include "expect.h"
 #include "random.h"
 
 static weft_context *context; // NULL where there is no device
-
-static void expect(weft_status status, weft_status expected, const char *sentence)
-{
-    if (status != expected)
-        fail_msg("%s, not %s: \"%s\"", weft_status_name(status), weft_status_name(expected),
-                 weft_last_error());
-    if (expected != WEFT_OK && !strstr(weft_last_error(), sentence))
-        fail_msg("\"%s\" does not say \"%s\"", weft_last_error(), sentence);
-}
 
 static double real_at(const void *array, weft_dtype dtype, int64_t i)
 {

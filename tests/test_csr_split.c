@@ -14,25 +14,17 @@
 #include <weft/csr.h>
 
 #include "element.h"
+#include "expect.h"
 #include "random.h"
 
 enum { MOST_PARTS = 9 };
-
-static void expect(weft_status status, weft_status expected, const char *sentence)
-{
-    if (status != expected)
-        fail_msg("%s, not %s: \"%s\"", weft_status_name(status), weft_status_name(expected),
-                 weft_last_error());
-    if (expected != WEFT_OK && !strstr(weft_last_error(), sentence))
-        fail_msg("\"%s\" does not say \"%s\"", weft_last_error(), sentence);
-}
 
 static size_t bytes_of(int64_t n, weft_dtype dtype)
 {
     return (size_t)n * weft_dtype_size(dtype);
 }
 
-// Rows of 0 to 6 entries, one of them long; values are all different bits.
+// Rows of 0 to 6 entries, one of them long; values are random bits.
 static weft_csr_host random_csr(random_state *random, int64_t n_rows, weft_dtype offset_dtype,
                                 weft_dtype index_dtype, weft_dtype dtype)
 {
@@ -222,10 +214,11 @@ static void test_rows_that_are_refused(void **state)
     refuse_rows(&host, 4, INT64_MAX, WEFT_BAD_ARGUMENT, "from row 4 of a matrix of 9");
     int32_t *offsets = host.offsets;
     offsets[3] = (int32_t)host.nnz + 5;
-    refuse_rows(&host, 2, 1, WEFT_BAD_DATA, "csr_host_rows: rows 2 to 3 have the entries");
-    refuse_rows(&host, 3, 1, WEFT_BAD_DATA, "csr_host_rows: rows 3 to 4 have the entries");
+    refuse_rows(&host, 2, 1, WEFT_BAD_DATA, "csr_host_rows: row 2 has the entries");
+    refuse_rows(&host, 3, 1, WEFT_BAD_DATA, "csr_host_rows: row 3 has the entries");
+    refuse_rows(&host, 0, 9, WEFT_BAD_DATA, "csr_host_rows: row 2 has the entries");
     offsets[3] = -2;
-    refuse_rows(&host, 3, 1, WEFT_BAD_DATA, "have the entries -2 to");
+    refuse_rows(&host, 3, 1, WEFT_BAD_DATA, "has the entries -2 to");
     weft_csr_host_destroy(&host);
 }
 

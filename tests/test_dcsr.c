@@ -269,7 +269,7 @@ static void test_arguments(void **state)
     assert_says("dcsr_count: n_stored is NULL");
     assert_int_equal(weft_dcsr_from_csr(ctx, queue, &cells_there.csr, NULL, NULL),
                      WEFT_BAD_ARGUMENT);
-    assert_says("dcsr: D is NULL");
+    assert_says("dcsr_from_csr: D is NULL");
 }
 
 static void test_matrices_that_disagree(void **state)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices by columns and of those that store only what has entries, from either side,
-// against plain loops over the dense matrix. All numbers are small and whole, so that f32 has them
+// Products of matrices by columns, of those that store only rows or columns with entries, and of
+// dense ones by such, against plain loops over the dense matrix. All numbers are small and whole, so that f32 has them
 // exactly, in whichever order they are added.
 #include <weft/csc.h>
 #include <weft/dcsc.h>
@@ -46,7 +46,7 @@ static int destroy_matrix(void **state)
 
 // ---- the matrix on the device
 
-// A by rows (T false) or A^T by rows, which is A by columns.
+// A by rows or, where it is turned, A^T by rows, which is A by columns.
 typedef struct compressed {
     device_pattern pattern;
     guarded values;
@@ -98,23 +98,20 @@ static doubly_compressed doubly_compressed_create(const compressed *c)
     int64_t n_stored;
     assert_ok(weft_dcsr_count(ctx, queue, &c->csr, &n_stored, NULL));
     assert_true(n_stored > 0 && n_stored < c->csr.n_rows);
-    const doubly_compressed d = {
-        .rows = new_numbers(n_stored),
-        .offsets = new_numbers(n_stored + 1),
-        .dcsr = {.n_rows = c->csr.n_rows,
-                 .n_cols = c->csr.n_cols,
-                 .n_stored = n_stored,
-                 .nnz = c->csr.nnz,
-                 .indices = c->csr.indices,
-                 .values = c->csr.values,
-                 .indices_start = c->csr.indices_start,
-                 .values_start = c->csr.values_start},
-    };
-    doubly_compressed out = d;
-    out.dcsr.rows = d.rows;
-    out.dcsr.offsets = d.offsets;
-    assert_ok(weft_dcsr_from_csr(ctx, queue, &c->csr, &out.dcsr, NULL));
-    return out;
+    const weft_csr *A = &c->csr;
+    doubly_compressed d = {.rows = new_numbers(n_stored), .offsets = new_numbers(n_stored + 1)};
+    d.dcsr = (weft_dcsr){.n_rows = A->n_rows,
+                         .n_cols = A->n_cols,
+                         .n_stored = n_stored,
+                         .nnz = A->nnz,
+                         .rows = d.rows,
+                         .offsets = d.offsets,
+                         .indices = A->indices,
+                         .values = A->values,
+                         .indices_start = A->indices_start,
+                         .values_start = A->values_start};
+    assert_ok(weft_dcsr_from_csr(ctx, queue, A, &d.dcsr, NULL));
+    return d;
 }
 
 static void doubly_compressed_destroy(doubly_compressed *d)
@@ -230,7 +227,7 @@ static void test_by_columns(void **state)
     compressed_destroy(&c);
 }
 
-static void test_by_columns_from_the_right(void **state)
+static void test_dense_by_columns(void **state)
 {
     (void)state;
     compressed c = compressed_create(true);
@@ -279,7 +276,7 @@ static void test_stored_rows_alone(void **state)
     compressed_destroy(&c);
 }
 
-static void test_stored_columns_from_the_right(void **state)
+static void test_dense_by_stored_columns(void **state)
 {
     (void)state;
     compressed c = compressed_create(true);
@@ -368,6 +365,16 @@ static void test_stored_columns_are_stored_rows_of_the_transpose(void **state)
                 again.values_start == 7 && again.values_batch_stride == 8);
 }
 
+static void test_what_has_no_two_axes_stays(void **state)
+{
+    (void)state;
+    for (int ndim = 0; ndim < 2; ndim++) {
+        const weft_tensor t = {NULL, WEFT_F32, 3, ndim, {24}, {2}};
+        const weft_tensor same = weft_tensor_transposed(&t);
+        assert_memory_equal(&same, &t, sizeof(t));
+    }
+}
+
 int main(void)
 {
     need_device();
@@ -376,10 +383,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_columns_transposed),
         cmocka_unit_test(test_by_columns),
-        cmocka_unit_test(test_by_columns_from_the_right),
+        cmocka_unit_test(test_dense_by_columns),
         cmocka_unit_test(test_stored_rows),
         cmocka_unit_test(test_stored_rows_alone),
-        cmocka_unit_test(test_stored_columns_from_the_right),
+        cmocka_unit_test(test_dense_by_stored_columns),
+        cmocka_unit_test(test_what_has_no_two_axes_stays),
         cmocka_unit_test(test_columns_are_rows_of_the_transpose),
         cmocka_unit_test(test_stored_columns_are_stored_rows_of_the_transpose),
     };

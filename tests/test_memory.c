@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory runs out: the n-th allocation of the library fails, for every n. The linker sends
 // the library's malloc(), calloc() and realloc() here, but not those of the OpenCL implementation.
+#include <weft/csr.h>
+
 #include "workspace.h"
 
 #include "runtime.h"
@@ -41,7 +43,27 @@ static void ignore(void *user, weft_log_level level, const char *message)
     assert_non_null(message);
 }
 
-// Opens a context, builds or loads a program, takes scratch memory. What worked is checked.
+// One row of two, with its three arrays.
+static weft_status take_row(void)
+{
+    static const weft_csr_host nothing;
+    const weft_csr_host host = {.n_rows = 2,
+                                .n_cols = 3,
+                                .nnz = 3,
+                                .offsets = (int32_t[]){0, 1, 3},
+                                .indices = (int32_t[]){1, 0, 2},
+                                .values = (float[]){5, 6, 7}};
+    weft_csr_host row;
+    const weft_status status = weft_csr_host_rows(&row, &host, 1, 1);
+    if (status == WEFT_OK)
+        assert_int_equal(row.nnz, 2);
+    else
+        assert_memory_equal(&row, &nothing, sizeof(row));
+    weft_csr_host_destroy(&row);
+    return status;
+}
+
+// Opens a context, builds or loads a program, takes scratch memory and a row of a matrix. What worked is checked.
 static weft_status use_all(const char *cache)
 {
     weft_context *ctx = NULL;
@@ -61,7 +83,7 @@ static weft_status use_all(const char *cache)
         run_step(ctx, down, 1, 0);
     }
     weft_context_destroy(&ctx);
-    return status;
+    return status == WEFT_OK ? take_row() : status;
 }
 
 // How many allocations could fail before everything worked with none failing.

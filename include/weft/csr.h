@@ -64,18 +64,19 @@ WEFT_API weft_status weft_csr_host_from_dense(weft_csr_host *out, int64_t n_rows
                                               int64_t stride_c, double threshold,
                                               const weft_csr_params *params);
 
-// One product over several devices: each gets all of B and some rows of A, and makes the same rows
-// of C. Part i of n_parts are the rows starts[i] .. starts[i + 1] - 1; starts has room for n_parts
-// + 1 numbers. Of what there is to do, entries and rows counted together, part i gets about
-// shares[i] / (the sum of all), as near as whole rows allow; NULL: all the same. A part may have no
-// rows. The offsets are trusted. Fails, with `starts` untouched: WEFT_BAD_ARGUMENT for a NULL, no
-// parts, or shares that are negative, not finite, or all 0.
+// Where n_parts parts of whole rows begin: part i are the rows starts[i] .. starts[i + 1] - 1, and
+// starts has room for n_parts + 1 numbers. Of what there is to do, entries and rows counted
+// together, part i gets about shares[i] / (the sum of all), as near as whole rows allow; NULL: all
+// the same. A part may have no rows. For one product over several devices: each gets all of B and a
+// part of A, and makes the same rows of C. The offsets are trusted. Fails, with `starts` untouched:
+// WEFT_BAD_ARGUMENT for a NULL, no parts, shares that are negative, not finite, or sum to 0 or to
+// infinity; WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE or WEFT_BAD_DTYPE for a struct that will not do.
 WEFT_API weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts,
                                          const double *shares, int64_t *starts);
 
 // Rows first .. first + n_rows - 1 as a matrix of their own: their entries are copied. `out` is not
 // `host`. Fails: WEFT_BAD_ARGUMENT for a NULL or rows that are not there; WEFT_BAD_DATA for offsets
-// of these rows that fall or pass nnz; WEFT_NO_MEMORY.
+// of these rows that fall or pass nnz; WEFT_NO_MEMORY; and as above for a struct that will not do.
 WEFT_API weft_status weft_csr_host_rows(weft_csr_host *out, const weft_csr_host *host,
                                         int64_t first, int64_t n_rows);
 

@@ -11,6 +11,9 @@
 //   0 0 7      indices  0 2
 //              values   5 7
 //
+// weft_dcsr_from_csr() of A^T by rows fills A by columns. For products with dense matrices
+// weft_dcsr_to_csr() gives A^T all its offsets; <weft/csc.h> says which products these are.
+//
 // After Buluc and Gilbert, "On the Representation and Multiplication of Hypersparse Matrices"
 // (IPDPS 2008).
 #ifndef WEFT_DCSC_H

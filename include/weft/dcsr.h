@@ -63,8 +63,8 @@ typedef struct weft_dcsr_params {
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the
-// first has found. Entries are the same in both formats: indices have to be there, but nothing is
-// done with them or with values, and D's may be A's buffers.
+// first has found. Entries are the same in both formats: A's indices have to be there, but
+// nothing is done with indices or values, and D's may be A's buffers.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
 // D's rows and offsets is shared with one another or with A's pattern. With a smaller n_stored
@@ -92,8 +92,8 @@ WEFT_API weft_status weft_dcsr_from_csr(weft_context *ctx, cl_command_queue queu
 WEFT_API weft_status weft_dcsr_workspace(weft_context *ctx, const weft_csr *A,
                                          const weft_dcsr_params *params, size_t *bytes);
 
-// And back: writes A's offsets, all rows of them, from D's rows and offsets. In all else as above;
-// no scratch memory is wanted.
+// And back: writes A's offsets, all rows of them, from D's rows and offsets; of indices and values
+// neither's are looked at. In all else as above; no scratch memory is wanted.
 WEFT_API weft_status weft_dcsr_to_csr(weft_context *ctx, cl_command_queue queue, const weft_dcsr *D,
                                       const weft_csr *A, const weft_dcsr_params *params);
 

@@ -31,11 +31,13 @@ static inline weft_tensor weft_matrix(cl_mem buffer, weft_dtype dtype, int64_t n
     return t;
 }
 
-// Each matrix of a tensor of 2 dimensions or more, transposed: the last two change places, and
-// nothing is moved.
+// A view of each matrix transposed: the last two dimensions change places, and nothing is moved.
+// What has fewer than two stays as it is.
 static inline weft_tensor weft_tensor_transposed(const weft_tensor *tensor)
 {
     weft_tensor t = *tensor;
+    if (t.ndim < 2 || t.ndim > WEFT_MAX_NDIM)
+        return t;
     const int row = tensor->ndim - 2, column = tensor->ndim - 1;
     t.shape[row] = tensor->shape[column];
     t.shape[column] = tensor->shape[row];

@@ -122,7 +122,6 @@ else
 fi
 
 # PoCL can be two devices; the others are one.
-if [ "$WEFT_TEST_IMPLEMENTATION" = oclgrind ]; then nodes=40; else nodes=3000; fi
 dealt=$(POCL_DEVICES='pthread pthread' "$examples/devices" $nodes)
 check "devices ends well" test $? = 0
 check "the product of all devices" says "$dealt" ": right$"
