@@ -3,7 +3,8 @@
 //
 // Each device gets all of B, some rows of A, and makes the same rows of C = A B. First all get the
 // same amount of work; then each gets as much as it was fast while the others rested: devices that
-// share a processor do not gain. A is a small world's graph, B is random. It prints what each device does and for how long, and holds C against the host.
+// share a processor do not gain. A is a small world's graph, B is random. It prints what each
+// device does and for how long, and holds C against the host.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices by columns, of those that store only rows or columns with entries, and of
-// dense ones by such, against plain loops over the dense matrix. All numbers are small and whole, so that f32 has them
-// exactly, in whichever order they are added.
+// dense ones by such, against plain loops over the dense matrix. All numbers are small and whole,
+// so that f32 has them exactly, in whichever order they are added.
 #include <weft/csc.h>
 #include <weft/dcsc.h>
 #include <weft/spmm.h>

@@ -63,7 +63,8 @@ static weft_status take_row(void)
     return status;
 }
 
-// Opens a context, builds or loads a program, takes scratch memory and a row of a matrix. What worked is checked.
+// Opens a context, builds or loads a program, takes scratch memory and a row of a matrix. What
+// worked is checked.
 static weft_status use_all(const char *cache)
 {
     weft_context *ctx = NULL;
