@@ -18,7 +18,8 @@ enum {
     FOLDED_LEAST = 1 << 10,     // among them
     FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
     FOLDED_KEPT = 1 << 9,       // entries: rows enough that what they wait for is spread thin,
-    FOLDED_MOST_KEPT = 1 << 11, // and not so many that their results come in a flood
+    FOLDED_MOST_KEPT = 1 << 11, // and not so many that their results come in a flood;
+    FOLDED_SPARE = 4,           // and a part of that for rows that are longer than usual
 };
 
 // Where lanes are items: GPUs.
@@ -57,7 +58,8 @@ static int64_t usual_row(const weft_sparse_softmax_problem *problem)
 // Room for a usual row, and for many short ones.
 static int folded_keep(const weft_sparse_softmax_problem *problem)
 {
-    return (int)clamp_i64(pow2_up(usual_row(problem)), FOLDED_KEPT, FOLDED_MOST_KEPT);
+    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), FOLDED_KEPT, FOLDED_MOST_KEPT);
+    return (int)(kept + kept / FOLDED_SPARE);
 }
 
 // Lanes are elements of one item's vectors.
