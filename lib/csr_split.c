@@ -60,7 +60,7 @@ weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts, const do
                                 int64_t *starts)
 {
     static const char what[] = "csr_host_split";
-    double sum;
+    double sum = 0;
     TRY(weft_csr_host_form_check(host, what));
     if (!starts)
         return fail(WEFT_BAD_ARGUMENT, "%s: starts is NULL", what);

@@ -170,7 +170,7 @@ static void add_operand(weft_defines *defines, const weft_elementwise_plan *plan
     const bool is_output = i < plan->n_outputs;
     const int number = is_output ? i : i - plan->n_outputs;
     const weft_way way = plan->ways[i];
-    char name[16];
+    char name[32];
     snprintf(name, sizeof(name), "%s%d", is_output ? "OUT" : "IN", number);
     weft_defines_add_dtype(defines, name, operand(plan, i)->dtype);
     snprintf(name, sizeof(name), "%s_WAY%d", is_output ? "OUT" : "IN", number);

@@ -51,7 +51,7 @@ static bool run_limit(const bench_row *row, const bench_turn *turn, double *ms, 
 // The first run compiles, the second says how many the time allows.
 static bool run_all(turn_times *times, const bench_row *row, const bench_turn *turn, complaint *why)
 {
-    double ms;
+    double ms = 0;
     if (!run_once(row, turn, &times->setup_ms, why) || !run_once(row, turn, &ms, why))
         return false;
     const double wanted = (turn->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
