@@ -44,6 +44,33 @@ for way in fails crashes stops-early says-nothing hangs ends-badly; do
     check "$way is named" sh -c "echo '$count' | grep -q 'failed: $way:'"
 done
 
+# On rusticl, what a signal ends is run once more.
+cat >once.sh <<'END'
+echo 1..1
+[ -e "$1" ] || { : >"$1"; [ "$2" = told ] && echo "not ok 1 - a
+# Test failed with exception: Segmentation fault(11)" && exit 1; kill -SEGV $$; }
+echo ok 1 - b
+END
+on_rusticl() {
+    WEFT_TEST_DIR="$WEFT_TEST_DIR/once" "$source_dir/tests/run_on" rusticl sh "$PWD/once.sh" "$@"
+}
+for way in told silent; do
+    seen=$(on_rusticl "$PWD/marker-$way" "$way")
+    case $seen in
+    *SKIP*) skip "a program that a signal ends once ($way)" "rusticl is not installed" ;;
+    *)
+        check "a program that a signal ends once is run again ($way)" \
+            test "$(echo "$seen" | grep -v '^#')" = 'ok 1 - b
+1..1'
+        ;;
+    esac
+done
+seen=$(on_rusticl /nowhere/marker silent 2>&1)
+case $seen in
+*SKIP*) skip "a program that a signal ends always" "rusticl is not installed" ;;
+*) check "a program that a signal ends always fails" sh -c "echo '$seen' | grep -q '^not ok'" ;;
+esac
+
 rm build/meson-logs/testlog.json
 check "a report that is missing fails" \
     sh -c "! '$source_dir/tools/count-tests' build/meson-logs/testlog"
