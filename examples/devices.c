@@ -39,7 +39,7 @@ typedef struct product {
 
 // ---- devices
 
-static void take_part(worker *w)
+static void drop_part(worker *w)
 {
     weft_csr_destroy(&w->A);
     free_tensor(&w->C);
@@ -47,7 +47,7 @@ static void take_part(worker *w)
 
 static void close_worker(worker *w)
 {
-    take_part(w);
+    drop_part(w);
     free_tensor(&w->B);
     weft_context_destroy(&w->ctx);
     if (w->queue)
@@ -111,7 +111,7 @@ static bool has_part(const worker *w)
 static bool give_part(worker *w, const weft_csr_host *A, int64_t first, int64_t n_rows)
 {
     weft_csr_host part;
-    take_part(w);
+    drop_part(w);
     w->first = first;
     if (n_rows == 0)
         return true;
@@ -154,6 +154,14 @@ static bool run_alone(worker *w)
     return true;
 }
 
+static bool run_each(product *p)
+{
+    for (int i = 0; i < p->n_workers; i++)
+        if (!run_alone(&p->workers[i]))
+            return false;
+    return true;
+}
+
 static bool run_together(product *p, double *least_ms)
 {
     bool ok = true;
@@ -178,19 +186,11 @@ static double speed_of(const worker *w)
 static bool compute(product *p, double *together_ms)
 {
     double speeds[MOST_DEVICES];
-    if (!deal(p, NULL))
-        return false;
-    for (int i = 0; i < p->n_workers; i++) {
-        if (!run_alone(&p->workers[i]))
-            return false;
-        speeds[i] = speed_of(&p->workers[i]);
-    }
-    if (!deal(p, speeds))
+    if (!deal(p, NULL) || !run_each(p))
         return false;
     for (int i = 0; i < p->n_workers; i++)
-        if (!run_alone(&p->workers[i]))
-            return false;
-    return run_together(p, together_ms);
+        speeds[i] = speed_of(&p->workers[i]);
+    return deal(p, speeds) && run_each(p) && run_together(p, together_ms);
 }
 
 // ---- what came out
