@@ -57,6 +57,7 @@
 
 #include "types.clh"
 
+#include "each.clh"
 #include "elements.clh"
 #include "formula.clh"
 #if TURNS_VECTORS
@@ -86,27 +87,8 @@
 #define UINDICES JOIN(UINDEX, RANK)
 #define GROUP    __attribute__((reqd_work_group_size(ITEMS, TEAM, 1)))
 
-#define UP_TO_0(F)
-#define UP_TO_1(F)  F(0)
-#define UP_TO_2(F)  UP_TO_1(F) F(1)
-#define UP_TO_3(F)  UP_TO_2(F) F(2)
-#define UP_TO_4(F)  UP_TO_3(F) F(3)
-#define UP_TO_5(F)  UP_TO_4(F) F(4)
-#define UP_TO_6(F)  UP_TO_5(F) F(5)
-#define UP_TO_7(F)  UP_TO_6(F) F(6)
-#define UP_TO_8(F)  UP_TO_7(F) F(7)
-#define UP_TO_9(F)  UP_TO_8(F) F(8)
-#define UP_TO_10(F) UP_TO_9(F) F(9)
-#define UP_TO_11(F) UP_TO_10(F) F(10)
-#define UP_TO_12(F) UP_TO_11(F) F(11)
-#define UP_TO_13(F) UP_TO_12(F) F(12)
-#define UP_TO_14(F) UP_TO_13(F) F(13)
-#define UP_TO_15(F) UP_TO_14(F) F(14)
-#define UP_TO_16(F) UP_TO_15(F) F(15)
-
 #define EACH_INPUT(F)  JOIN(UP_TO_, INPUTS)(F)
 #define EACH_OUTPUT(F) JOIN(UP_TO_, OUTPUTS)(F)
-#define EACH_VALUE(F)  JOIN(UP_TO_, VALUES)(F)
 
 // ---- where operands stand
 

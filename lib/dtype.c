@@ -11,6 +11,7 @@ static const struct {
     [WEFT_DEFAULT] = {"default", 0}, [WEFT_F32] = {"f32", 4},   [WEFT_F64] = {"f64", 8},
     [WEFT_F16] = {"f16", 2},         [WEFT_BF16] = {"bf16", 2}, [WEFT_I16] = {"i16", 2},
     [WEFT_I32] = {"i32", 4},         [WEFT_I64] = {"i64", 8},   [WEFT_U8] = {"u8", 1},
+    [WEFT_I8] = {"i8", 1},
 };
 
 enum { N_DTYPES = sizeof(dtypes) / sizeof(dtypes[0]) };

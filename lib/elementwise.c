@@ -4,9 +4,7 @@
 #include <weft/elementwise.h>
 
 #include <assert.h>
-#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,12 +14,11 @@
 #include "division.h"
 #include "elementwise_call.h"
 #include "fail.h"
+#include "formula.h"
 #include "launch.h"
 #include "view.h"
 
 static const int64_t MOST_NARROW = INT64_C(1) << 30; // reach of indices that are an int
-
-enum { FORMULA_DEFINE = 16 }; // characters around a formula's code
 
 enum { SHAPE_LOOPS = 3, SHAPE_INDICES = 5, SHAPE_FLAGS = 2 }; // arguments, by what they are made of
 
@@ -178,27 +175,6 @@ static void add_operand(weft_defines *defines, const weft_elementwise_plan *plan
     weft_defines_add_word(defines, name, words[is_spread ? WEFT_STRIDED : way]);
 }
 
-static weft_status add_formula(weft_defines *defines, int i, const weft_expression *expression,
-                               weft_dtype arithmetic)
-{
-    char name[16];
-    const size_t length = weft_expression_code(expression, arithmetic, NULL, 0);
-    const size_t room = sizeof(defines->text) - defines->length;
-    if (length + FORMULA_DEFINE > room)
-        return fail(WEFT_UNSUPPORTED,
-                    "elementwise: formula %d comes to %zu characters of code, there is room for "
-                    "%zu",
-                    i, length, room > FORMULA_DEFINE ? room - FORMULA_DEFINE : 0);
-    char *code = malloc(length + 1);
-    if (!code)
-        return fail(WEFT_NO_MEMORY, "elementwise: no memory for the code of formula %d", i);
-    weft_expression_code(expression, arithmetic, code, length + 1);
-    snprintf(name, sizeof(name), "F%d", i);
-    weft_defines_add_word(defines, name, code);
-    free(code);
-    return WEFT_OK;
-}
-
 static bool uses_f64(const weft_elementwise_plan *plan)
 {
     bool uses = plan->arithmetic == WEFT_F64;
@@ -230,7 +206,7 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
     for (int i = 0; i < n_operands(plan); ++i)
         add_operand(&defines, plan, i);
     for (int i = 0; i < plan->n_outputs; ++i)
-        TRY(add_formula(&defines, i, &expressions[i], plan->arithmetic));
+        TRY(weft_formula_define(&defines, i, &expressions[i], plan->arithmetic, "elementwise"));
     return weft_kernel_get(plan->ctx, &weft_source_elementwise, &defines, "elementwise",
                            &plan->kernel);
 }
@@ -300,13 +276,6 @@ enum {
         3 * WEFT_NEST_OPERANDS + WEFT_ELEMENTWISE_VALUES + SHAPE_LOOPS + SHAPE_INDICES + SHAPE_FLAGS
 };
 
-typedef union number {
-    cl_float f32;
-    cl_double f64;
-    cl_int i32;
-    cl_long i64;
-} number;
-
 // Indices as wide as the kernel has them.
 typedef union indices {
     cl_int narrow[WEFT_MAX_NDIM];
@@ -320,7 +289,7 @@ typedef struct arguments {
     cl_long starts[WEFT_NEST_OPERANDS];
     indices strides[WEFT_NEST_OPERANDS], extents, multipliers, shifts, outers, n_y, rows, n_x,
         columns;
-    number values[WEFT_ELEMENTWISE_VALUES];
+    weft_scalar values[WEFT_ELEMENTWISE_VALUES];
     cl_int streams, pairs;
 } arguments;
 
@@ -348,28 +317,6 @@ static void add_view(arguments *a, const weft_elementwise_plan *plan, int i, cl_
     add(a, sizeof(cl_mem), &a->buffers[i]);
     add(a, sizeof(cl_long), &a->starts[i]);
     add_indices(a, plan, &a->strides[i], plan->nest.stride[i], plan->rank);
-}
-
-static void add_value(arguments *a, weft_dtype arithmetic, int i, double value)
-{
-    number *to = &a->values[i];
-    switch (arithmetic) {
-    case WEFT_F64:
-        to->f64 = value;
-        add(a, sizeof(to->f64), to);
-        break;
-    case WEFT_I32:
-        to->i32 = (cl_int)value;
-        add(a, sizeof(to->i32), to);
-        break;
-    case WEFT_I64:
-        to->i64 = (cl_long)value;
-        add(a, sizeof(to->i64), to);
-        break;
-    default:
-        to->f32 = value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;
-        add(a, sizeof(to->f32), to);
-    }
 }
 
 // Blocks no larger than what there is, and how many of them there are.
@@ -422,7 +369,8 @@ static void find_arguments(arguments *a, const weft_elementwise_plan *plan, cons
     for (int i = 0; i < plan->n_outputs; ++i)
         add_view(a, plan, i, operands->outputs[i].tensor->buffer);
     for (int i = 0; i < plan->n_values; ++i)
-        add_value(a, plan->arithmetic, i, operands->params->values[i].value);
+        a->list[a->n++] = weft_scalar_argument(&a->values[i], plan->arithmetic,
+                                               operands->params->values[i].value);
     add_shape(a, plan, cut, reads_twice(plan, operands));
 }
 

@@ -3,6 +3,8 @@
 #include "launch.h"
 
 #include <assert.h>
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "context.h"
@@ -144,19 +146,33 @@ weft_status weft_launch_end(weft_launch *launch, cl_event *event)
         launch->what, "clEnqueueMarkerWithWaitList");
 }
 
+// Beyond f32 is infinity, which C leaves open.
+static cl_float single(double value)
+{
+    return value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;
+}
+
 double weft_rounded(weft_dtype dtype, double value)
 {
-    return dtype == WEFT_F64 ? value : (cl_float)value;
+    return dtype == WEFT_F64 ? value : single(value);
 }
 
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
 {
-    if (dtype == WEFT_F64) {
+    switch (dtype) {
+    case WEFT_F64:
         scalar->f64 = value;
         return ARGUMENT(scalar->f64);
+    case WEFT_I32:
+        scalar->i32 = (cl_int)value;
+        return ARGUMENT(scalar->i32);
+    case WEFT_I64:
+        scalar->i64 = (cl_long)value;
+        return ARGUMENT(scalar->i64);
+    default:
+        scalar->f32 = single(value);
+        return ARGUMENT(scalar->f32);
     }
-    scalar->f32 = (cl_float)value;
-    return ARGUMENT(scalar->f32);
 }
 
 void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)

@@ -19,7 +19,7 @@ typedef struct weft_argument {
 // Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
 // assertion: the lists are ours.
 typedef struct weft_arguments {
-    weft_argument list[48];
+    weft_argument list[72];
     size_t n;
 } weft_arguments;
 
@@ -31,9 +31,14 @@ void weft_arguments_add(weft_arguments *arguments, size_t size, const void *valu
 typedef union weft_scalar {
     cl_float f32;
     cl_double f64;
+    cl_int i32;
+    cl_long i64;
 } weft_scalar;
 
+// f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
+
+// f64 as it is, all else by way of f32.
 double weft_rounded(weft_dtype dtype, double value);
 
 typedef struct weft_launch {

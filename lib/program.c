@@ -66,6 +66,8 @@ static const char *dtype_word(weft_dtype dtype)
         return "DTYPE_I64";
     case WEFT_U8:
         return "DTYPE_U8";
+    case WEFT_I8:
+        return "DTYPE_I8";
     default:
         return "DTYPE_F32";
     }

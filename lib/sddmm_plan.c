@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "arithmetic.h"
+#include "caches.h"
 #include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"

@@ -2,9 +2,9 @@
 // Arithmetic that plans of sparse products share.
 #include "sparse_plan.h"
 
-#include "arithmetic.h"
+#include <stddef.h>
 
-enum { USUAL_L1_BYTES = 1 << 15, USUAL_L2_BYTES = 1 << 20 };
+#include "arithmetic.h"
 
 int weft_vectors_for(int64_t n, int64_t fold, int64_t most)
 {
@@ -16,12 +16,4 @@ int weft_vectors_for(int64_t n, int64_t fold, int64_t most)
         if (steps[i] <= most)
             chosen = steps[i];
     return chosen;
-}
-
-weft_caches weft_caches_of(const weft_limits *limits)
-{
-    return (weft_caches){
-        .l1_bytes = limits->l1_bytes > 0 ? (int64_t)limits->l1_bytes : USUAL_L1_BYTES,
-        .l2_bytes = limits->l2_bytes > 0 ? (int64_t)limits->l2_bytes : USUAL_L2_BYTES,
-    };
 }

@@ -10,8 +10,9 @@
 #include "spmm_pattern.h"
 #include "text.h"
 
-static const double EVEN_COV = 0.25; // lengths vary so little that an order gains nothing
-static const double QUEUE_COV = 1.0; // so much that no dealing beforehand is even
+static const double EVEN_COV = 0.25;   // lengths vary so little that an order gains nothing
+static const double EVEN_SHARE = 1.06; // of entries that a unit may have in place of 1
+static const double QUEUE_COV = 1.0;   // so much that no dealing beforehand is even
 
 static const char *const names[] = {
     [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
@@ -134,12 +135,28 @@ static int64_t bundles_of(const weft_spmm_plan *plan)
     return ceil_div(plan->rows.n_rows, plan->bundle_rows);
 }
 
+// Whether neighbouring rows, as many for each unit, have about as many entries.
+static bool is_balanced(const weft_pattern *p, int64_t units)
+{
+    const int64_t each = ceil_div(p->n_rows, units);
+    for (int64_t first = 0; first < p->n_rows; first += each) {
+        const int64_t last = min_i64(first + each, p->n_rows);
+        const int64_t entries = weft_pattern_start(p, last) - weft_pattern_start(p, first);
+        if ((double)entries * (double)p->n_rows >
+            EVEN_SHARE * (double)p->nnz * (double)(last - first))
+            return false;
+    }
+    return true;
+}
+
 // Where lanes wait for each other, rows of like length belong together; where a group is one core's
-// errand, runs of neighbouring rows.
-static weft_spmm_order order_for(const weft_spmm_plan *plan)
+// errand, runs of neighbouring rows, as they come if that is even enough: then A and C stream.
+static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern *p)
 {
     const weft_limits *limits = &plan->ctx->limits;
     if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
+        return WEFT_SPMM_ORDER_GIVEN;
+    if (limits->fold > 1 && plan->n_pieces == 0 && is_balanced(p, limits->compute_units))
         return WEFT_SPMM_ORDER_GIVEN;
     if (limits->fold > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
@@ -151,7 +168,7 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan)
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
     if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT)
-        plan->order_kind = order_for(plan);
+        plan->order_kind = order_for(plan, p);
     plan->n_ordered = p->n_rows;
     if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
         return WEFT_OK;

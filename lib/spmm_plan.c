@@ -6,6 +6,7 @@
 #include <weft/spmm.h>
 
 #include "arithmetic.h"
+#include "caches.h"
 #include "clamp.h"
 #include "fail.h"
 #include "sparse_limits.h"
@@ -26,6 +27,14 @@ enum {
 static const double WINDOW_DENSITY = 0.15; // entries / (m k) from which windows of B pay
 static const double FAR_DENSITY = 0.08;    // where the slice is far away
 static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
+
+// Slices narrower than usual, so that the rows of B that a core goes back to come nearer.
+enum {
+    NARROW_BYTES = 128, // of a row of B
+    NARROW_SUMS = 16,   // where there are registers for them: rows end so often
+};
+static const double NARROW_USES = 40;  // entries for each row of A and of B together
+static const double NARROW_COV = 0.75; // long rows go through a slice in order: nothing stays near
 
 // Where lanes are items: GPUs.
 enum {
@@ -53,14 +62,19 @@ static facts facts_of(const weft_spmm_problem *problem)
 }
 
 // Rows of an item: many enough to use a window of B well, few enough that the last items end
-// together.
-static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool in_windows)
+// together. More of them in windows, and where many narrow slices make many items anyway.
+static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool are_more)
 {
-    const int64_t most = in_windows ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
-    const int64_t errands = in_windows ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
+    const int64_t most = are_more ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
+    const int64_t errands = are_more ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
     const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
     const int64_t rows = pow2_down(max_i64(all / (errands * limits->compute_units), 1));
     return (int)min_i64(max_i64(rows, 4), most);
+}
+
+static bool is_half(const weft_spmm_problem *problem)
+{
+    return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
 // With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
@@ -68,10 +82,9 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
 // conversion, not for B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
-    const bool is_half = problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
     const bool is_planned = problem->rows != NULL;
     const int64_t slice_bytes = problem->k * row_bytes;
-    return !is_half && slice_bytes >= FAR_L1S * near->l1_bytes &&
+    return !is_half(problem) && slice_bytes >= FAR_L1S * near->l1_bytes &&
            (is_planned || slice_bytes > near->l2_bytes / 2);
 }
 
@@ -112,6 +125,27 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns
     return problem->n > slice_columns && problem->k * slice_columns * bytes >= least;
 }
 
+// Narrow slices pay where usual ones do not fit L2, and, for even rows, where they take more than
+// half of it: then their pages are more than the core has translations for. In return rows of A end
+// more often, and B is packed.
+static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *problem,
+                        int64_t row_bytes)
+{
+    const bool is_even = problem->rows != NULL && problem->rows->cov < NARROW_COV;
+    const int64_t slice_bytes = problem->k * row_bytes;
+    return problem->columns_adjacent && !is_half(problem) &&
+           !weft_spmm_is_peaks(problem->reduction) && row_bytes > NARROW_BYTES &&
+           slice_bytes > (is_even ? near->l2_bytes / 2 : near->l2_bytes) &&
+           (double)problem->nnz >= NARROW_USES * ((double)problem->m + (double)problem->k);
+}
+
+// Entries of a turn, so that there are enough sums to hide the latency.
+static int folded_unroll(int64_t fold, int vectors, bool is_narrow)
+{
+    const int sums = is_narrow && fold == MAX_FOLD ? NARROW_SUMS : FOLDED_SUMS;
+    return (int)pow2_down(max_i64(sums / vectors, 1));
+}
+
 // Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
 static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const facts *f)
@@ -120,19 +154,21 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t widest = min_i64(max_i64(limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
-    const int vectors = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
+    const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
-    const int window = folded_window(&near, problem, fold * vectors * sum_bytes);
+    const int window = folded_window(&near, problem, fold * usual * sum_bytes);
+    const bool is_narrow = window == 0 && narrow_pays(&near, problem, fold * usual * sum_bytes);
+    const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = folded_rows(limits, problem, window > 0),
+        .rows_per_item = folded_rows(limits, problem, window > 0 || is_narrow),
         .window = window,
         .load = 1,
-        .unroll = (int)pow2_down(max_i64(FOLDED_SUMS / vectors, 1)),
+        .unroll = folded_unroll(fold, vectors, is_narrow),
         .piece = FOLDED_PIECE,
         .packed = packing_pays(problem, fold * vectors, bytes, near.l2_bytes / 8),
     };

@@ -21,6 +21,7 @@ typedef enum weft_dtype {
     WEFT_I32,
     WEFT_I64,
     WEFT_U8,
+    WEFT_I8, // factors of matrix products
 } weft_dtype;
 
 // Bytes of one element; 0 for WEFT_DEFAULT and for anything that is no data type.

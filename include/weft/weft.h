@@ -17,6 +17,7 @@
 #include <weft/elementwise.h>
 #include <weft/geometry.h>
 #include <weft/limits.h>
+#include <weft/matmul.h>
 #include <weft/norm.h>
 #include <weft/reduce.h>
 #include <weft/sddmm.h>

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dense matrix products of any shape, batched, with a formula at their end.
+#ifndef WEFT_MATMUL_H
+#define WEFT_MATMUL_H
+
+#include <weft/elementwise.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// How a product is cut.
+typedef enum weft_matmul_method {
+    WEFT_MATMUL_BLOCKS = 0, // blocks of C: m, n and k are long
+    WEFT_MATMUL_DOTS,       // dot products: few rows of C, neighbours along k are adjacent in B
+    WEFT_MATMUL_ROWS, // rows of C as sums of rows of B, where neighbours are adjacent: few rows, or
+                      // k of a few
+} weft_matmul_method;
+
+// "blocks" for WEFT_MATMUL_BLOCKS, and so on; NULL for what is none. Static storage.
+WEFT_API const char *weft_matmul_method_name(weft_matmul_method method);
+
+enum {
+    WEFT_MATMUL_FEW = 8,    // rows of C that DOTS takes at most
+    WEFT_MATMUL_INPUTS = 4, // of the formula, besides the product
+};
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_matmul_problem {
+    int64_t m, n, k;           // C is m x n, A m x k
+    int64_t n_batches;         // 0 counts as 1; changes blocks, but no bit of a product
+    weft_dtype dtype;          // of A and B; WEFT_DEFAULT is f32
+    bool a_along_m, a_along_k; // neighbours in that direction are adjacent in memory
+    bool b_along_k, b_along_n;
+    bool c_along_m, c_along_n;
+} weft_matmul_problem;
+
+// How the work is cut. A group has a block of C, and each item goes through its part of that with
+// rows x vectors x fold sums at a time: with BLOCKS and ROWS numbers of C, with DOTS lanes of rows
+// x vectors numbers. Local memory has room for a strip of A, a step of B and the sums of a block,
+// with DOTS for all rows of A in one step. With ROWS an item's rows of the block, min(m, rows) of
+// them, have no more than rows x vectors vectors.
+typedef struct weft_matmul_tiling {
+    weft_matmul_method method;
+    bool turned;           // C^T = B^T A^T is what is multiplied, and below m and n change places
+    int fold;              // elements in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;           // 1 to 8; with ROWS 1 to 64
+    int rows;              // 1 to 16; with ROWS 1, 2, 4 or 8
+    int items, team;       // of a group, powers of two: along columns and along rows; with DOTS
+                           // along k and along columns
+    int depth;             // of k that stands in local memory at a time: a multiple of fold, with
+                           // DOTS of items x fold; ROWS takes no notice
+    int64_t block_rows;    // of C that a group has: with BLOCKS a multiple of team x rows; with
+                           // DOTS all of them
+    int64_t block_columns; // with BLOCKS a multiple of items x vectors x fold; with ROWS of items x
+                           // fold; with DOTS of team x vectors and of fold
+    int64_t piece; // of k that one group sums up: where there are several, they are added in order
+} weft_matmul_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
+                                                   const weft_matmul_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_matmul_tiling_check(const weft_matmul_tiling *tiling,
+                                              const weft_limits *limits,
+                                              const weft_matmul_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_matmul_tiling_print(const weft_matmul_tiling *tiling, char *text, size_t size);
+
+typedef struct weft_matmul_params {
+    size_t size;          // sizeof(weft_matmul_params): WEFT_MATMUL() fills it in
+    const char *epilogue; // f: a formula of c, and of inputs and values; NULL: c itself
+    int n_inputs;         // up to WEFT_MATMUL_INPUTS
+    const weft_elementwise_input *inputs; // each with a name, which is not c
+    int n_values;
+    const weft_elementwise_value *values;
+    const weft_matmul_tiling *tiling; // NULL: what weft_matmul_tiling_for() chooses; where alpha
+                                      // or k is 0 nobody looks at it
+    cl_mem workspace;                 // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;                   // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_matmul_params;
+
+#define WEFT_MATMUL(...)                                                                           \
+    (&(const weft_matmul_params){.size = sizeof(weft_matmul_params), __VA_ARGS__})
+
+// Inputs of the formula, among params:
+//
+//     weft_matmul(ctx, queue, 1, &X, &W, 0, &Y,
+//                 WEFT_MATMUL(.epilogue = "gelu(c + bias)", WEFT_MATMUL_WITH({"bias", &bias})));
+#define WEFT_MATMUL_WITH(...)                                                                      \
+    .n_inputs = (int)(sizeof((const weft_elementwise_input[]){__VA_ARGS__}) /                      \
+                      sizeof(weft_elementwise_input)),                                             \
+    .inputs = (const weft_elementwise_input[])                                                     \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+
+// C = f(alpha A B + beta C), element by element: with c = alpha sum over l of a[i, l] b[l, j] +
+// beta c[i, j]
+//
+//     c[i, j] = f(c, inputs[i, j], values)
+//
+//   A  dense [... x m x k]   f32, f64 (where the device has it), f16, bf16 or i8
+//   B  dense [... x k x n]   A's data type
+//   C  dense [... x m x n]   A's data type, or another of f32, f16 and bf16 where A has one of
+//                            these; i32 where A is i8. No two elements at one place, no byte shared
+//                            with A or B
+//
+// Any strides: a transposed operand is a view (weft_tensor_transposed()), as are parts of larger
+// matrices. Fastest where neighbours along one of the two dimensions are adjacent, whichever. Up to
+// 6 dimensions come before the matrices; those of A and B broadcast to C's by NumPy's rule (missing
+// ones, and extents of 1, count as often as needed).
+//
+// Sums, alpha, beta and f are reckoned in f32; in f64 for f64; in i32, which wraps, for i8, where
+// alpha, beta and values are whole numbers within i32. f is an expression as weft_elementwise()
+// takes it; its inputs broadcast to C's shape and may have any of its data types and any strides,
+// but be C itself only as the same view. An input of f64 or i64 is converted to that type first.
+//
+// beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B,
+// and k == 0 is the same: c = beta C. Inf and NaN go through as in the formula. An extent of 0 in
+// C: nothing to do. m, n and k up to 2^31 - 4097.
+//
+// One program multiplies all shapes that are cut by one method and, on a GPU, by blocks of one
+// size; strides and alignment change nothing. The order of sums is that of k, or by DOTS one that k
+// and the tiling fix; where k is long and m and n are short, in pieces, which are added in their
+// order. The same input gives the same bits on the same context, whatever else is in the batch.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
+// yours; keep them until `event` completes.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
+// WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (ACM TOMS 2008),
+// and Van Zee and van de Geijn, "BLIS" (ACM TOMS 2015), as far as blocks for caches and registers
+// go; loops cut into run-time trip counts in place of padding, so that programs serve every shape.
+WEFT_API weft_status weft_matmul(weft_context *ctx, cl_command_queue queue, double alpha,
+                                 const weft_tensor *A, const weft_tensor *B, double beta,
+                                 const weft_tensor *C, const weft_matmul_params *params);
+
+// Bytes of scratch memory that such a call needs; 0 where it needs none. Compiles what the call
+// will run, as the compiled kernels decide about the tiling too.
+WEFT_API weft_status weft_matmul_workspace(weft_context *ctx, const weft_tensor *A,
+                                           const weft_tensor *B, const weft_tensor *C,
+                                           const weft_matmul_params *params, size_t *bytes);
+
+// What weft_matmul() would do with these operands, in words, as snprintf() does it. Compiles as
+// above. Returns the length, or -1 after a failure.
+WEFT_API int weft_matmul_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
+                                  const weft_tensor *C, const weft_matmul_params *params,
+                                  char *text, size_t size);
+
+WEFT_END
+
+#endif
