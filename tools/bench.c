@@ -10,8 +10,10 @@
 #include "bench_axis.h"
 #include "bench_elementwise.h"
 #include "bench_limits.h"
+#include "bench_matmul.h"
 #include "bench_sparse.h"
 #include "bench_spmm.h"
+#include "bench_sweep.h"
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
@@ -20,9 +22,10 @@ static const double SHORT_MS = 0.2;
 enum {
     SET_SPMM = 8,
     SET_ELEMENTWISE = 16,
+    SET_MATMUL = 128,
     AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
     SPARSE_SETS = BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
-    ALL_SETS = SET_SPMM | AXIS_SETS | SET_ELEMENTWISE | SPARSE_SETS,
+    ALL_SETS = SET_SPMM | SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE,
 };
 
 typedef struct bench_options {
@@ -38,7 +41,8 @@ typedef struct bench_job {
     bench_limits *limits;
     bench_sets sets;
     bench_cases cases;
-    bench_rows sparse, axis, elementwise;
+    bench_rows sparse, matmul, axis, elementwise;
+    bench_sweep sweep;
 } bench_job;
 
 void bench_progress(const char *format, ...)
@@ -63,29 +67,46 @@ void bench_note(const char *format, ...)
     va_end(arguments);
 }
 
-static bool measure(bench_job *job, complaint *why)
+static bool measure_limits(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
     if ((options->sets & SET_SPMM) &&
         !bench_sets_list(&job->sets, options->quick, options->folder, why))
         return false;
-    if (!command_open(&job->ctx, &options->common, why) ||
-        !bench_limits_create(&job->limits, job->ctx, why) ||
-        !bench_limits_measure(job->limits, why))
-        return false;
-    if (options->sets == 0)
-        return true;
+    return command_open(&job->ctx, &options->common, why) &&
+           bench_limits_create(&job->limits, job->ctx, why) &&
+           bench_limits_measure(job->limits, why);
+}
+
+static bool measure_sparse(bench_job *job, complaint *why)
+{
+    const bench_options *options = job->options;
     if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick, why) ||
         !bench_sparse_run(&job->sparse, job->ctx, job->limits, options->sets & SPARSE_SETS,
-                          options->quick, why) ||
-        !bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS,
-                        options->quick, why))
-        return false;
-    if ((options->sets & SET_ELEMENTWISE) &&
-        !bench_elementwise_run(&job->elementwise, job->ctx, job->limits, options->quick, why))
+                          options->quick, why))
         return false;
     bench_cases_close(&job->cases);
     return true;
+}
+
+static bool measure_dense(bench_job *job, complaint *why)
+{
+    const bench_options *options = job->options;
+    const bool quick = options->quick;
+    if ((options->sets & SET_MATMUL) &&
+        (!bench_matmul_run(&job->matmul, job->ctx, job->limits, quick, why) ||
+         !bench_sweep_run(&job->sweep, job->ctx, job->limits, quick, why)))
+        return false;
+    return bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS, quick,
+                          why) &&
+           (!(options->sets & SET_ELEMENTWISE) ||
+            bench_elementwise_run(&job->elementwise, job->ctx, job->limits, quick, why));
+}
+
+static bool measure(bench_job *job, complaint *why)
+{
+    return measure_limits(job, why) &&
+           (job->options->sets == 0 || (measure_sparse(job, why) && measure_dense(job, why)));
 }
 
 static json_t *case_json(const bench_case *it)
@@ -102,12 +123,15 @@ static bool print_json(const bench_job *job, complaint *why)
     for (size_t i = 0; i < job->cases.count; i++)
         json_array_append_new(cases, case_json(&job->cases.items[i]));
     bench_rows_json(&job->sparse, cases);
+    bench_rows_json(&job->matmul, cases);
     bench_rows_json(&job->axis, cases);
     bench_rows_json(&job->elementwise, cases);
     json_object_set_new(object, "op", json_string("bench"));
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
     json_object_set_new(object, "limits", bench_limits_json(job->limits));
     json_object_set_new(object, "cases", cases);
+    if (job->sweep.count > 0)
+        json_object_set_new(object, "sweep", bench_sweep_json(&job->sweep));
     return command_print_json(object, why);
 }
 
@@ -184,6 +208,40 @@ static void print_summary(const bench_cases *cases)
                uneven->planned ? "planned" : "not planned");
 }
 
+// The dense product of a sparse one's sizes; NULL where none was measured.
+static const timed_report *dense_of(const bench_rows *rows, const timed_report *sparse)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const timed_report *dense = &rows->items[i].report;
+        if (dense->dtype == sparse->dtype && dense->batch == 1 && dense->m == sparse->m &&
+            dense->k == sparse->k && dense->n == sparse->n)
+            return dense;
+    }
+    return NULL;
+}
+
+// Layers with a plan, at 90% zeros, against dense products.
+static void print_layers(const bench_job *job)
+{
+    const bench_case *least = NULL;
+    double least_ratio = 0;
+    for (size_t i = 0; i < job->cases.count; i++) {
+        const bench_case *it = &job->cases.items[i];
+        const timed_report *sparse = &it->report, *dense = dense_of(&job->matmul, sparse);
+        const int64_t tenth = sparse->m * sparse->k / 10;
+        if (dense == NULL || !it->is_layer || !it->planned || sparse->nnz != tenth)
+            continue;
+        const double faster = dense->time.median_ms / sparse->time.median_ms;
+        if (least == NULL || faster < least_ratio) {
+            least = it;
+            least_ratio = faster;
+        }
+    }
+    if (least != NULL)
+        printf("layers at 90%% zeros: at least %.1f times as fast as the dense product (%s)\n",
+               least_ratio, least->name);
+}
+
 static void print_table(const bench_job *job)
 {
     printf("%s\n\n", weft_context_limits(job->ctx)->name);
@@ -193,6 +251,9 @@ static void print_table(const bench_job *job)
         print_summary(&job->cases);
     }
     bench_sparse_print(&job->sparse, stdout);
+    bench_matmul_print(&job->matmul, stdout);
+    bench_sweep_print(&job->sweep, stdout);
+    print_layers(job);
     bench_axis_print(&job->axis, stdout);
     bench_elementwise_print(&job->elementwise, stdout);
 }
@@ -201,6 +262,7 @@ static void clean_up(bench_job *job)
 {
     bench_cases_free(&job->cases);
     bench_rows_free(&job->sparse);
+    bench_rows_free(&job->matmul);
     bench_rows_free(&job->axis);
     bench_rows_free(&job->elementwise);
     bench_sets_free(&job->sets);
@@ -220,6 +282,7 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
         {"spmm", SET_SPMM},
         {"sddmm", BENCH_SET_SDDMM},
         {"attention", BENCH_SET_ATTENTION},
+        {"matmul", SET_MATMUL},
         {"reduce", BENCH_SET_REDUCE},
         {"softmax", BENCH_SET_SOFTMAX},
         {"norm", BENCH_SET_NORM},
@@ -232,7 +295,7 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
             return 0;
         }
     argp_error(state,
-               "'%s' is none of limits, spmm, sddmm, attention, reduce, softmax, norm, "
+               "'%s' is none of limits, spmm, sddmm, attention, matmul, reduce, softmax, norm, "
                "elementwise and all",
                what);
     return EINVAL;
@@ -272,16 +335,19 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .args_doc = "[limits|spmm|sddmm|attention|reduce|softmax|norm|elementwise|all ...]",
-        .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
-               "it the library's operations reach: SpMM, SDDMM and attention of the f32 "
-               "multiply-adds, reductions of reading, softmax (attention's, too), normalisation "
-               "and elementwise operations of copying."
-               "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
-               "with the case's own runs, and the share is the median of those of neighbouring "
-               "runs. On PoCL each thread is kept on a core of its own, unless "
-               "POCL_AFFINITY says "
-               "otherwise.",
+        .args_doc = "[limits|spmm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|all ...]",
+        .doc =
+            "Measure what the device does at best (copy, read, multiply-add), and what share of "
+            "it the library's operations reach: SpMM, SDDMM, attention and dense products of "
+            "the f32 multiply-adds (thin ones of reading or copying), reductions of reading, "
+            "softmax (attention's, too), normalisation "
+            "and elementwise operations of copying."
+            "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
+            "with the case's own runs, and the share is the median of those of neighbouring "
+            "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
+            "end where the device has a clock; all others are waited for. Dense products of random "
+            "shapes say besides how many programs they took. On PoCL each thread is kept on a "
+            "core of its own, unless POCL_AFFINITY says otherwise.",
         .children = children,
     };
     *out = (bench_options){0};

@@ -175,7 +175,6 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
     memcpy(report->shape, spec->shape, sizeof(spec->shape));
     const bench_turn turn = {
         .limits = stage->limits,
-        .queue = stage->queue,
         .call = call,
         .of = stage,
         .work = traffic(stage),
@@ -195,7 +194,7 @@ bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limi
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
                              .ctx = ctx,
-                             .queue = weft_context_queue(ctx),
+                             .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         if (!fits(&stage))
             continue;

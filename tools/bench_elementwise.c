@@ -157,7 +157,6 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
 {
     const bench_turn turn = {
         .limits = stage->limits,
-        .queue = stage->queue,
         .call = call,
         .of = stage,
         .work = (double)traffic(stage),
@@ -197,7 +196,7 @@ bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limit
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
                              .ctx = ctx,
-                             .queue = weft_context_queue(ctx),
+                             .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         lay_out(&stage);
         if (!fits(&stage))

@@ -47,7 +47,7 @@ typedef struct shape_family {
 
 struct bench_limits {
     weft_context *ctx;
-    cl_command_queue queue;
+    bench_queue queue;
     cl_program program;
     cl_kernel nothing;
     cl_mem arrays[2];
@@ -92,7 +92,7 @@ static bool allocate(bench_limits *limits, complaint *why)
         if (!buffer_create(&limits->arrays[i], limits->ctx, NULL, limits->array_bytes,
                            "the arrays to copy", why))
             return false;
-        cl_int code = clEnqueueFillBuffer(limits->queue, limits->arrays[i], &pattern,
+        cl_int code = clEnqueueFillBuffer(limits->queue.cl, limits->arrays[i], &pattern,
                                           sizeof(pattern), 0, limits->array_bytes, 0, NULL, NULL);
         if (code != CL_SUCCESS)
             return complain_cl(why, "clEnqueueFillBuffer", code);
@@ -218,8 +218,8 @@ static cl_int enqueue(const bench_limits *limits, const launch_shape *shape, cl_
         code = is_fma ? set_fma_arguments(limits, kernel, shape->amount)
                       : set_stream_arguments(limits, shape, kernel, sweep);
         if (code == CL_SUCCESS)
-            code = clEnqueueNDRangeKernel(limits->queue, kernel, 1, NULL, &global, &local, 0, NULL,
-                                          NULL);
+            code = clEnqueueNDRangeKernel(limits->queue.cl, kernel, 1, NULL, &global, &local, 0,
+                                          NULL, NULL);
     }
     return code;
 }
@@ -230,7 +230,7 @@ static bool time_once(const bench_limits *limits, const launch_shape *shape, cl_
     const double start = timing_now_ms();
     cl_int code = enqueue(limits, shape, kernel);
     if (code == CL_SUCCESS)
-        code = clFinish(limits->queue);
+        code = clFinish(limits->queue.cl);
     *ms = timing_now_ms() - start;
     return code == CL_SUCCESS || complain_cl(why, shape->kernel, code);
 }
@@ -349,10 +349,9 @@ bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why)
     if (!limits)
         return complain(why, "no memory for the limits");
     limits->ctx = ctx;
-    limits->queue = weft_context_queue(ctx);
     add_shapes(limits);
-    if (!build(limits, why) || !allocate(limits, why) || !make_nothing(limits, why) ||
-        !fit_arrays(limits, why)) {
+    if (!bench_queue_open(&limits->queue, ctx, why) || !build(limits, why) ||
+        !allocate(limits, why) || !make_nothing(limits, why) || !fit_arrays(limits, why)) {
         bench_limits_destroy(&limits);
         return false;
     }
@@ -373,8 +372,14 @@ void bench_limits_destroy(bench_limits **limits)
         clReleaseKernel((*limits)->nothing);
     if ((*limits)->program)
         clReleaseProgram((*limits)->program);
+    bench_queue_close(&(*limits)->queue);
     free(*limits);
     *limits = NULL;
+}
+
+const bench_queue *bench_limits_queue(const bench_limits *limits)
+{
+    return &limits->queue;
 }
 
 bool bench_limits_measure(bench_limits *limits, complaint *why)
@@ -396,10 +401,10 @@ bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
     const size_t local = device->max_team == 1 ? 1 : NARROW_GROUP;
     const size_t global = local * (size_t)device->compute_units;
     const double start = timing_now_ms();
-    cl_int code = clEnqueueNDRangeKernel(limits->queue, limits->nothing, 1, NULL, &global, &local,
-                                         0, NULL, NULL);
+    cl_int code = clEnqueueNDRangeKernel(limits->queue.cl, limits->nothing, 1, NULL, &global,
+                                         &local, 0, NULL, NULL);
     if (code == CL_SUCCESS)
-        code = clFinish(limits->queue);
+        code = clFinish(limits->queue.cl);
     *ms = timing_now_ms() - start;
     return code == CL_SUCCESS || complain_cl(why, "an empty launch", code);
 }

@@ -20,7 +20,7 @@
 
 #include <weft/context.h>
 
-#include "complaint.h"
+#include "bench_queue.h"
 
 typedef struct bench_limits bench_limits;
 
@@ -33,6 +33,9 @@ typedef enum bench_rate {
 // Compiles, allocates and fills; measures nothing yet. On failure *out is NULL.
 bool bench_limits_create(bench_limits **out, weft_context *ctx, complaint *why);
 void bench_limits_destroy(bench_limits **limits);
+
+// The queue that limits run in, and all that is held against them.
+const bench_queue *bench_limits_queue(const bench_limits *limits);
 
 // Measures all shapes, once. What follows wants it done.
 bool bench_limits_measure(bench_limits *limits, complaint *why);

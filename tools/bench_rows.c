@@ -10,6 +10,7 @@ enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS
 
 static const double CASE_MS = 800; // that the runs of a case may take, about
 static const double QUICK_CASE_MS = 150;
+static const double LONG_MS = 10; // waking the device does not count there
 
 bool bench_rows_create(bench_rows *out, size_t room, complaint *why)
 {
@@ -32,14 +33,43 @@ typedef struct turn_times {
     double runs_ms[MAX_RUNS], limit_ms[MAX_RUNS];
 } turn_times;
 
-static bool run_once(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+static bool call_once(const bench_row *row, const bench_turn *turn, cl_event *after, complaint *why)
 {
-    const double start_ms = timing_now_ms();
     if (turn->call(turn->of) != WEFT_OK)
         return complain(why, "%s: %s", row->name, weft_last_error());
-    const cl_int code = clFinish(turn->queue);
+    if (!after)
+        return true;
+    const cl_int code =
+        clEnqueueMarkerWithWaitList(bench_limits_queue(turn->limits)->cl, 0, NULL, after);
+    return code == CL_SUCCESS || complain_cl(why, "clEnqueueMarkerWithWaitList", code);
+}
+
+static bool call_and_wait(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+{
+    const double start_ms = timing_now_ms();
+    if (!call_once(row, turn, NULL, why) ||
+        !bench_queue_finish(bench_limits_queue(turn->limits), why))
+        return false;
     *ms = timing_now_ms() - start_ms;
-    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
+    return true;
+}
+
+// Twice, and the second time counts.
+static bool call_in_a_row(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
+{
+    const bench_queue *queue = bench_limits_queue(turn->limits);
+    cl_event events[2] = {NULL};
+    cl_ulong ends_ns[2];
+    const bool ok = call_once(row, turn, &events[0], why) &&
+                    call_once(row, turn, &events[1], why) && bench_queue_finish(queue, why) &&
+                    bench_queue_end(events[0], &ends_ns[0], why) &&
+                    bench_queue_end(events[1], &ends_ns[1], why);
+    for (int i = 0; i < 2; i++)
+        if (events[i])
+            clReleaseEvent(events[i]);
+    if (ok)
+        *ms = bench_queue_between_ms(queue, ends_ns[0], ends_ns[1]);
+    return ok;
 }
 
 static bool run_limit(const bench_row *row, const bench_turn *turn, double *ms, complaint *why)
@@ -48,19 +78,27 @@ static bool run_limit(const bench_row *row, const bench_turn *turn, double *ms, 
                           : bench_limits_run(turn->limits, row->limit, ms, why);
 }
 
-// The first run compiles, the second says how many the time allows.
+// As many as the time of a case allows, where one takes so long.
+static size_t runs_for(const bench_turn *turn, double ms)
+{
+    const double wanted = (turn->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
+    const size_t least = turn->is_quick ? QUICK_MIN_RUNS : MIN_RUNS;
+    if (turn->n_runs > 0 || turn->is_small)
+        return turn->n_runs > 0 ? turn->n_runs : SMALL_RUNS;
+    return wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
+}
+
+// The first run compiles, the second says how long one takes.
 static bool run_all(turn_times *times, const bench_row *row, const bench_turn *turn, complaint *why)
 {
     double ms = 0;
-    if (!run_once(row, turn, &times->setup_ms, why) || !run_once(row, turn, &ms, why))
+    if (!call_and_wait(row, turn, &times->setup_ms, why) || !call_and_wait(row, turn, &ms, why))
         return false;
-    const double wanted = (turn->is_quick ? QUICK_CASE_MS : CASE_MS) / ms;
-    const size_t least = turn->is_quick ? QUICK_MIN_RUNS : MIN_RUNS;
-    times->count = wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
-    if (turn->is_small)
-        times->count = SMALL_RUNS;
+    times->count = runs_for(turn, ms);
+    const bool waits =
+        turn->is_small || ms > LONG_MS || bench_limits_queue(turn->limits)->tick_ns == 0;
     for (size_t run = 0; run < times->count; run++)
-        if (!run_once(row, turn, &times->runs_ms[run], why) ||
+        if (!(waits ? call_and_wait : call_in_a_row)(row, turn, &times->runs_ms[run], why) ||
             !run_limit(row, turn, &times->limit_ms[run], why))
             return false;
     return true;

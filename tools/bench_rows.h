@@ -29,11 +29,11 @@ void bench_rows_free(bench_rows *rows);
 // What is run for a row.
 typedef struct bench_turn {
     const bench_limits *limits;
-    cl_command_queue queue;
-    weft_status (*call)(const void *of);
+    weft_status (*call)(const void *of); // enqueues in the limits' queue
     const void *of;
     double work; // bytes that must be moved; where the limit is BENCH_FMA operations
     bool is_small, is_quick;
+    size_t n_runs; // after the first; 0: as many as the time of a case allows
 } bench_turn;
 
 // Runs the case, in turns with row->limit or, where it is small, with an empty launch. Needs the

@@ -176,7 +176,6 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
     report->nnz = stage->C.nnz;
     const bench_turn turn = {
         .limits = stage->limits,
-        .queue = stage->queue,
         .call = call,
         .of = stage,
         .work = work_of(stage),
@@ -196,7 +195,7 @@ bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *li
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
                              .ctx = ctx,
-                             .queue = weft_context_queue(ctx),
+                             .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         if (!fits(&stage))
             continue;

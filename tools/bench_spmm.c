@@ -12,6 +12,7 @@
 #include "random.h"
 
 enum { MAX_RUNS = 101, MIN_RUNS = 7, QUICK_MIN_RUNS = 5, SEED = 1 };
+enum { MAX_RUNNERS = 2 * BENCH_SET_MATRICES, PASSES = 2 };
 
 static const double SET_MS = 3000; // that the runs of a set may take, about
 static const double QUICK_SET_MS = 400;
@@ -36,7 +37,7 @@ typedef struct bench_stage {
     cl_mem buffer_B, buffer_C;
     weft_tensor B, C;
     size_t n_runners;
-    bench_runner runners[2 * BENCH_SET_MATRICES];
+    bench_runner runners[MAX_RUNNERS];
     double limit_ms[MAX_RUNS];
 } bench_stage;
 
@@ -130,31 +131,69 @@ static size_t ways_of(const bench_stage *stage)
     return stage->set->transpose_a ? 1 : 2;
 }
 
-static bool run_once(const bench_stage *stage, const bench_runner *runner, double *ms,
-                     complaint *why)
-{
-    const double start_ms = timing_now_ms();
-    if (weft_spmm(stage->ctx, stage->queue, 1, runner->A, &stage->B, 0, &stage->C,
-                  &runner->params) != WEFT_OK)
-        return complain_weft(why);
-    const cl_int code = clFinish(stage->queue);
-    *ms = timing_now_ms() - start_ms;
-    return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
-}
-
-// Every runner once, in turns; *ms is what it took together. First all matrices with their plans,
-// then all without: a matrix that was read a moment ago would come from a nearer cache.
-static bool run_round(bench_stage *stage, size_t run, double *ms, complaint *why)
+// First all matrices with their plans, then all without: a matrix that was read a moment ago would
+// come from a nearer cache.
+static bench_runner *runner_at(bench_stage *stage, size_t turn)
 {
     const size_t ways = ways_of(stage);
-    *ms = 0;
-    for (size_t turn = 0; turn < stage->n_runners; turn++) {
-        const size_t n_matrices = stage->n_runners / ways;
-        bench_runner *runner = &stage->runners[turn % n_matrices * ways + turn / n_matrices];
-        if (!run_once(stage, runner, &runner->runs_ms[run], why))
+    const size_t n_matrices = stage->n_runners / ways;
+    const size_t place = turn % stage->n_runners;
+    return &stage->runners[place % n_matrices * ways + place / n_matrices];
+}
+
+static bool enqueue(const bench_stage *stage, const bench_runner *runner, cl_event *event,
+                    complaint *why)
+{
+    weft_spmm_params params = runner->params;
+    params.event = event;
+    return weft_spmm(stage->ctx, stage->queue, 1, runner->A, &stage->B, 0, &stage->C, &params) ==
+               WEFT_OK ||
+           complain_weft(why);
+}
+
+// When each call ended, by the host's clock.
+static bool call_and_wait(bench_stage *stage, size_t n_calls, cl_ulong *ends_ns, complaint *why)
+{
+    for (size_t turn = 0; turn < n_calls; turn++) {
+        if (!enqueue(stage, runner_at(stage, turn), NULL, why) ||
+            !bench_queue_finish(bench_limits_queue(stage->limits), why))
             return false;
-        *ms += runner->runs_ms[run];
+        ends_ns[turn] = (cl_ulong)(1e6 * timing_now_ms());
     }
+    return true;
+}
+
+// Fills the queue before it waits; then, by the device's clock.
+static bool call_in_a_row(bench_stage *stage, size_t n_calls, cl_ulong *ends_ns, complaint *why)
+{
+    cl_event events[PASSES * MAX_RUNNERS] = {NULL};
+    bool ok = true;
+    for (size_t turn = 0; ok && turn < n_calls; turn++)
+        ok = enqueue(stage, runner_at(stage, turn), &events[turn], why);
+    ok = ok && bench_queue_finish(bench_limits_queue(stage->limits), why);
+    for (size_t turn = 0; ok && turn < n_calls; turn++)
+        ok = bench_queue_end(events[turn], &ends_ns[turn], why);
+    for (size_t turn = 0; turn < n_calls; turn++)
+        if (events[turn])
+            clReleaseEvent(events[turn]);
+    return ok;
+}
+
+// Every runner twice, in turns. The second time counts: no call is the first of a queue, and each
+// matrix was last read one pass ago. *ms is what the round took together.
+static bool run_round(bench_stage *stage, size_t run, double *ms, complaint *why)
+{
+    const size_t n_calls = PASSES * stage->n_runners;
+    cl_ulong ends_ns[PASSES * MAX_RUNNERS];
+    const bench_queue *queue = bench_limits_queue(stage->limits);
+    const double start_ms = timing_now_ms();
+    if (!(queue->tick_ns > 0 ? call_in_a_row(stage, n_calls, ends_ns, why)
+                             : call_and_wait(stage, n_calls, ends_ns, why)))
+        return false;
+    *ms = timing_now_ms() - start_ms;
+    for (size_t turn = n_calls - stage->n_runners; turn < n_calls; turn++)
+        runner_at(stage, turn)->runs_ms[run] =
+            bench_queue_between_ms(queue, ends_ns[turn - 1], ends_ns[turn]);
     return true;
 }
 
@@ -257,8 +296,10 @@ bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *lim
                     const bench_sets *sets, bool quick, complaint *why)
 {
     for (size_t i = 0; i < sets->count; i++) {
-        bench_stage stage = {
-            .set = &sets->items[i], .ctx = ctx, .queue = weft_context_queue(ctx), .limits = limits};
+        bench_stage stage = {.set = &sets->items[i],
+                             .ctx = ctx,
+                             .queue = bench_limits_queue(limits)->cl,
+                             .limits = limits};
         bool fits;
         const bool ok = set_up(&stage, &fits, why) && (!fits || measure(out, &stage, quick, why));
         tear_down(&stage);

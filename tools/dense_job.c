@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "random.h"
 #include "scalar.h"
 
 const char *dense_job_name(const dense_job *job)
@@ -79,30 +78,30 @@ bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, 
     return buffer_create(&out->buffer, ctx, data, *bytes, what, why);
 }
 
-static bool make_X(dense_job *job, complaint *why)
+bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
+                const int64_t *shape, const char *what, complaint *why)
 {
-    const dense_options *options = job->options;
-    npy_array *X = &job->host_X;
     uint64_t bytes;
-    *X = (npy_array){.dtype = options->dtype == WEFT_DEFAULT ? WEFT_F32 : options->dtype,
-                     .ndim = options->ndim};
-    memcpy(X->shape, options->shape, sizeof(X->shape));
-    const bool fits = count_bytes(X->dtype, X->ndim, X->shape, &bytes) && bytes < SIZE_MAX;
-    X->count = (int64_t)(bytes / weft_dtype_size(X->dtype));
-    X->data = fits ? malloc((size_t)bytes + 1) : NULL;
+    *out = (npy_array){.dtype = dtype == WEFT_DEFAULT ? WEFT_F32 : dtype, .ndim = ndim};
+    memcpy(out->shape, shape, (size_t)ndim * sizeof(*shape));
+    const bool fits = count_bytes(out->dtype, ndim, shape, &bytes) && bytes < SIZE_MAX;
+    out->count = (int64_t)(bytes / weft_dtype_size(out->dtype));
+    out->data = fits ? malloc((size_t)bytes + 1) : NULL;
     char text[256];
-    if (X->data == NULL)
-        return complain(why, "no memory for a random array of shape %s",
-                        dense_shape_text(X->ndim, X->shape, text, sizeof(text)));
-    random_fill(options->seed, RANDOM_DENSE, X->dtype, X->data, X->count);
+    if (out->data == NULL)
+        return complain(why, "no memory for %s of shape %s", what,
+                        dense_shape_text(ndim, shape, text, sizeof(text)));
+    random_fill(seed, use, out->dtype, out->data, out->count);
     return true;
 }
 
 static bool load_X(dense_job *job, complaint *why)
 {
-    return job->options->x_path != NULL
-               ? npy_read(&job->host_X, job->options->x_path, job->options->dtype, why)
-               : make_X(job, why);
+    const dense_options *options = job->options;
+    return options->x_path != NULL
+               ? npy_read(&job->host_X, options->x_path, options->dtype, why)
+               : dense_make(&job->host_X, options->seed, RANDOM_DENSE, options->dtype,
+                            options->ndim, options->shape, "a random array", why);
 }
 
 static bool upload(dense_job *job, complaint *why)
@@ -138,9 +137,17 @@ static bool enqueue(const dense_job *job, complaint *why)
     return job->operation->enqueue(job) == WEFT_OK || complain_library(job, why);
 }
 
+static bool restore(const dense_job *job, complaint *why)
+{
+    return job->operation->restore == NULL ||
+           (job->operation->restore(job, why) && finish(job, why));
+}
+
 // Set-up is the compiler inside the first call; what it enqueues takes its time afterwards.
 static bool set_up(dense_job *job, complaint *why)
 {
+    if (!restore(job, why))
+        return false;
     const double start_ms = timing_now_ms();
     if (!enqueue(job, why))
         return false;
@@ -153,6 +160,8 @@ static bool set_up(dense_job *job, complaint *why)
 static bool measure(dense_job *job, complaint *why)
 {
     for (int64_t run = 0; run < job->options->runs; run++) {
+        if (!restore(job, why))
+            return false;
         const double start_ms = timing_now_ms();
         if (!enqueue(job, why) || !finish(job, why))
             return false;
@@ -160,6 +169,8 @@ static bool measure(dense_job *job, complaint *why)
     }
     job->report.time = timing_of(job->runs_ms, (size_t)job->options->runs);
     job->report.gbps = 1e-6 * (double)job->bytes / job->report.time.median_ms;
+    if (job->flops > 0)
+        job->report.gflops = 1e-6 * job->flops / job->report.time.median_ms;
     return true;
 }
 
@@ -189,8 +200,10 @@ static bool compare(dense_job *job, complaint *why)
 
 static bool print(dense_job *job, complaint *why)
 {
-    job->report.ndim = job->host_X.ndim;
-    memcpy(job->report.shape, job->host_X.shape, sizeof(job->report.shape));
+    if (!job->report.is_product) {
+        job->report.ndim = job->host_X.ndim;
+        memcpy(job->report.shape, job->host_X.shape, sizeof(job->report.shape));
+    }
     job->report.plan = job->plan_text;
     if (job->options->common.json)
         return command_print_json(report_json(&job->report), why);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One run of a command on a dense array: read or made, put on the device, timed, written, checked.
-// The commands reduce, softmax and norm bring what differs as a dense_operation.
+// The commands reduce, softmax, norm and matmul bring what differs as a dense_operation.
 #ifndef WEFT_TOOLS_DENSE_JOB_H
 #define WEFT_TOOLS_DENSE_JOB_H
 
 #include "dense_options.h"
 #include "npy.h"
+#include "random.h"
 #include "reference_axis.h"
 #include "report.h"
 
@@ -14,10 +15,13 @@ typedef struct dense_job dense_job;
 // Each hook has the job, and the command's own options in job->own. NULL for none.
 typedef struct dense_operation {
     const char *name;
-    // Looks at X on the host, and says Y's data type and shape.
+    // Looks at X on the host, and says Y's data type and shape. Where the sizes to report are not
+    // X's shape but those of a product, it puts them into the report.
     bool (*prepare)(dense_job *job, complaint *why);
     // Puts further operands on the device, adding their bytes to job->bytes.
     bool (*upload)(dense_job *job, complaint *why);
+    // Before each run: what makes it start from the same. Its time does not count.
+    bool (*restore)(const dense_job *job, complaint *why);
     weft_status (*enqueue)(const dense_job *job);
     int (*describe)(const dense_job *job, char *text, size_t size);
     bool (*reference)(const dense_job *job, reference_values *out, complaint *why);
@@ -33,6 +37,7 @@ struct dense_job {
     cl_command_queue queue;
     weft_tensor X, Y; // without gaps
     size_t bytes;     // that are read and written at least
+    double flops;     // 0: speed is not told in operations
     void *host_Y;
     size_t y_bytes;
     char plan_text[512];
@@ -56,6 +61,10 @@ bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why);
 
 // Checks that X holds floating-point numbers.
 bool dense_job_check_float(const dense_job *job, complaint *why);
+
+// An array of random numbers, of floating-point data type. `what` is for the complaint.
+bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
+                const int64_t *shape, const char *what, complaint *why);
 
 // A row-major tensor's view; its buffer is filled from `data`, or left as it is where that is NULL.
 // `what` is for the complaint. The caller releases the buffer.

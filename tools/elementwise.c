@@ -11,10 +11,9 @@
 
 typedef struct elementwise_job {
     elementwise_options options;
-    npy_array host[WEFT_ELEMENTWISE_INPUTS];
+    formula_arrays arrays;
     weft_context *ctx;
-    weft_tensor X[WEFT_ELEMENTWISE_INPUTS], Y; // without gaps
-    weft_elementwise_input inputs[WEFT_ELEMENTWISE_INPUTS];
+    weft_tensor Y; // without gaps
     weft_dtype arithmetic;
     weft_elementwise_plan *plan;
     size_t bytes, y_bytes; // that are read and written at least; of the result
@@ -26,43 +25,15 @@ typedef struct elementwise_job {
 
 // ---- what the result is
 
-// '<u2' is read as bf16 alone, and nothing else is read only then.
-static bool load(elementwise_job *job, int i, complaint *why)
-{
-    const char *path = job->options.paths[i];
-    complaint as_bf16;
-    if (!npy_read(&job->host[i], path, WEFT_DEFAULT, why) &&
-        !npy_read(&job->host[i], path, WEFT_BF16, &as_bf16))
-        return false;
-    if (job->host[i].dtype == WEFT_I16)
-        return complain(why, "%s: holds i16; floating-point numbers, i32, i64 and u8 are taken",
-                        path);
-    return true;
-}
-
-static bool load_all(elementwise_job *job, complaint *why)
-{
-    for (int i = 0; i < job->options.n_inputs; i++)
-        if (!load(job, i, why))
-            return false;
-    return true;
-}
-
-// Extent of the d-th dimension from the end; 1 where there are not so many.
-static int64_t extent_from_end(const npy_array *array, int d)
-{
-    return d < array->ndim ? array->shape[array->ndim - 1 - d] : 1;
-}
-
 static bool check_pair(const elementwise_job *job, int i, int j, complaint *why)
 {
-    const npy_array *a = &job->host[i], *b = &job->host[j];
+    const npy_array *a = &job->arrays.host[i], *b = &job->arrays.host[j];
     char a_text[256], b_text[256];
     for (int d = 0; d < a->ndim && d < b->ndim; d++) {
-        const int64_t a_extent = extent_from_end(a, d), b_extent = extent_from_end(b, d);
+        const int64_t a_extent = npy_extent_from_end(a, d), b_extent = npy_extent_from_end(b, d);
         if (a_extent != b_extent && a_extent != 1 && b_extent != 1)
             return complain(why, "%s and %s: the shapes %s and %s do not broadcast",
-                            job->options.paths[i], job->options.paths[j],
+                            job->options.words.paths[i], job->options.words.paths[j],
                             dense_shape_text(a->ndim, a->shape, a_text, sizeof(a_text)),
                             dense_shape_text(b->ndim, b->shape, b_text, sizeof(b_text)));
     }
@@ -72,7 +43,7 @@ static bool check_pair(const elementwise_job *job, int i, int j, complaint *why)
 static bool fits_shape(const npy_array *array, const elementwise_options *options)
 {
     for (int d = 0; d < array->ndim; d++) {
-        const int64_t extent = extent_from_end(array, d);
+        const int64_t extent = npy_extent_from_end(array, d);
         if (d >= options->ndim || (extent != 1 && extent != options->shape[options->ndim - 1 - d]))
             return false;
     }
@@ -85,47 +56,50 @@ static bool take_shape(elementwise_job *job, complaint *why)
     char own[256], wanted[256];
     job->Y.ndim = options->ndim;
     memcpy(job->Y.shape, options->shape, sizeof(job->Y.shape));
-    for (int i = 0; i < options->n_inputs; i++)
-        if (!fits_shape(&job->host[i], options))
+    for (int i = 0; i < options->words.n_inputs; i++)
+        if (!fits_shape(&job->arrays.host[i], options))
             return complain(
-                why, "%s: the shape %s does not broadcast to %s of --shape", options->paths[i],
-                dense_shape_text(job->host[i].ndim, job->host[i].shape, own, sizeof(own)),
+                why, "%s: the shape %s does not broadcast to %s of --shape",
+                options->words.paths[i],
+                dense_shape_text(job->arrays.host[i].ndim, job->arrays.host[i].shape, own,
+                                 sizeof(own)),
                 dense_shape_text(options->ndim, options->shape, wanted, sizeof(wanted)));
     return true;
 }
 
 static bool broadcast(elementwise_job *job, complaint *why)
 {
-    const int n_inputs = job->options.n_inputs;
+    const int n_inputs = job->options.words.n_inputs;
     weft_tensor *Y = &job->Y;
     for (int i = 0; i < n_inputs; i++)
         for (int j = 0; j < i; j++)
             if (!check_pair(job, j, i, why))
                 return false;
     for (int i = 0; i < n_inputs; i++)
-        Y->ndim = job->host[i].ndim > Y->ndim ? job->host[i].ndim : Y->ndim;
+        Y->ndim = job->arrays.host[i].ndim > Y->ndim ? job->arrays.host[i].ndim : Y->ndim;
     for (int d = 0; d < Y->ndim; d++) {
         int64_t *extent = &Y->shape[Y->ndim - 1 - d];
         *extent = 1;
         for (int i = 0; i < n_inputs; i++)
-            *extent = extent_from_end(&job->host[i], d) != 1 ? extent_from_end(&job->host[i], d)
-                                                             : *extent;
+            *extent = npy_extent_from_end(&job->arrays.host[i], d) != 1
+                          ? npy_extent_from_end(&job->arrays.host[i], d)
+                          : *extent;
     }
     return true;
 }
 
 static bool has_input(const elementwise_job *job, weft_dtype dtype)
 {
-    for (int i = 0; i < job->options.n_inputs; i++)
-        if (job->host[i].dtype == dtype)
+    for (int i = 0; i < job->options.words.n_inputs; i++)
+        if (job->arrays.host[i].dtype == dtype)
             return true;
     return false;
 }
 
 static bool has_floats(const elementwise_job *job)
 {
-    for (int i = 0; i < job->options.n_inputs; i++)
-        if (scalar_is_float(job->host[i].dtype))
+    for (int i = 0; i < job->options.words.n_inputs; i++)
+        if (scalar_is_float(job->arrays.host[i].dtype))
             return true;
     return false;
 }
@@ -133,11 +107,11 @@ static bool has_floats(const elementwise_job *job)
 // The type that the inputs have together.
 static weft_dtype shared_dtype(const elementwise_job *job)
 {
-    bool is_one = job->options.n_inputs > 0;
-    for (int i = 1; i < job->options.n_inputs; i++)
-        is_one = is_one && job->host[i].dtype == job->host[0].dtype;
+    bool is_one = job->options.words.n_inputs > 0;
+    for (int i = 1; i < job->options.words.n_inputs; i++)
+        is_one = is_one && job->arrays.host[i].dtype == job->arrays.host[0].dtype;
     if (is_one)
-        return job->host[0].dtype;
+        return job->arrays.host[0].dtype;
     if (has_floats(job))
         return has_input(job, WEFT_F64) ? WEFT_F64 : WEFT_F32;
     return has_input(job, WEFT_I64) ? WEFT_I64 : WEFT_I32;
@@ -149,8 +123,8 @@ static weft_elementwise_params params_of(const elementwise_job *job, weft_dtype 
 {
     return (weft_elementwise_params){
         .size = sizeof(weft_elementwise_params),
-        .n_values = job->options.n_values,
-        .values = job->options.values,
+        .n_values = job->options.words.n_values,
+        .values = job->options.words.values,
         .arithmetic = arithmetic,
         .plan = job->plan,
     };
@@ -165,16 +139,16 @@ static weft_status make_plan(elementwise_job *job, weft_dtype arithmetic)
 {
     const weft_elementwise_params params = params_of(job, arithmetic);
     const weft_elementwise_output output = output_of(job);
-    return weft_elementwise_plan_create(&job->plan, job->ctx, job->options.n_inputs, job->inputs, 1,
-                                        &output, &params);
+    return weft_elementwise_plan_create(&job->plan, job->ctx, job->options.words.n_inputs,
+                                        job->arrays.inputs, 1, &output, &params);
 }
 
 static bool enqueue(const elementwise_job *job, complaint *why)
 {
     const weft_elementwise_params params = params_of(job, job->arithmetic);
     const weft_elementwise_output output = output_of(job);
-    return weft_elementwise(job->ctx, weft_context_queue(job->ctx), job->options.n_inputs,
-                            job->inputs, 1, &output, &params) == WEFT_OK ||
+    return weft_elementwise(job->ctx, weft_context_queue(job->ctx), job->options.words.n_inputs,
+                            job->arrays.inputs, 1, &output, &params) == WEFT_OK ||
            complain_weft(why);
 }
 
@@ -182,8 +156,9 @@ static bool describe(elementwise_job *job, complaint *why)
 {
     const weft_elementwise_params params = params_of(job, job->arithmetic);
     const weft_elementwise_output output = output_of(job);
-    return weft_elementwise_describe(job->ctx, job->options.n_inputs, job->inputs, 1, &output,
-                                     &params, job->plan_text, sizeof(job->plan_text)) >= 0 ||
+    return weft_elementwise_describe(job->ctx, job->options.words.n_inputs, job->arrays.inputs, 1,
+                                     &output, &params, job->plan_text,
+                                     sizeof(job->plan_text)) >= 0 ||
            complain_weft(why);
 }
 
@@ -206,7 +181,7 @@ static void choose_types(elementwise_job *job)
     const elementwise_options *options = &job->options;
     job->arithmetic = options->arithmetic;
     job->Y.dtype = shared_dtype(job);
-    if (job->arithmetic == WEFT_DEFAULT && options->has_real_value && !has_floats(job))
+    if (job->arithmetic == WEFT_DEFAULT && options->words.has_real_value && !has_floats(job))
         job->arithmetic = WEFT_F32;
     if (options->dtype != WEFT_DEFAULT)
         job->Y.dtype = options->dtype;
@@ -217,20 +192,6 @@ static void choose_types(elementwise_job *job)
 }
 
 // ---- phases
-
-static bool upload(elementwise_job *job, complaint *why)
-{
-    for (int i = 0; i < job->options.n_inputs; i++) {
-        const npy_array *X = &job->host[i];
-        size_t bytes = 0;
-        if (!dense_tensor_create(&job->X[i], job->ctx, X->dtype, X->ndim, X->shape, X->data, &bytes,
-                                 job->options.paths[i], why))
-            return false;
-        job->bytes += bytes;
-        job->inputs[i] = (weft_elementwise_input){job->options.names[i], &job->X[i]};
-    }
-    return true;
-}
 
 static bool make_result(elementwise_job *job, complaint *why)
 {
@@ -314,9 +275,10 @@ static bool print(elementwise_job *job, complaint *why)
 
 static bool run(elementwise_job *job, complaint *why)
 {
-    return load_all(job, why) &&
+    return formula_arrays_read(&job->arrays, &job->options.words, why) &&
            (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
-           command_open(&job->ctx, &job->options.common, why) && upload(job, why) &&
+           command_open(&job->ctx, &job->options.common, why) &&
+           formula_arrays_upload(&job->arrays, &job->options.words, job->ctx, &job->bytes, why) &&
            set_up(job, why) && make_result(job, why) && describe(job, why) && measure(job, why) &&
            fetch(job, why) && print(job, why);
 }
@@ -326,10 +288,7 @@ static void clean_up(elementwise_job *job)
     if (job->ctx != NULL)
         clFinish(weft_context_queue(job->ctx));
     weft_elementwise_plan_destroy(&job->plan);
-    for (int i = 0; i < job->options.n_inputs; i++) {
-        buffer_release(&job->X[i].buffer);
-        npy_free(&job->host[i]);
-    }
+    formula_arrays_free(&job->arrays);
     buffer_release(&job->Y.buffer);
     weft_context_destroy(&job->ctx);
     free(job->host_Y);

@@ -2,64 +2,23 @@
 // Parsing: the formula, NAME=FILE.npy and NAME=NUMBER, options.
 #include "elementwise_options.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "dense_options.h"
-#include "scalar.h"
 
 enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS };
-
-// What makes a number in a formula a whole one.
-static bool is_whole(const char *text)
-{
-    const char *digits = text + strspn(text, "+-");
-    const bool is_hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
-    digits += is_hex ? 2 : 0;
-    return digits[strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789")] == '\0';
-}
-
-static void add_value(elementwise_options *out, const char *name, const char *text, double value,
-                      struct argp_state *state)
-{
-    if (out->n_values == WEFT_ELEMENTWISE_VALUES)
-        argp_error(state, "%s=%s: more than %d numbers", name, text, out->n_values);
-    out->values[out->n_values++] = (weft_elementwise_value){name, value};
-    out->has_real_value |= !is_whole(text);
-}
-
-static void add_input(elementwise_options *out, const char *name, const char *path,
-                      struct argp_state *state)
-{
-    if (out->n_inputs == WEFT_ELEMENTWISE_INPUTS)
-        argp_error(state, "%s=%s: more than %d arrays", name, path, out->n_inputs);
-    out->names[out->n_inputs] = name;
-    out->paths[out->n_inputs++] = path;
-}
 
 // The first word is the formula, which may have '=' too.
 static void take_word(elementwise_options *out, char *word, struct argp_state *state)
 {
-    char *const equals = strchr(word, '=');
-    char *end = NULL;
-    if (out->formula == NULL) {
+    if (out->formula == NULL)
         out->formula = word;
-        return;
-    }
-    if (equals == NULL || equals == word || equals[1] == '\0')
-        argp_error(state, "'%s' is neither NAME=FILE.npy nor NAME=NUMBER", word);
-    *equals = '\0';
-    const double value = strtod(equals + 1, &end);
-    if (*end == '\0')
-        add_value(out, word, equals + 1, value, state);
     else
-        add_input(out, word, equals + 1, state);
+        formula_words_take(&out->words, word, WEFT_ELEMENTWISE_INPUTS, state);
 }
 
 static weft_dtype take_dtype(struct argp_state *state, const char *text)
 {
     const weft_dtype dtype = weft_dtype_find(text);
-    if (dtype == WEFT_DEFAULT || dtype == WEFT_I16)
+    if (dtype == WEFT_DEFAULT || dtype == WEFT_I16 || dtype == WEFT_I8)
         argp_error(state, "--dtype: '%s' is none of f32, f64, f16, bf16, i32, i64 and u8", text);
     return dtype;
 }
@@ -76,7 +35,7 @@ static void check_options(const elementwise_options *out, struct argp_state *sta
 {
     if (out->formula == NULL)
         argp_error(state, "a formula is needed, such as \"a + b\"");
-    if (out->n_inputs == 0 && !out->has_shape)
+    if (out->words.n_inputs == 0 && !out->has_shape)
         argp_error(state, "--shape is needed where no array has one");
 }
 

@@ -3,17 +3,12 @@
 #ifndef WEFT_TOOLS_ELEMENTWISE_OPTIONS_H
 #define WEFT_TOOLS_ELEMENTWISE_OPTIONS_H
 
-#include <weft/elementwise.h>
-
-#include "command.h"
+#include "formula.h"
 
 typedef struct elementwise_options {
     command_options common;
     const char *formula;
-    int n_inputs, n_values;
-    const char *names[WEFT_ELEMENTWISE_INPUTS], *paths[WEFT_ELEMENTWISE_INPUTS];
-    weft_elementwise_value values[WEFT_ELEMENTWISE_VALUES];
-    bool has_real_value; // one is written with a point or exponent, or is inf or nan
+    formula_words words;
     const char *output_path;
     weft_dtype dtype, arithmetic; // WEFT_DEFAULT: as inputs and formula have it
     int ndim;

@@ -174,9 +174,9 @@ static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *
     static const struct {
         const char *descr;
         weft_dtype dtype;
-    } known[] = {{"<f2", WEFT_F16}, {"<f4", WEFT_F32}, {"<f8", WEFT_F64},
-                 {"<i4", WEFT_I32}, {"<i8", WEFT_I64}, {"<i2", WEFT_I16},
-                 {"|u1", WEFT_U8},  {"<u1", WEFT_U8},  {"<u2", WEFT_BF16}};
+    } known[] = {{"<f2", WEFT_F16}, {"<f4", WEFT_F32}, {"<f8", WEFT_F64}, {"<i4", WEFT_I32},
+                 {"<i8", WEFT_I64}, {"<i2", WEFT_I16}, {"|u1", WEFT_U8},  {"<u1", WEFT_U8},
+                 {"|i1", WEFT_I8},  {"<i1", WEFT_I8},  {"<u2", WEFT_BF16}};
     *out = WEFT_DEFAULT;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(header->descr, known[i].descr) == 0)
@@ -185,7 +185,8 @@ static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *
         return complain(why, "%s: elements are big-endian ('%s'); only little-endian ones are read",
                         header->path, header->descr);
     if (*out == WEFT_DEFAULT)
-        return complain(why, "%s: elements of type '%s'; f2, f4, f8, i2, i4, i8 and u1 are read",
+        return complain(why,
+                        "%s: elements of type '%s'; f2, f4, f8, i1, i2, i4, i8 and u1 are read",
                         header->path, header->descr);
     if (*out == WEFT_BF16 && wanted != WEFT_BF16)
         return complain(why, "%s: elements of type '<u2', which can only be read as bf16",
@@ -279,6 +280,11 @@ bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why
     return done;
 }
 
+int64_t npy_extent_from_end(const npy_array *array, int d)
+{
+    return d < array->ndim ? array->shape[array->ndim - 1 - d] : 1;
+}
+
 void npy_free(npy_array *array)
 {
     free(array->data);
@@ -302,6 +308,8 @@ static const char *descr_of(weft_dtype dtype)
         return "<i8";
     case WEFT_U8:
         return "|u1";
+    case WEFT_I8:
+        return "|i1";
     case WEFT_DEFAULT:
     case WEFT_F32:
         break;

@@ -14,6 +14,7 @@ typedef enum random_use {
     RANDOM_OUTPUT,     // of C before the product
     RANDOM_PATTERN,    // where non-zeros stand
     RANDOM_LEFT,       // of A, where that is dense
+    RANDOM_SECOND,     // of B, where A is the one dense array of a command
 } random_use;
 
 typedef struct random_stream {

@@ -61,9 +61,9 @@ static bool prepare(dense_job *job, complaint *why)
 {
     const reduce_options *options = job->own;
     const npy_array *X = &job->host_X;
-    if (X->dtype == WEFT_I16)
-        return complain(why, "%s: holds i16; floating-point numbers, i32, i64 and u8 are reduced",
-                        dense_job_name(job));
+    if (X->dtype == WEFT_I16 || X->dtype == WEFT_I8)
+        return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are reduced",
+                        dense_job_name(job), weft_dtype_name(X->dtype));
     if (!check_axes(job, options, why))
         return false;
     job->Y.dtype = result_dtype(job, options->op);

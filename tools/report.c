@@ -62,7 +62,10 @@ static void set_sizes(json_t *object, const timed_report *report)
         json_object_set_new(object, "m", json_integer(report->m));
         json_object_set_new(object, "k", json_integer(report->k));
         json_object_set_new(object, "n", json_integer(report->n));
-        json_object_set_new(object, "nnz", json_integer(report->nnz));
+        if (report->is_dense)
+            json_object_set_new(object, "batch", json_integer(report->batch));
+        else
+            json_object_set_new(object, "nnz", json_integer(report->nnz));
     }
     if (report->ndim > 0) {
         json_t *shape = json_array();
@@ -99,6 +102,17 @@ static void print_line(FILE *out, const char *label, double value, const char *u
         fprintf(out, "%-8s %.4g %s\n", label, value, unit);
 }
 
+static void print_dense_sizes(const timed_report *report, FILE *out)
+{
+    char times[32] = "";
+    if (report->batch != 1)
+        snprintf(times, sizeof(times), "%" PRId64 " times ", report->batch);
+    fprintf(out,
+            "%-8s %sC [%" PRId64 " x %" PRId64 "] = A [%" PRId64 " x %" PRId64 "] B [%" PRId64
+            " x %" PRId64 "]\n",
+            "sizes", times, report->m, report->n, report->m, report->k, report->k, report->n);
+}
+
 static void print_sizes(const timed_report *report, FILE *out)
 {
     if (report->is_sampled)
@@ -107,6 +121,8 @@ static void print_sizes(const timed_report *report, FILE *out)
                 "] at the non-zeros of C [%" PRId64 " x %" PRId64 "]\n",
                 "sizes", report->nnz, report->m, report->k, report->k, report->n, report->m,
                 report->n);
+    else if (report->is_dense)
+        print_dense_sizes(report, out);
     else if (report->is_product)
         fprintf(out,
                 "%-8s C [%" PRId64 " x %" PRId64 "] = A [%" PRId64 " x %" PRId64 ", %" PRId64

@@ -20,7 +20,8 @@ typedef struct timed_report {
     weft_dtype dtype;
     bool is_product; // the sizes are m, k, n and nnz
     bool is_sampled; // and the product of dense matrices is taken at nnz places
-    int64_t m, k, n, nnz;
+    bool is_dense;   // or all of it, `batch` times, and there is no nnz
+    int64_t m, k, n, nnz, batch;
     int ndim; // above 0: the sizes are a shape
     int64_t shape[WEFT_MAX_NDIM];
     const char *plan;

@@ -27,6 +27,8 @@ double scalar_get(weft_dtype dtype, const void *data, int64_t i)
         return (double)((const int64_t *)data)[i];
     case WEFT_U8:
         return ((const uint8_t *)data)[i];
+    case WEFT_I8:
+        return ((const int8_t *)data)[i];
     case WEFT_DEFAULT:
     case WEFT_F32:
         break;
@@ -43,6 +45,8 @@ int64_t scalar_whole(weft_dtype dtype, const void *data, int64_t i)
         return ((const int16_t *)data)[i];
     case WEFT_U8:
         return ((const uint8_t *)data)[i];
+    case WEFT_I8:
+        return ((const int8_t *)data)[i];
     default:
         return ((const int32_t *)data)[i];
     }

@@ -11,7 +11,7 @@ bool scalar_is_float(weft_dtype dtype);
 // Element i of the array. An i64 beyond 2^53 is rounded.
 double scalar_get(weft_dtype dtype, const void *data, int64_t i);
 
-// Element i of an array of i16, i32, i64 or u8.
+// Element i of an array of i16, i32, i64, u8 or i8.
 int64_t scalar_whole(weft_dtype dtype, const void *data, int64_t i);
 
 // Rounds once, to nearest even; overflow gives infinity. Floating-point types only.

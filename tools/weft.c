@@ -16,6 +16,7 @@ typedef struct command_row {
 static const command_row commands[] = {
     {"info", "weft info", "describe the OpenCL devices, or the built-in profiles", weft_info_main},
     {"spmm", "weft spmm", "multiply a sparse matrix by a dense one", weft_spmm_main},
+    {"matmul", "weft matmul", "multiply dense matrices", weft_matmul_main},
     {"sddmm", "weft sddmm", "multiply dense matrices where a sparse one has entries",
      weft_sddmm_main},
     {"reduce", "weft reduce", "sums, extremes, means and more along axes", weft_reduce_main},

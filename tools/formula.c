@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays and numbers that a formula names.
+#include "formula.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "dense_job.h"
+
+// ---- words
+
+// What makes a number in a formula a whole one.
+static bool is_whole(const char *text)
+{
+    const char *digits = text + strspn(text, "+-");
+    const bool is_hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
+    digits += is_hex ? 2 : 0;
+    return digits[strspn(digits, is_hex ? "0123456789abcdefABCDEF" : "0123456789")] == '\0';
+}
+
+static void add_value(formula_words *out, const char *name, const char *text, double value,
+                      struct argp_state *state)
+{
+    if (out->n_values == WEFT_ELEMENTWISE_VALUES)
+        argp_error(state, "%s=%s: more than %d numbers", name, text, out->n_values);
+    out->values[out->n_values++] = (weft_elementwise_value){name, value};
+    out->has_real_value |= !is_whole(text);
+}
+
+static void add_input(formula_words *out, const char *name, const char *path, int room,
+                      struct argp_state *state)
+{
+    if (out->n_inputs == room)
+        argp_error(state, "%s=%s: more than %d arrays", name, path, out->n_inputs);
+    out->names[out->n_inputs] = name;
+    out->paths[out->n_inputs++] = path;
+}
+
+void formula_words_take(formula_words *out, char *word, int room, struct argp_state *state)
+{
+    char *const equals = strchr(word, '=');
+    char *end = NULL;
+    if (equals == NULL || equals == word || equals[1] == '\0')
+        argp_error(state, "'%s' is neither NAME=FILE.npy nor NAME=NUMBER", word);
+    *equals = '\0';
+    const double value = strtod(equals + 1, &end);
+    if (*end == '\0')
+        add_value(out, word, equals + 1, value, state);
+    else
+        add_input(out, word, equals + 1, room, state);
+}
+
+// ---- arrays
+
+// '<u2' is read as bf16 alone, and nothing else is read only then.
+static bool read_array(npy_array *out, const char *path, complaint *why)
+{
+    complaint as_bf16;
+    if (!npy_read(out, path, WEFT_DEFAULT, why) && !npy_read(out, path, WEFT_BF16, &as_bf16))
+        return false;
+    if (out->dtype == WEFT_I16 || out->dtype == WEFT_I8)
+        return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are taken",
+                        path, weft_dtype_name(out->dtype));
+    return true;
+}
+
+bool formula_arrays_read(formula_arrays *out, const formula_words *words, complaint *why)
+{
+    for (int i = 0; i < words->n_inputs; i++)
+        if (!read_array(&out->host[i], words->paths[i], why))
+            return false;
+    return true;
+}
+
+bool formula_arrays_upload(formula_arrays *out, const formula_words *words, weft_context *ctx,
+                           size_t *bytes, complaint *why)
+{
+    for (int i = 0; i < words->n_inputs; i++) {
+        const npy_array *X = &out->host[i];
+        size_t own_bytes = 0;
+        if (!dense_tensor_create(&out->tensors[i], ctx, X->dtype, X->ndim, X->shape, X->data,
+                                 &own_bytes, words->paths[i], why))
+            return false;
+        *bytes += own_bytes;
+        out->inputs[i] = (weft_elementwise_input){words->names[i], &out->tensors[i]};
+    }
+    return true;
+}
+
+void formula_arrays_free(formula_arrays *arrays)
+{
+    for (int i = 0; i < WEFT_ELEMENTWISE_INPUTS; i++) {
+        buffer_release(&arrays->tensors[i].buffer);
+        npy_free(&arrays->host[i]);
+    }
+}

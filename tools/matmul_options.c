@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing the command line of weft matmul.
+#include "matmul_options.h"
+
+#include <weft/matmul.h>
+
+enum {
+    OPTION_TRANSPOSE_A = 256,
+    OPTION_TRANSPOSE_B,
+    OPTION_ALPHA,
+    OPTION_BETA,
+    OPTION_C,
+    OPTION_C_DTYPE
+};
+
+static const struct argp_option options[] = {
+    {"transpose-a", OPTION_TRANSPOSE_A, NULL, 0, "A.npy holds each matrix of A transposed", 0},
+    {"transpose-b", OPTION_TRANSPOSE_B, NULL, 0, "B.npy holds each matrix of B transposed", 0},
+    {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
+    {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
+    {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
+    {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
+    {"c-dtype", OPTION_C_DTYPE, "T", 0,
+     "Of C: f32, f64, f16, bf16 or i32 (default: A's; i32 for i8)", 0},
+    {"epilogue", 'e', "FORMULA", 0,
+     "What becomes of each element c of the product, such as \"gelu(c + bias)\", with the arrays "
+     "and numbers that it names behind the files",
+     0},
+    {0},
+};
+
+// Files first, where there are some; then what the formula names.
+static error_t take_word(matmul_options *matmul, char *word, struct argp_state *state)
+{
+    const unsigned n_files = matmul->dense.has_shape ? 0 : 2;
+    if (state->arg_num < n_files)
+        *(state->arg_num == 0 ? &matmul->dense.x_path : &matmul->b_path) = word;
+    else if (matmul->epilogue != NULL)
+        formula_words_take(&matmul->words, word, WEFT_MATMUL_INPUTS, state);
+    else
+        argp_error(state, "one word too many: %s; arrays and numbers are for --epilogue", word);
+    return 0;
+}
+
+// What options mean together.
+static error_t check_options(const matmul_options *matmul, struct argp_state *state)
+{
+    const dense_options *dense = &matmul->dense;
+    if (dense->x_path != NULL && matmul->b_path == NULL)
+        argp_error(state, "%s wants B.npy beside it", dense->x_path);
+    if (matmul->has_n && matmul->b_path != NULL)
+        argp_error(state, "--n is for a random B; the columns of %s are its own", matmul->b_path);
+    if (matmul->has_beta && matmul->c0_path == NULL)
+        argp_error(state, "--beta needs --c");
+    if (matmul->c0_path != NULL && !matmul->has_beta)
+        argp_error(state, "--c needs --beta");
+    if (matmul->epilogue != NULL && dense->check)
+        argp_error(state, "--check is for the product alone: it knows no --epilogue");
+    return 0;
+}
+
+static weft_dtype take_c_dtype(struct argp_state *state, const char *text)
+{
+    return weft_dtype_find(text) == WEFT_I32 ? WEFT_I32 : command_dtype(state, "--c-dtype", text);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    matmul_options *matmul = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &matmul->dense;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_word(matmul, argument, state);
+    case ARGP_KEY_END:
+        return check_options(matmul, state);
+    case OPTION_TRANSPOSE_A:
+        matmul->transpose_a = true;
+        return 0;
+    case OPTION_TRANSPOSE_B:
+        matmul->transpose_b = true;
+        return 0;
+    case 'n':
+        matmul->n = command_integer(state, "--n", argument, 1, INT32_MAX);
+        matmul->has_n = true;
+        return 0;
+    case OPTION_ALPHA:
+        matmul->alpha = command_number(state, "--alpha", argument);
+        return 0;
+    case OPTION_BETA:
+        matmul->beta = command_number(state, "--beta", argument);
+        matmul->has_beta = true;
+        return 0;
+    case OPTION_C:
+        matmul->c0_path = argument;
+        return 0;
+    case OPTION_C_DTYPE:
+        matmul->c_dtype = take_c_dtype(state, argument);
+        return 0;
+    case 'e':
+        matmul->epilogue = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+void matmul_options_parse(matmul_options *out, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&dense_argp, 0, "", 0}, {0}};
+    static const struct argp parser = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "A.npy B.npy [NAME=FILE.npy ...] [NAME=NUMBER ...]",
+        .doc =
+            "Multiply dense matrices, or batches of them that broadcast by NumPy's rule: "
+            "C = alpha A B + beta C0, and a formula of that at the end:\n\n"
+            "  weft matmul X.npy W.npy bias=b.npy --epilogue \"gelu(c + bias)\" -o Y.npy\n"
+            "\vA and B share a data type: f32, f64, f16, bf16 or i8, whose products are i32. With "
+            "--shape both are random: A of that shape, and B a matrix of N columns. What a formula "
+            "may say `weft elementwise --help' tells; the arrays that it names broadcast to C.\n\n"
+            "Reports the plan, the time for setting up (compiling), the median and range of the "
+            "run time, the speed, at 2 m n k operations a product, and the traffic: each array "
+            "read once and the result written once.",
+        .children = children,
+    };
+    *out = (matmul_options){.dense = dense_options_new(), .n = 128, .alpha = 1};
+    argp_parse(&parser, argc, argv, 0, NULL, out);
+}
