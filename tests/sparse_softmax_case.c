@@ -103,6 +103,8 @@ static double number(const sparse_case *of, random_state *random, int64_t row)
         return 30 * fraction;
     case FAR_AWAY:
         return fraction + 1000;
+    case STEPPED:
+        return fraction + 60 * (double)(row / 3 * 7 % 5);
     case MASKED:
         return row % 4 == 0 || random_below(random, 3) == 0 ? mask : 30 * fraction;
     case WILD:

@@ -79,6 +79,7 @@ static void limits_alone(void **state)
     json_t *object = run_bench("limits --quick");
     check_limits(object);
     assert_int_equal(json_array_size(json_object_get(object, "cases")), 0);
+    assert_null(json_object_get(object, "sweep"));
     json_decref(object);
 }
 
@@ -223,6 +224,73 @@ static void elementwise_cases_are_complete(void **state)
     json_decref(object);
 }
 
+// Operations of a product; or where bytes count, those of the larger factor or of all operands.
+static void check_matmul_case(const json_t *it, const json_t *limits)
+{
+    static const struct {
+        const char *title, *figure, *limit;
+        double batch, k;
+    } titles[] = {
+        {"square-512x512x512", "gflops", "fma_gflops", 1, 512},
+        {"batch-512-64x64x64", "gflops", "fma_gflops", 512, 64},
+        {"matvec-8192x1x8192", "gbps", "read_gbps", 1, 8192},
+        {"short_k-4096x4096x4", "gbps", "copy_gbps", 1, 4},
+    };
+    const double m = number(it, "m"), n = number(it, "n"), k = number(it, "k");
+    const double median = number(it, "median_ms"), batch = number(it, "batch");
+    const double works[] = {2 * batch * m * n * k, 2 * batch * m * n * k, 4 * m * k,
+                            4 * (m * n + m * k + k * n)};
+    size_t i = 0;
+    while (i < 4 && strcmp(string(it, "case"), titles[i].title) != 0)
+        i++;
+    if (i == 4)
+        fail_msg("there is a case '%s'", string(it, "case"));
+    assert_string_equal(string(it, "op"), "matmul");
+    assert_string_equal(string(it, "dtype"), "f32");
+    assert_true(strlen(string(it, "plan")) > 0 && number(it, "setup_ms") > 0);
+    assert_true(batch == titles[i].batch && k == titles[i].k);
+    assert_true(0 < number(it, "min_ms") && number(it, "min_ms") <= median);
+    assert_true(median <= number(it, "max_ms"));
+    const double speed = 1e-6 * works[i] / median;
+    assert_true(fabs(number(it, titles[i].figure) - speed) <= 1e-4 * speed);
+    check_share(it, titles[i].figure, number(limits, titles[i].limit));
+}
+
+// Random shapes take no programs of their own: a few ways to cut serve them all.
+static void check_sweep(const json_t *sweep)
+{
+    const json_t *slowest = json_object_get(sweep, "slowest");
+    assert_string_equal(string(sweep, "op"), "matmul");
+    assert_true(number(sweep, "shapes") == 40);
+    assert_true(number(sweep, "programs") >= 1 && number(sweep, "programs") <= 6);
+    assert_true(0 < number(sweep, "worst") && number(sweep, "worst") <= number(sweep, "median"));
+    assert_true(number(sweep, "median") <= number(sweep, "best"));
+    assert_int_equal(json_array_size(slowest), 5);
+    assert_true(number(json_array_get(slowest, 0), "share") == number(sweep, "worst"));
+    for (size_t i = 0; i < 5; i++) {
+        static const char *const extents[] = {"m", "n", "k"};
+        const json_t *it = json_array_get(slowest, i);
+        assert_true(i == 0 ||
+                    number(json_array_get(slowest, i - 1), "share") <= number(it, "share"));
+        for (int d = 0; d < 3; d++)
+            assert_true(number(it, extents[d]) >= 16 && number(it, extents[d]) <= 2048);
+    }
+}
+
+static void matmul_cases_are_complete(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    json_t *object = run_bench("matmul --quick");
+    check_limits(object);
+    const json_t *cases = json_object_get(object, "cases");
+    assert_int_equal(json_array_size(cases), 4);
+    for (size_t i = 0; i < 4; i++)
+        check_matmul_case(json_array_get(cases, i), json_object_get(object, "limits"));
+    check_sweep(json_object_get(object, "sweep"));
+    json_decref(object);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +298,7 @@ int main(void)
         cmocka_unit_test(cases_come_in_pairs),
         cmocka_unit_test(cases_along_axes_are_complete),
         cmocka_unit_test(elementwise_cases_are_complete),
+        cmocka_unit_test(matmul_cases_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,9 @@ static void test_names_and_sizes(void **state)
         const char *name;
         size_t size;
     } cases[] = {
-        {WEFT_F32, "f32", 4}, {WEFT_F64, "f64", 8}, {WEFT_F16, "f16", 2}, {WEFT_BF16, "bf16", 2},
-        {WEFT_I16, "i16", 2}, {WEFT_I32, "i32", 4}, {WEFT_I64, "i64", 8}, {WEFT_U8, "u8", 1},
+        {WEFT_F32, "f32", 4},   {WEFT_F64, "f64", 8}, {WEFT_F16, "f16", 2},
+        {WEFT_BF16, "bf16", 2}, {WEFT_I16, "i16", 2}, {WEFT_I32, "i32", 4},
+        {WEFT_I64, "i64", 8},   {WEFT_U8, "u8", 1},   {WEFT_I8, "i8", 1},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_string_equal(weft_dtype_name(cases[i].dtype), cases[i].name);
@@ -38,7 +39,7 @@ static void test_what_is_no_data_type(void **state)
     assert_string_equal(weft_dtype_name(WEFT_DEFAULT), "default");
     assert_int_equal(weft_dtype_size(WEFT_DEFAULT), 0);
 
-    static const int outside[] = {-1, WEFT_U8 + 1, 1 << 30};
+    static const int outside[] = {-1, WEFT_I8 + 1, 1 << 30};
     for (int i = 0; i < 3; i++) {
         assert_string_equal(weft_dtype_name((weft_dtype)outside[i]), "unknown");
         assert_int_equal(weft_dtype_size((weft_dtype)outside[i]), 0);

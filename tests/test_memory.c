@@ -1,40 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory runs out: the n-th allocation of the library fails, for every n. The linker sends
-// the library's malloc(), calloc() and realloc() here, but not those of the OpenCL implementation.
+// Host memory runs out: the n-th allocation of the library fails, for every n.
 #include <weft/csr.h>
 
 #include "workspace.h"
 
 #include "runtime.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-
-static int countdown; // to the allocation that fails; 0: none does
-
-static bool fails_now(void)
-{
-    return countdown > 0 && --countdown == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails_now() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    return fails_now() ? NULL : __real_realloc(old, size);
-}
+#include "short_memory.h"
 
 static void ignore(void *user, weft_log_level level, const char *message)
 {

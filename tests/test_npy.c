@@ -22,8 +22,8 @@ static const char *put_npy(const char *header, size_t element_bytes)
 
 static void npy_comes_back_as_written(void **state)
 {
-    static const weft_dtype dtypes[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64,
-                                        WEFT_I16, WEFT_I32,  WEFT_I64, WEFT_U8};
+    static const weft_dtype dtypes[] = {WEFT_F16, WEFT_BF16, WEFT_F32, WEFT_F64, WEFT_I16,
+                                        WEFT_I32, WEFT_I64,  WEFT_U8,  WEFT_I8};
     static const int64_t shape[] = {2, 1, 3, 1, 2, 1, 1, 2};
     unsigned char data[24 * 8];
     complaint why;
@@ -178,6 +178,13 @@ static void npy_converts(void **state)
     npy_free(&array);
     assert_false(npy_read(&array, path, WEFT_I32, &why));
     expect_complaint(&why, "holds f64, but i32 is needed");
+    const int8_t narrow[] = {-128, -1, 0, 127};
+    path = path_of("narrow.npy");
+    assert_true(npy_write(path, WEFT_I8, 1, shape, narrow, &why));
+    assert_true(npy_read(&array, path, WEFT_F32, &why));
+    for (int i = 0; i < 4; i++)
+        assert_true(scalar_get(WEFT_F32, array.data, i) == narrow[i]);
+    npy_free(&array);
 }
 
 static void npy_survives_damage(void **state)

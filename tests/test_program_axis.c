@@ -16,6 +16,7 @@ static const float X[] = {1, -2, 3, 4, 0, -5};
 static int write_operands(void **state)
 {
     static const int32_t whole[] = {1, -2, 3, 4, 0, -5};
+    static const int8_t signs[] = {-1, 0, 1};
     static const int16_t narrow[] = {1, 2, 3};
     static const int64_t large[] = {INT64_C(1) << 60, 5, -7};
     static const uint8_t bytes[] = {200, 100, 0};
@@ -37,6 +38,7 @@ static int write_operands(void **state)
            !npy_write(path_of("nothing.npy"), WEFT_F32, 2, nothing, X, &why) ||
            !npy_write(path_of("whole.npy"), WEFT_I32, 2, shape, whole, &why) ||
            !npy_write(path_of("narrow.npy"), WEFT_I16, 1, shape + 1, narrow, &why) ||
+           !npy_write(path_of("signs.npy"), WEFT_I8, 1, shape + 1, signs, &why) ||
            !npy_write(path_of("large.npy"), WEFT_I64, 1, shape + 1, large, &why) ||
            !npy_write(path_of("bytes.npy"), WEFT_U8, 1, shape + 1, bytes, &why) ||
            !npy_write(path_of("masked.npy"), WEFT_F32, 2, shape, masked, &why) ||
@@ -118,8 +120,8 @@ static void wrong_usage_exits_with_2(void **state)
         {"norm X.npy --axes 0", "--axes: 0 is outside 1 to 8"},
         {"norm X.npy --epsilon -1", "--epsilon: -1 is below 0"},
         {"bench reduce dance",
-         "'dance' is none of limits, spmm, sddmm, attention, reduce, softmax, norm, elementwise "
-         "and all"},
+         "'dance' is none of limits, spmm, sddmm, attention, matmul, reduce, softmax, norm, "
+         "elementwise and all"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -138,6 +140,7 @@ static void failures_are_one_sentence(void **state)
         {"reduce X.npy --op sum --axis 1,-1", "X.npy: axis -1 is named twice"},
         {"reduce scalar.npy --op sum --axis 0", "scalar.npy: has the shape (), and so no axis 0"},
         {"reduce narrow.npy --op sum", "narrow.npy: holds i16"},
+        {"reduce signs.npy --op sum", "signs.npy: holds i8"},
         {"reduce nothing.npy --op max --axis 1", "nothing.npy: "},
         {"reduce X.npy --op sum -o absent/Y.npy", "absent/Y.npy: No such file or directory"},
         {"reduce --shape 2000000000,2000000000,2000000000 --op sum",

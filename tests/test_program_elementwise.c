@@ -20,6 +20,7 @@ static int write_operands(void **state)
 {
     static const int32_t whole[] = {1, -2, 3, 4, 0, -5};
     static const int16_t narrow[] = {1, 2, 3};
+    static const int8_t signs[] = {-1, 0, 1};
     static const int64_t large[] = {INT64_C(1) << 40, 5, -7};
     static const uint8_t bytes[] = {200, 100, 0};
     static const uint16_t half[] = {0x3c00, 0x4000, 0x4200}, brain[] = {0x3f80, 0x4000, 0x4040};
@@ -41,6 +42,7 @@ static int write_operands(void **state)
            !npy_write(path_of("nothing.npy"), WEFT_F32, 2, nothing, A, &why) ||
            !npy_write(path_of("whole.npy"), WEFT_I32, 2, PLANE, whole, &why) ||
            !npy_write(path_of("narrow.npy"), WEFT_I16, 1, three, narrow, &why) ||
+           !npy_write(path_of("signs.npy"), WEFT_I8, 1, three, signs, &why) ||
            !npy_write(path_of("large.npy"), WEFT_I64, 1, three, large, &why) ||
            !npy_write(path_of("bytes.npy"), WEFT_U8, 1, three, bytes, &why) ||
            !npy_write(path_of("half.npy"), WEFT_F16, 1, three, half, &why) ||
@@ -112,6 +114,7 @@ static void wrong_usage_exits_with_2(void **state)
         {"elementwise a a=1. b=1. c=1. d=1. e=1. f=A f2=A f3=A f4=A f5=A f6=A f7=A f8=A f9=A",
          "f9=A: more than 8 arrays"},
         {"elementwise a a=A.npy --dtype i16", "--dtype: 'i16' is none of f32, f64, f16, bf16, i32"},
+        {"elementwise a a=A.npy --dtype i8", "--dtype: 'i8' is none of f32, f64, f16, bf16, i32"},
         {"elementwise a a=A.npy --dtype f8", "--dtype: 'f8' is none of"},
         {"elementwise a a=A.npy --arithmetic f16", "--arithmetic: 'f16' is none of f32, f64, i32"},
         {"elementwise a a=A.npy --shape 2,x", "--shape: 'x' is no whole number"},
@@ -133,6 +136,7 @@ static void failures_are_one_sentence(void **state)
         {"elementwise a a=damaged.npy", "damaged.npy: no .npy file"},
         {"elementwise a+b a=A.npy b=damaged.npy", "damaged.npy: no .npy file"},
         {"elementwise a a=narrow.npy", "narrow.npy: holds i16"},
+        {"elementwise a a=signs.npy", "signs.npy: holds i8"},
         {"elementwise a+b+c a=scalar.npy b=A.npy c=four.npy",
          "A.npy and four.npy: the shapes (2, 3) and (4,) do not broadcast"},
         {"elementwise a a=A.npy --shape 3", "A.npy: the shape (2, 3) does not broadcast to (3,)"},

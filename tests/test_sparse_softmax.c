@@ -177,6 +177,27 @@ static void test_past_the_caches(void **state)
     weft_context_destroy(&there);
 }
 
+// What served some rows does not serve the next ones, which are taken three at a time or so.
+static void test_numbers_that_rise_and_fall(void **state)
+{
+    (void)state;
+    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 16, 1000, 1000);
+    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 64, 1000, 1000);
+    const bool is_wide = is_on("pocl");
+    for (uint64_t seed = 0; seed < (is_reduced ? 4 : 12); seed++) {
+        const sparse_case of = {.seed = seed,
+                                .n_rows = seed % 2 ? 60 : 13,
+                                .longest = is_wide ? 20 + (int64_t)seed / 4 : 5,
+                                .rows = seed % 4 == 3 ? ROWS_RANDOM : ROWS_FULL,
+                                .numbers = STEPPED,
+                                .place = seed % 3 ? APART : ON_CSR,
+                                .out_start = (int64_t)seed,
+                                .scale = seed % 3 == 2 ? -1 : 1,
+                                .tiling = is_wide ? &wide : &narrow};
+        sparse_run(ctx, &of);
+    }
+}
+
 // Rows that pass what one item keeps, but are not cut.
 static void test_rows_too_long_to_be_kept(void **state)
 {
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_as_planned),
         cmocka_unit_test(test_past_the_caches),
+        cmocka_unit_test(test_numbers_that_rise_and_fall),
         cmocka_unit_test(test_rows_too_long_to_be_kept),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };

@@ -19,6 +19,7 @@ static weft_limits spread_limits(void)
     return limits;
 }
 
+// A CPU of 2 cores.
 static weft_limits folded_limits(void)
 {
     weft_context *ctx = open_context(NULL);
@@ -27,6 +28,7 @@ static weft_limits folded_limits(void)
     limits.vectors = 2;
     limits.max_block = 16;
     limits.max_team = 1;
+    limits.compute_units = 2;
     limits.max_blocks = 2;
     weft_context_destroy(&ctx);
     return limits;
@@ -139,6 +141,9 @@ static void describe_lengths(const lengths_case *of, weft_context *ctx, char *te
 }
 
 static const int even[] = {4}, uneven[] = {2, 8}, very_uneven[] = {1, 1, 1, 1, 1, 1, 1, 30};
+// The units of a device get different shares where rows stay as they come.
+static const int slanted[] = {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
+                              2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
 
 static void test_what_is_chosen(void **state)
 {
@@ -157,7 +162,8 @@ static void test_what_is_chosen(void **state)
         {spread, 8, very_uneven, 8, "by length, as lengths vary by 2.1 of their mean in 4 bundles"},
         {spread, 40, very_uneven, 8, "from a queue, as lengths vary by 2.1 of their mean in 20 "},
         {folded, 40, even, 1, "rows as they come, as lengths vary by 0 "},
-        {folded, 40, uneven, 2, "runs of rows alternating, as lengths vary by 0.6 "},
+        {folded, 40, uneven, 2, "rows as they come, as lengths vary by 0.6 "},
+        {folded, 40, slanted, 40, "runs of rows alternating, as lengths vary by 0.6 "},
         {folded, 40, very_uneven, 8, "runs of rows alternating, as lengths vary by 2.1 "},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

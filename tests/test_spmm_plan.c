@@ -264,7 +264,7 @@ static void test_windows_follow_the_caches(void **state)
         {512, 128, 10, 0, 0, false},    {512, 256, 30, 64, 64, true},
         {2048, 128, 50, 64, 64, false}, {2048, 128, 30, 64, 64, false},
         {2048, 128, 20, 64, 64, false}, {2048, 128, 10, 128, 128, false},
-        {2048, 128, 5, 0, 0, false},    {2048, 256, 10, 128, 128, true},
+        {1024, 128, 5, 0, 0, false},    {2048, 256, 10, 128, 128, true},
         {2048, 32, 30, 0, 0, false},    {256, 256, 30, 64, 64, true},
         {1024, 128, 10, 0, 128, false}};
     const size_t count = sizeof(zen_4) / sizeof(zen_4[0]);
@@ -282,6 +282,54 @@ static void test_windows_follow_the_caches(void **state)
                                     .columns_adjacent = true,
                                     .rows = &rows};
     assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &half).window, 0);
+}
+
+typedef struct {
+    weft_dtype dtype;
+    int64_t k, n, percent; // of places that hold entries, in 2048 rows
+    double cov;            // below 0: no plan
+    int vectors, unroll;
+} slices;
+
+static void check_slices(const slices *known, size_t count, uint64_t l2_bytes)
+{
+    weft_limits limits = *weft_profile_find("intel-xeon-8380");
+    limits.l1_bytes = 32 << 10;
+    limits.l2_bytes = l2_bytes;
+    for (size_t i = 0; i < count; i++) {
+        const weft_row_stats rows = {.n_rows = 2048, .cov = known[i].cov};
+        const weft_spmm_problem problem = {.m = 2048,
+                                           .k = known[i].k,
+                                           .n = known[i].n,
+                                           .nnz = 2048 * known[i].k * known[i].percent / 100,
+                                           .dtype = known[i].dtype,
+                                           .columns_adjacent = true,
+                                           .rows = known[i].cov < 0 ? NULL : &rows};
+        const weft_spmm_tiling tiling = weft_spmm_tiling_for(&limits, &problem);
+        const bool is_narrow = tiling.vectors == 2;
+        if (tiling.vectors != known[i].vectors || tiling.unroll != known[i].unroll ||
+            (is_narrow && (!tiling.packed || tiling.window > 0)))
+            fail_problem("other slices than expected", &limits, &problem, &tiling);
+    }
+}
+
+// As measured, for even rows, uneven ones and rows that nobody has looked at.
+static void test_narrow_slices_bring_B_nearer(void **state)
+{
+    (void)state;
+    static const slices small_L2[] = {
+        {WEFT_F32, 2048, 128, 5, 0.1, 2, 8},  {WEFT_F32, 2048, 128, 5, 0.7, 2, 8},
+        {WEFT_F32, 2048, 128, 5, 0.8, 8, 1},  {WEFT_F32, 2048, 128, 5, -1, 8, 1},
+        {WEFT_F32, 2048, 256, 5, 0.1, 2, 8},  {WEFT_F32, 2048, 128, 2, 0.1, 8, 1},
+        {WEFT_F32, 2048, 128, 10, 0.1, 8, 1}, {WEFT_F32, 1024, 128, 5, 0.1, 8, 1},
+        {WEFT_F32, 4096, 128, 5, 2, 2, 8},    {WEFT_F32, 4096, 128, 5, -1, 2, 8},
+        {WEFT_F32, 4096, 128, 2, 0.1, 8, 1},  {WEFT_F32, 4096, 64, 5, 0.1, 2, 8},
+        {WEFT_F64, 2048, 128, 5, 0.1, 2, 4},  {WEFT_F16, 4096, 128, 5, 0.1, 8, 1}};
+    static const slices large_L2[] = {{WEFT_F32, 2048, 128, 5, 0.1, 8, 1},
+                                      {WEFT_F32, 4096, 128, 5, 0.1, 2, 8},
+                                      {WEFT_F32, 4096, 128, 5, 2, 8, 1}};
+    check_slices(small_L2, sizeof(small_L2) / sizeof(small_L2[0]), 1 << 20);
+    check_slices(large_L2, sizeof(large_L2) / sizeof(large_L2[0]), 2 << 20);
 }
 
 static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)
@@ -478,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_windows_follow_the_caches),
+        cmocka_unit_test(test_narrow_slices_bring_B_nearer),
         cmocka_unit_test(test_tilings_of_peaks),
         cmocka_unit_test(test_wrong_columns_are_refused),
         cmocka_unit_test(test_wrong_groups_are_refused),

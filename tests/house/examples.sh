@@ -197,4 +197,14 @@ else
 fi
 check "wrong usage of sparse attention" \
     sh -c "'$examples/sparse_attention' --window 0 2>/dev/null; test \$? = 2"
+
+if [ -n "${WEFT_TEST_REDUCED:-}" ] || [ "$WEFT_TEST_IMPLEMENTATION" != pocl ]; then
+    served=$("$examples/requests" --in 20 --hidden 24 --out 3 --rows 40 --requests 24)
+else
+    served=$("$examples/requests")
+fi
+check "requests ends well" test $? = 0
+check "requests of all sizes settle" says "$served" "of them in the second half: settled$"
+check "the answers to requests" says "$served" "of the host's: right$"
+check "wrong usage of requests" sh -c "'$examples/requests' --rows 0 2>/dev/null; test \$? = 2"
 finish

@@ -1,0 +1,647 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiling of dense products: sound for every known device, for limits that nobody sells and for
+// any problem; and what is refused of a tiling that somebody filled in. No device needed.
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <weft/matmul.h>
+
+#include "random.h"
+
+enum { N_RANDOM = 30000 }; // for each profile
+static const int64_t most_extent = INT32_MAX - 4096;
+
+static int64_t extent(random_state *random)
+{
+    const int64_t any = random_extent(random);
+    return random_below(random, 50) == 0  ? 0
+           : random_below(random, 3) == 0 ? any % 12
+           : any > most_extent            ? any % most_extent
+                                          : any;
+}
+
+static int64_t power(random_state *random, int most)
+{
+    return INT64_C(1) << random_below(random, most + 1);
+}
+
+static weft_matmul_problem random_problem(random_state *random)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32,  WEFT_F64,
+                                        WEFT_F16,     WEFT_BF16, WEFT_I8};
+    return (weft_matmul_problem){
+        .m = extent(random),
+        .n = extent(random),
+        .k = extent(random),
+        .n_batches = random_below(random, 4) ? random_below(random, 4) : random_extent(random),
+        .dtype = dtypes[random_below(random, 6)],
+        .a_along_m = random_below(random, 2),
+        .a_along_k = random_below(random, 2),
+        .b_along_k = random_below(random, 2),
+        .b_along_n = random_below(random, 2),
+        .c_along_m = random_below(random, 2),
+        .c_along_n = random_below(random, 2),
+    };
+}
+
+static void fail_problem(const char *what, const weft_limits *limits, const weft_matmul_problem *p,
+                         const weft_matmul_tiling *tiling)
+{
+    char text[512];
+    weft_matmul_tiling_print(tiling, text, sizeof(text));
+    fail_msg("%s: %s: m %" PRId64 ", n %" PRId64 ", k %" PRId64 ", batch %" PRId64
+             ", %s, A along m %d, k %d, B along k %d, n %d, C along m %d, n %d: %s",
+             limits->name, what, p->m, p->n, p->k, p->n_batches, weft_dtype_name(p->dtype),
+             p->a_along_m, p->a_along_k, p->b_along_k, p->b_along_n, p->c_along_m, p->c_along_n,
+             text);
+}
+
+static bool are_equal(const weft_matmul_tiling *a, const weft_matmul_tiling *b)
+{
+    return a->method == b->method && a->turned == b->turned && a->fold == b->fold &&
+           a->vectors == b->vectors && a->rows == b->rows && a->items == b->items &&
+           a->team == b->team && a->depth == b->depth && a->block_rows == b->block_rows &&
+           a->block_columns == b->block_columns && a->piece == b->piece;
+}
+
+// Whether each number of C is summed up in the same order.
+static bool have_one_order(const weft_matmul_tiling *a, const weft_matmul_tiling *b)
+{
+    return a->method == b->method && a->turned == b->turned && a->piece == b->piece &&
+           (a->method != WEFT_MATMUL_DOTS ||
+            (a->fold == b->fold && a->items == b->items && a->depth == b->depth));
+}
+
+// What a group has in local memory, at the least: a strip and a step of a block of B, and sums
+// where the block is not one tile of several items; for dots, a step of A and their sums.
+static double least_local_bytes(const weft_matmul_tiling *t, const weft_matmul_problem *p)
+{
+    const double each = p->dtype == WEFT_F64 ? 8 : 4;
+    const double m = (double)(t->turned ? p->n : p->m), block = (double)t->block_columns;
+    if (t->method == WEFT_MATMUL_ROWS)
+        return 0;
+    if (t->method == WEFT_MATMUL_DOTS)
+        return each * m * (t->depth + block);
+    const bool is_one_tile = t->items * t->team > 1 && t->block_rows == t->team * t->rows &&
+                             t->block_columns == t->items * t->vectors * t->fold;
+    return each * (t->team * t->rows * t->depth + t->depth * block +
+                   (is_one_tile ? 0 : (double)t->block_rows * block));
+}
+
+static void check_sizes(const weft_limits *limits, const weft_matmul_problem *p,
+                        const weft_matmul_tiling *t)
+{
+    const uint64_t items = (uint64_t)t->items, team = (uint64_t)t->team;
+    if (items * team > limits->max_items || items > limits->max_items_along[0] ||
+        team > limits->max_items_along[1])
+        fail_problem("a group too large", limits, p, t);
+    if (least_local_bytes(t, p) > (double)limits->local_bytes)
+        fail_problem("too much local memory", limits, p, t);
+    if (t->block_rows < 1 || t->block_columns < 1 || t->piece < 1 || t->piece > INT32_MAX)
+        fail_problem("a block or a piece of nothing", limits, p, t);
+    if (t->method == WEFT_MATMUL_DOTS && (t->turned ? p->n : p->m) > WEFT_MATMUL_FEW)
+        fail_problem("dots of many rows", limits, p, t);
+}
+
+static void check_problem(const weft_limits *limits, const weft_matmul_problem *problem)
+{
+    const weft_matmul_tiling tiling = weft_matmul_tiling_for(limits, problem);
+    const weft_matmul_tiling again = weft_matmul_tiling_for(limits, problem);
+    weft_matmul_problem alone = *problem;
+    alone.n_batches = 0;
+    const weft_matmul_tiling of_one = weft_matmul_tiling_for(limits, &alone);
+    if (weft_matmul_tiling_check(&tiling, limits, problem) != WEFT_OK)
+        fail_problem(weft_last_error(), limits, problem, &tiling);
+    if (!are_equal(&tiling, &again))
+        fail_problem("another tiling the second time", limits, problem, &tiling);
+    if (!have_one_order(&tiling, &of_one))
+        fail_problem("sums in another order than of one product", limits, problem, &tiling);
+    check_sizes(limits, problem, &tiling);
+}
+
+static void test_random_problems_on_every_profile(void **state)
+{
+    (void)state;
+    assert_true(weft_profile_count() > 0);
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {i};
+        for (int j = 0; j < N_RANDOM; j++) {
+            const weft_matmul_problem problem = random_problem(&random);
+            check_problem(weft_profile_at(i), &problem);
+        }
+    }
+}
+
+// Extents about those where the method, or the block, changes.
+static void test_short_products_on_every_profile(void **state)
+{
+    (void)state;
+    static const int64_t extents[] = {0, 1, 2, 7, 8, 9, 16, 17, 31, 64, 300, 5000};
+    enum { N = sizeof(extents) / sizeof(extents[0]) };
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int shape = 0; shape < N * N * N; shape++)
+            for (int along = 0; along < 64; along += 3) {
+                const weft_matmul_problem problem = {.m = extents[shape % N],
+                                                     .n = extents[shape / N % N],
+                                                     .k = extents[shape / (N * N)],
+                                                     .a_along_m = along & 1,
+                                                     .a_along_k = along & 2,
+                                                     .b_along_k = along & 4,
+                                                     .b_along_n = along & 8,
+                                                     .c_along_m = along & 16,
+                                                     .c_along_n = along & 32};
+                check_problem(weft_profile_at(i), &problem);
+            }
+}
+
+// A built kernel may take fewer items than the device: then the plan is made again with its limit.
+static void test_lower_limits_of_a_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (size_t most = 1; most <= 300; most++) {
+            random_state random = {most};
+            weft_limits limits = *weft_profile_at(i);
+            limits.max_items = most < limits.max_items ? most : limits.max_items;
+            while (limits.max_block > 1 && (size_t)limits.max_block > most)
+                limits.max_block /= 2;
+            for (int j = 0; j < 20; j++) {
+                const weft_matmul_problem problem = random_problem(&random);
+                check_problem(&limits, &problem);
+            }
+        }
+}
+
+// Any limits that pass the check, sensible or not; but a group has some local memory.
+static void test_random_limits(void **state)
+{
+    (void)state;
+    random_state random = {13};
+    int n_sound = 0;
+    for (int i = 0; i < 60000; i++) {
+        weft_limits limits = *weft_profile_at((size_t)i % weft_profile_count());
+        limits.warp = (int)power(&random, 8);
+        limits.fold = (int)power(&random, 4);
+        limits.vectors = (int)power(&random, 6);
+        limits.max_block = (int)power(&random, 12);
+        limits.max_team = (int)power(&random, 10);
+        limits.max_blocks = (int)random_between(&random, 1, INT32_MAX);
+        limits.max_items = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[0] = (size_t)random_between(&random, 1, 5000);
+        limits.max_items_along[1] = (size_t)random_between(&random, 1, 5000);
+        limits.local_bytes = (size_t)random_between(&random, 16384, 1 << 20);
+        limits.load_bytes = (int)power(&random, 7);
+        limits.compute_units = (int)random_between(&random, 1, INT32_MAX);
+        limits.l1_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
+        limits.l2_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        n_sound++;
+        for (int j = 0; j < 10; j++) {
+            const weft_matmul_problem problem = random_problem(&random);
+            check_problem(&limits, &problem);
+        }
+    }
+    assert_true(n_sound > 3000);
+}
+
+// ---- odd limits
+
+// Groups of one item, of one row of items, and of fewer than a device usually takes.
+static void narrow_group(weft_limits *limits, int kind)
+{
+    static const struct {
+        size_t items, along, across;
+        int max_block, max_team;
+    } groups[] = {{1, 1024, 1024, 1, 1},    {32, 1024, 1024, 32, 4}, {256, 256, 1, 256, 1},
+                  {1024, 1024, 1, 1024, 1}, {1024, 1, 1, 1, 1},      {1024, 1, 1024, 1, 1}};
+    limits->max_items = groups[kind].items;
+    limits->max_items_along[0] = groups[kind].along;
+    limits->max_items_along[1] = groups[kind].across;
+    limits->max_block = groups[kind].max_block;
+    limits->max_team = groups[kind].max_team;
+    while (limits->fold > limits->max_block)
+        limits->fold /= 2;
+    while (limits->warp > limits->max_block)
+        limits->warp /= 2;
+}
+enum { N_GROUPS = 6, LEAST_LOCAL = 1024, LOCAL_DOUBLINGS = 7, N_ODD = 250 }; // for each
+
+static void test_odd_groups_and_little_local_memory(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_GROUPS * LOCAL_DOUBLINGS; i++)
+        for (size_t j = 0; j < weft_profile_count(); j++) {
+            weft_limits limits = *weft_profile_at(j);
+            random_state random = {(uint64_t)i};
+            narrow_group(&limits, i % N_GROUPS);
+            limits.local_bytes = (size_t)LEAST_LOCAL << i / N_GROUPS;
+            assert_int_equal(weft_limits_check(&limits), WEFT_OK);
+            for (int k = 0; k < N_ODD; k++) {
+                const weft_matmul_problem problem = random_problem(&random);
+                check_problem(&limits, &problem);
+            }
+        }
+}
+
+// Nothing about the batch, nor what a kernel as built takes, may change the order of sums.
+static void test_batches_and_kernels_leave_the_order_of_sums(void **state)
+{
+    (void)state;
+    static const int64_t batches[] = {1, 2, 1000, INT64_MAX};
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        random_state random = {1000 + i};
+        for (int j = 0; j < N_RANDOM / 10; j++) {
+            weft_limits limits = *weft_profile_at(i);
+            weft_matmul_problem problem = random_problem(&random);
+            problem.n_batches = 0;
+            const weft_matmul_tiling of_one = weft_matmul_tiling_for(&limits, &problem);
+            for (int k = 0; k < 4; k++) {
+                problem.n_batches = batches[k];
+                const weft_matmul_tiling tiling = weft_matmul_tiling_for(&limits, &problem);
+                if (!have_one_order(&tiling, &of_one))
+                    fail_problem("sums in another order", &limits, &problem, &tiling);
+            }
+            for (limits.max_items = 64; limits.max_items >= 32; limits.max_items /= 2) {
+                const weft_matmul_tiling tiling = weft_matmul_tiling_for(&limits, &problem);
+                if (tiling.piece != of_one.piece || tiling.method != of_one.method)
+                    fail_problem("other pieces", &limits, &problem, &tiling);
+            }
+        }
+    }
+}
+
+// Whatever is largest at once: for the sanitizer, which sees sums that leave 64 bits.
+static void test_the_largest_of_everything(void **state)
+{
+    (void)state;
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_I8};
+    const int64_t extents[] = {1, 8, 1000000, most_extent};
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        weft_limits limits = *weft_profile_at(i);
+        limits.compute_units = limits.max_blocks = INT32_MAX;
+        limits.local_bytes = i % 2 ? INT64_MAX : limits.local_bytes;
+        for (int j = 0; j < 64 * 64 * 3; j++) {
+            const weft_matmul_problem problem = {.m = extents[j % 4],
+                                                 .n = extents[j / 4 % 4],
+                                                 .k = extents[j / 16 % 4],
+                                                 .n_batches = INT64_MAX,
+                                                 .dtype = dtypes[j / 4096],
+                                                 .a_along_m = j & 64,
+                                                 .a_along_k = j & 128,
+                                                 .b_along_k = j & 256,
+                                                 .b_along_n = j & 512,
+                                                 .c_along_m = j & 1024,
+                                                 .c_along_n = j & 2048};
+            check_problem(&limits, &problem);
+        }
+    }
+}
+
+// ---- what is chosen
+
+// Row-major throughout, but for what is said.
+static weft_matmul_problem row_major(int64_t m, int64_t n, int64_t k)
+{
+    return (weft_matmul_problem){
+        .m = m, .n = n, .k = k, .a_along_k = true, .b_along_n = true, .c_along_n = true};
+}
+
+static void expect_method(const weft_matmul_problem *problem, weft_matmul_method method)
+{
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const weft_matmul_tiling tiling = weft_matmul_tiling_for(weft_profile_at(i), problem);
+        if (tiling.method != method)
+            fail_problem(weft_matmul_method_name(method), weft_profile_at(i), problem, &tiling);
+    }
+}
+
+static void test_methods(void **state)
+{
+    (void)state;
+    weft_matmul_problem p = row_major(1000, 1000, 1000);
+    expect_method(&p, WEFT_MATMUL_BLOCKS);
+    p = row_major(1000, 1, 1000); // a matrix times a vector
+    expect_method(&p, WEFT_MATMUL_DOTS);
+    p.a_along_k = false; // a transposed one
+    p.a_along_m = true;
+    expect_method(&p, WEFT_MATMUL_ROWS);
+    p = row_major(1, 1000, 1000); // a vector times a matrix
+    expect_method(&p, WEFT_MATMUL_ROWS);
+    p.b_along_k = true;
+    p.b_along_n = false;
+    expect_method(&p, WEFT_MATMUL_DOTS);
+    p = row_major(4, 1000, 1000);
+    expect_method(&p, WEFT_MATMUL_ROWS);
+    p = row_major(1000, 1000, 3);
+    expect_method(&p, WEFT_MATMUL_ROWS);
+    p.c_along_m = p.a_along_m = true; // all the other way
+    p.c_along_n = p.b_along_n = p.a_along_k = false;
+    p.b_along_k = true;
+    expect_method(&p, WEFT_MATMUL_ROWS);
+}
+
+// Where C is column-major it is multiplied as its transpose, which is row-major.
+static void test_turns(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        weft_matmul_problem p = row_major(500, 600, 700);
+        assert_false(weft_matmul_tiling_for(weft_profile_at(i), &p).turned);
+        p.c_along_n = false;
+        p.c_along_m = true;
+        assert_true(weft_matmul_tiling_for(weft_profile_at(i), &p).turned);
+    }
+}
+
+// Long sums of small matrices keep a large device busy in pieces; short ones are worth none.
+static void test_pieces(void **state)
+{
+    (void)state;
+    static const char *const devices[] = {"nvidia-h200", "amd-mi300x", "intel-xeon-8380"};
+    for (int i = 0; i < 3; i++) {
+        const weft_limits *limits = weft_profile_find(devices[i]);
+        weft_matmul_problem p = row_major(64, 64, 200000);
+        weft_matmul_tiling t = weft_matmul_tiling_for(limits, &p);
+        if (t.piece > p.k / 8)
+            fail_problem("few pieces", limits, &p, &t);
+        p = row_major(1, 64, 200000);
+        t = weft_matmul_tiling_for(limits, &p);
+        if (t.piece > p.k / 8)
+            fail_problem("few pieces", limits, &p, &t);
+        p = row_major(20000, 20000, 200000);
+        t = weft_matmul_tiling_for(limits, &p);
+        if (t.piece < p.k)
+            fail_problem("pieces", limits, &p, &t);
+        p = row_major(64, 64, 64);
+        t = weft_matmul_tiling_for(limits, &p);
+        if (t.piece < p.k)
+            fail_problem("pieces", limits, &p, &t);
+    }
+}
+
+// Blocks are no more than is there, and on a device of many cores there is one for each.
+static void test_blocks_for_every_core(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const weft_limits *limits = weft_profile_at(i);
+        const weft_matmul_problem p = row_major(4096, 4096, 4096);
+        const weft_matmul_tiling t = weft_matmul_tiling_for(limits, &p);
+        const int64_t down = (4096 + t.block_rows - 1) / t.block_rows;
+        const int64_t across = (4096 + t.block_columns - 1) / t.block_columns;
+        if (limits->kind == WEFT_DEVICE_CPU && down * across < limits->compute_units)
+            fail_problem("too few blocks", limits, &p, &t);
+    }
+}
+
+// What is chosen changes on purpose only.
+static void test_known_tilings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *device;
+        int64_t m, n, k;
+        weft_dtype dtype;
+        const char *tiling;
+    } known[] = {
+        {"nvidia-a100", 4096, 4096, 4096, WEFT_F32,
+         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 16 of k at "
+         "a time"},
+        {"nvidia-a100", 100, 100, 10000, WEFT_F16,
+         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
+         "time, pieces of 528"},
+        {"amd-mi300x", 4096, 1, 4096, WEFT_F32,
+         "dots, turned: 2 rows x 2 vectors of 4, 64 x 2 items a group, blocks of 1 x 4, 1024 of k "
+         "at a time"},
+        {"intel-arc-a770", 1, 4096, 4096, WEFT_BF16,
+         "rows: 8 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 8 x 512, pieces of 512"},
+        {"apple-m1", 1000, 1000, 4, WEFT_F32,
+         "rows: 8 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 8 x 512"},
+        {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
+         "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 96 x 128, 256 of k at "
+         "a time"},
+        {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F64,
+         "blocks: 12 rows x 2 vectors of 8, 1 x 1 items a group, blocks of 192 x 64, 128 of k at a "
+         "time"},
+        {"amd-ryzen-5950x", 3, 10000, 1000, WEFT_I8,
+         "rows: 8 rows x 32 vectors of 8, 1 x 1 items a group, blocks of 8 x 456, pieces of 334"},
+        {"arm-graviton2", 10000, 2, 1000, WEFT_F32,
+         "dots, turned: 2 rows x 4 vectors of 4, 1 x 1 items a group, blocks of 2 x 40, 1000 of k "
+         "at a time"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        weft_matmul_problem problem = row_major(known[i].m, known[i].n, known[i].k);
+        problem.dtype = known[i].dtype;
+        const weft_matmul_tiling tiling =
+            weft_matmul_tiling_for(weft_profile_find(known[i].device), &problem);
+        char text[512], little[8];
+        const int length = weft_matmul_tiling_print(&tiling, text, sizeof(text));
+        assert_int_equal(length, strlen(text));
+        assert_int_equal(weft_matmul_tiling_print(&tiling, little, sizeof(little)), length);
+        if (strcmp(text, known[i].tiling) != 0)
+            fail_msg("%s, k %" PRId64 ": %s", known[i].device, known[i].k, text);
+    }
+}
+
+static void test_names_of_methods(void **state)
+{
+    (void)state;
+    assert_string_equal(weft_matmul_method_name(WEFT_MATMUL_BLOCKS), "blocks");
+    assert_string_equal(weft_matmul_method_name(WEFT_MATMUL_DOTS), "dots");
+    assert_string_equal(weft_matmul_method_name(WEFT_MATMUL_ROWS), "rows");
+    assert_null(weft_matmul_method_name((weft_matmul_method)3));
+    assert_null(weft_matmul_method_name((weft_matmul_method)-1));
+}
+
+// ---- what is refused
+
+static const weft_matmul_tiling blocks = {.method = WEFT_MATMUL_BLOCKS,
+                                          .fold = 4,
+                                          .vectors = 2,
+                                          .rows = 8,
+                                          .items = 16,
+                                          .team = 8,
+                                          .depth = 16,
+                                          .block_rows = 64,
+                                          .block_columns = 128,
+                                          .piece = 1000};
+static const weft_matmul_tiling dots = {.method = WEFT_MATMUL_DOTS,
+                                        .fold = 4,
+                                        .vectors = 2,
+                                        .rows = 2,
+                                        .items = 32,
+                                        .team = 4,
+                                        .depth = 128,
+                                        .block_rows = 8,
+                                        .block_columns = 8,
+                                        .piece = 1000};
+static const weft_matmul_tiling rows = {.method = WEFT_MATMUL_ROWS,
+                                        .fold = 4,
+                                        .vectors = 1,
+                                        .rows = 8,
+                                        .items = 32,
+                                        .team = 4,
+                                        .depth = 4,
+                                        .block_rows = 32,
+                                        .block_columns = 128,
+                                        .piece = 1000};
+
+static void refuse(weft_matmul_tiling tiling, const weft_matmul_problem *problem, const char *part)
+{
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    if (weft_matmul_tiling_check(&tiling, limits, problem) != WEFT_BAD_ARGUMENT)
+        fail_msg("not refused: %s", part);
+    if (!strstr(weft_last_error(), part))
+        fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());
+}
+
+// One field changed in a tiling that is sound.
+#define REFUSE(part, tiling, field, value)                                                         \
+    do {                                                                                           \
+        weft_matmul_problem few = row_major(8, 500, 500);                                          \
+        few.b_along_k = true;                                                                      \
+        weft_matmul_tiling changed = tiling;                                                       \
+        changed.field = (value);                                                                   \
+        refuse(changed, &few, part);                                                               \
+    } while (0)
+
+static void test_sound_tilings_are_taken(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    weft_matmul_problem few = row_major(8, 500, 500), many = row_major(500, 8, 500);
+    weft_matmul_tiling turned = dots;
+    few.b_along_k = many.b_along_k = true;
+    turned.turned = true;
+    assert_int_equal(weft_matmul_tiling_check(&blocks, limits, &few), WEFT_OK);
+    assert_int_equal(weft_matmul_tiling_check(&dots, limits, &few), WEFT_OK);
+    assert_int_equal(weft_matmul_tiling_check(&turned, limits, &many), WEFT_OK);
+    assert_int_equal(weft_matmul_tiling_check(&rows, limits, &few), WEFT_OK);
+    refuse(dots, &many, "tiling.block_rows is 8: all 500 rows");
+    refuse(turned, &few, "tiling.block_rows is 8: all 500 rows");
+}
+
+static void test_neighbours_that_are_not_adjacent(void **state)
+{
+    (void)state;
+    weft_matmul_problem p = row_major(8, 500, 500);
+    weft_matmul_tiling turned = rows;
+    turned.turned = true;
+    refuse(dots, &p, "tiling.method is dots: neighbours along k are adjacent then in B");
+    refuse(turned, &p, "tiling.method is rows, turned: neighbours along m are adjacent then in A");
+    p.b_along_n = false;
+    refuse(rows, &p, "tiling.method is rows: neighbours along n are adjacent then in B");
+    p = row_major(500, 8, 500);
+    p.a_along_k = false;
+    turned = dots;
+    turned.turned = true;
+    refuse(turned, &p, "tiling.method is dots, turned: neighbours along k are adjacent then in A");
+}
+
+static void test_wrong_vectors_and_groups_are_refused(void **state)
+{
+    (void)state;
+    const weft_matmul_tiling *const sound[] = {&blocks, &dots, &rows};
+    REFUSE("tiling.method is 3", blocks, method, (weft_matmul_method)3);
+    REFUSE("tiling.method is -1", blocks, method, (weft_matmul_method)-1);
+    for (int i = 0; i < 3; i++) {
+        REFUSE("tiling.fold is 0:", *sound[i], fold, 0);
+        REFUSE("tiling.fold is -4:", *sound[i], fold, -4);
+        REFUSE("tiling.fold is 3:", *sound[i], fold, 3);
+        REFUSE("tiling.fold is 32:", *sound[i], fold, 32);
+        REFUSE("tiling.vectors is 0:", *sound[i], vectors, 0);
+        REFUSE("tiling.vectors is 65:", *sound[i], vectors, 65);
+        REFUSE("tiling.rows is 0:", *sound[i], rows, 0);
+        REFUSE("tiling.rows is 17:", *sound[i], rows, 17);
+        REFUSE("tiling.items is 0:", *sound[i], items, 0);
+        REFUSE("tiling.items is 3:", *sound[i], items, 3);
+        REFUSE("tiling.items is -32:", *sound[i], items, -32);
+        REFUSE("tiling.items is 2048:", *sound[i], items, 2048);
+        REFUSE("tiling.team is 0:", *sound[i], team, 0);
+        REFUSE("tiling.team is 6:", *sound[i], team, 6);
+        REFUSE("tiling.team is 2048:", *sound[i], team, 2048);
+        REFUSE("x team 512 are more than the 1024 items", *sound[i], team, 512);
+        REFUSE("tiling.piece is 0:", *sound[i], piece, 0);
+        REFUSE("tiling.piece is -5:", *sound[i], piece, -5);
+        REFUSE("tiling.piece is 2147483647:", *sound[i], piece, INT32_MAX);
+        REFUSE("tiling.block_rows is 0:", *sound[i], block_rows, 0);
+        REFUSE("tiling.block_columns is 0:", *sound[i], block_columns, 0);
+        REFUSE("tiling.block_columns is 6:", *sound[i], block_columns, 6);
+    }
+    REFUSE("tiling.vectors is 9:", blocks, vectors, 9);
+    REFUSE("tiling.vectors is 9:", dots, vectors, 9);
+    REFUSE("tiling.rows is 3:", rows, rows, 3);
+    REFUSE("tiling.rows is 16:", rows, rows, 16);
+}
+
+static void test_wrong_blocks_are_refused(void **state)
+{
+    (void)state;
+    const weft_matmul_problem several = row_major(2, 500, 500);
+    weft_matmul_problem f64 = row_major(500, 500, 500);
+    weft_matmul_tiling tiling = blocks;
+    REFUSE("tiling.depth is 0:", blocks, depth, 0);
+    REFUSE("tiling.depth is -4:", blocks, depth, -4);
+    REFUSE("tiling.depth is 18:", blocks, depth, 18);
+    REFUSE("tiling.depth is 64: a multiple of items x fold, 128", dots, depth, 64);
+    REFUSE("tiling.block_rows is 32: a multiple of team x rows, 64", blocks, block_rows, 32);
+    REFUSE("tiling.block_columns is 64: a multiple of items x vectors x fold, 128", blocks,
+           block_columns, 64);
+    REFUSE("tiling.block_columns is 64: a multiple of items x fold, 128", rows, block_columns, 64);
+    REFUSE("tiling.block_columns is 12: a multiple of team x vectors, 8", dots, block_columns, 12);
+    REFUSE("tiling.block_rows is 7: all 8 rows", dots, block_rows, 7);
+    REFUSE("2147483648", blocks, block_rows, INT64_C(1) << 31);
+    REFUSE("2147483648", rows, block_columns, INT64_C(1) << 31);
+    REFUSE("local memory has 49152", blocks, depth, 128);
+    REFUSE("local memory has 49152", blocks, block_rows, 6400);
+    REFUSE("local memory has 49152", dots, depth, 2048);
+    REFUSE("tiling.depth is 8192: a multiple of fold, 4, up to 4096", blocks, depth, 8192);
+    tiling.block_rows = tiling.block_columns = most_extent / 128 * 128;
+    refuse(tiling, &f64, "local memory has 49152");
+    tiling = blocks;
+    tiling.depth = 32;
+    assert_int_equal(weft_matmul_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &f64),
+                     WEFT_OK);
+    f64.dtype = WEFT_F64;
+    refuse(tiling, &f64, "local memory has 49152");
+
+    // Vectors that few rows leave to each other.
+    tiling = rows;
+    tiling.vectors = 2;
+    tiling.block_columns = 8 * 128;
+    assert_int_equal(weft_matmul_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &several),
+                     WEFT_OK);
+    REFUSE("tiling.block_columns is 384: 8 rows", rows, block_columns, 384);
+    tiling.block_columns = 9 * 128;
+    refuse(tiling, &several, "tiling.block_columns is 1152: 2 rows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_problems_on_every_profile),
+        cmocka_unit_test(test_short_products_on_every_profile),
+        cmocka_unit_test(test_lower_limits_of_a_kernel),
+        cmocka_unit_test(test_random_limits),
+        cmocka_unit_test(test_odd_groups_and_little_local_memory),
+        cmocka_unit_test(test_batches_and_kernels_leave_the_order_of_sums),
+        cmocka_unit_test(test_the_largest_of_everything),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_blocks_for_every_core),
+        cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_names_of_methods),
+        cmocka_unit_test(test_sound_tilings_are_taken),
+        cmocka_unit_test(test_neighbours_that_are_not_adjacent),
+        cmocka_unit_test(test_wrong_vectors_and_groups_are_refused),
+        cmocka_unit_test(test_wrong_blocks_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
