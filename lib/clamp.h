@@ -10,12 +10,17 @@
 // on real". Both pass weft_limits_check(), and so does the result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
+// Limits whose groups have at most so many items, 1 or more. They pass weft_limits_check() where
+// those given do.
+weft_limits weft_limits_lowered(const weft_limits *limits, size_t items);
+
 // Items that a group may have along one dimension, as a power of two.
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension);
 
 // Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
 // cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the
-// tiling is forced, or the kernels take none. `what` is "spmm".
+// tiling is forced, the kernels take none, or the limits have been as low before: planning again
+// would not end. `what` is "spmm".
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
                             bool is_forced, const char *what);
 

@@ -140,18 +140,31 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     return out;
 }
 
+weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
+{
+    weft_limits held = *limits;
+    held.max_items = items;
+    for (int i = 0; i < 3; i++)
+        held.max_items_along[i] = items;
+    weft_limits out = weft_limits_clamp(limits, &held);
+    memcpy(out.name, limits->name, sizeof(out.name)); // it is still the same device
+    // Smaller groups, more of them: as many lanes are resident as before.
+    const int64_t blocks = (int64_t)limits->max_blocks * (limits->max_block / out.max_block);
+    out.max_blocks = (int)min_i64(blocks, INT32_MAX);
+    return out;
+}
+
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
                             bool is_forced, const char *what)
 {
     *fits = most >= wanted;
     if (*fits)
         return WEFT_OK;
-    if (is_forced || most == 0)
+    if (is_forced || most == 0 || limits->max_items <= most)
         return fail(WEFT_UNSUPPORTED,
                     "%s: groups of %zu items are wanted; the kernel as built takes %zu", what,
                     wanted, most);
-    limits->max_items = most;
-    limits->max_block = (int)min_i64(limits->max_block, pow2_down((int64_t)most));
+    *limits = weft_limits_lowered(limits, most);
     return WEFT_OK;
 }
 

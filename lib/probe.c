@@ -3,9 +3,7 @@
 #include "probe.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "arithmetic.h"
 #include "build.h"
 #include "clamp.h"
 #include "context.h"
@@ -14,20 +12,6 @@
 static int group_items(const weft_limits *limits)
 {
     return limits->max_block / (limits->fold * limits->vectors);
-}
-
-weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
-{
-    weft_limits held = *limits;
-    held.max_items = items;
-    for (int i = 0; i < 3; i++)
-        held.max_items_along[i] = items;
-    weft_limits out = weft_limits_clamp(limits, &held);
-    memcpy(out.name, limits->name, sizeof(out.name)); // it is still the same device
-    // Smaller groups, more of them: as many lanes are resident as before.
-    const int64_t blocks = (int64_t)limits->max_blocks * (limits->max_block / out.max_block);
-    out.max_blocks = (int)min_i64(blocks, INT32_MAX);
-    return out;
 }
 
 static weft_status ask(weft_context *ctx, int wanted, size_t *items)

@@ -13,8 +13,4 @@
 // `ctx` needs its device and its cache by now; its statistics do not count the probe.
 void weft_limits_probe(weft_context *ctx, weft_limits *limits);
 
-// Limits whose groups have at most so many items, 1 or more. They pass weft_limits_check() where
-// those given do.
-weft_limits weft_limits_lowered(const weft_limits *limits, size_t items);
-
 #endif

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <time.h>
 
+#include "clamp.h"
 #include "context.h"
 #include "probe.h"
 #include "runtime.h"
