@@ -104,6 +104,33 @@ weft_status weft_limits_check(const weft_limits *limits)
     return memory_check(limits);
 }
 
+// Groups smaller than what kernels take where lanes are items and nothing is in the way.
+enum { SMALL_GROUP = 128 };
+
+const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
+{
+    const bool is_spread = limits->fold == 1;
+    const struct {
+        bool is_so;
+        const char *words;
+    } quirks[] = {
+        {!limits->has_f64, "no double arithmetic: f64 is refused"},
+        {!limits->has_f16, "no half arithmetic: f16 is storage, reckoned in f32"},
+        {!limits->has_fma, "no fused multiply-add in hardware"},
+        {is_spread && !limits->has_subgroups,
+         "no sub-groups with shuffles: items exchange values through local memory"},
+        {is_spread && !limits->local_is_fast, "local memory is a part of global memory"},
+        {is_spread && limits->max_items < SMALL_GROUP,
+         "small work-groups: fewer than 128 items share local memory"},
+        {is_spread && limits->max_items_along[1] == 1,
+         "work-groups along one dimension: one item for each output of a reduction"},
+    };
+    for (size_t at = 0; at < sizeof(quirks) / sizeof(quirks[0]); at++)
+        if (quirks[at].is_so && i-- == 0)
+            return quirks[at].words;
+    return NULL;
+}
+
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;

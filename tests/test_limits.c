@@ -123,6 +123,85 @@ static void test_check_names_the_field(void **state)
     assert_int_equal(weft_limits_check(NULL), WEFT_BAD_ARGUMENT);
 }
 
+static bool has_quirk(const weft_limits *limits, const char *part)
+{
+    const char *quirk;
+    for (size_t i = 0; (quirk = weft_limits_quirk_at(limits, i)); i++)
+        if (strstr(quirk, part))
+            return true;
+    return false;
+}
+
+static size_t count_quirks(const weft_limits *limits)
+{
+    size_t n = 0;
+    while (weft_limits_quirk_at(limits, n))
+        n++;
+    return n;
+}
+
+// Each field that makes a quirk, and no other one.
+static void test_quirks_are_what_is_lacking(void **state)
+{
+    (void)state;
+    weft_limits whole = *weft_profile_find("v100");
+    whole.has_f16 = whole.has_subgroups = true;
+    assert_null(weft_limits_quirk_at(&whole, 0));
+    weft_limits less[7];
+    for (int i = 0; i < 7; i++)
+        less[i] = whole;
+    less[0].has_f64 = false;
+    less[1].has_f16 = false;
+    less[2].has_fma = false;
+    less[3].has_subgroups = false;
+    less[4].local_is_fast = false;
+    less[5].max_items = 127;
+    less[6].max_items_along[1] = 1;
+    static const char *const words[] = {
+        "f64",          "f16", "multiply-add", "sub-groups", "part of global", "small work-groups",
+        "one dimension"};
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(count_quirks(&less[i]), 1);
+        assert_true(has_quirk(&less[i], words[i]));
+        less[i].fold = 16; // one item does it all
+        assert_int_equal(count_quirks(&less[i]), i < 3);
+    }
+    whole.max_items = 128;
+    assert_int_equal(count_quirks(&whole), 0);
+
+    weft_limits nothing = {.fold = 1};
+    assert_int_equal(count_quirks(&nothing), 6); // groups of no size along y
+    nothing.max_items_along[1] = 1;
+    assert_int_equal(count_quirks(&nothing), 7);
+}
+
+// Planned again, a group is no larger than its kernel takes, and there is an end to it.
+static void test_groups_that_kernels_do_not_take(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (size_t most = 1; most < weft_profile_at(i)->max_items; most = 2 * most + 1) {
+            weft_limits limits = *weft_profile_at(i);
+            bool fits = false;
+            assert_ok(weft_limits_fit(&fits, &limits, most, most, true, "op"));
+            assert_true(fits);
+            assert_int_equal(limits.max_items, weft_profile_at(i)->max_items);
+            assert_ok(weft_limits_fit(&fits, &limits, most + 1, most, false, "op"));
+            assert_false(fits);
+            assert_ok(weft_limits_check(&limits));
+            assert_int_equal(limits.max_items, most);
+            assert_int_equal(limits.fold, weft_profile_at(i)->fold);
+            assert_int_equal(weft_limits_fit(&fits, &limits, most + 1, most, false, "op"),
+                             WEFT_UNSUPPORTED);
+        }
+    weft_limits limits = *weft_profile_find("v100");
+    bool fits;
+    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 63, true, "op"), WEFT_UNSUPPORTED);
+    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 0, false, "op"), WEFT_UNSUPPORTED);
+    assert_string_equal(weft_last_error(),
+                        "op: groups of 64 items are wanted; the kernel as built takes 0");
+}
+
 static void test_clamping_holds_for_all_pairs(void **state)
 {
     (void)state;
@@ -204,6 +283,8 @@ int main(void)
         cmocka_unit_test(test_profiles_are_found_by_part_of_the_name),
         cmocka_unit_test(test_profiles_say_what_the_documents_say),
         cmocka_unit_test(test_check_names_the_field),
+        cmocka_unit_test(test_quirks_are_what_is_lacking),
+        cmocka_unit_test(test_groups_that_kernels_do_not_take),
         cmocka_unit_test(test_clamping_holds_for_all_pairs),
         cmocka_unit_test(test_blocks_for_another_device_fit_the_real_one),
         cmocka_unit_test(test_clamping_to_a_small_device),

@@ -93,6 +93,9 @@ void facts_print(const weft_limits *limits, FILE *out)
             fprintf(out, "%14" PRIu64, whole_value(fact, limits));
         fprintf(out, "  %s\n", fact->meaning);
     }
+    const char *quirk;
+    for (size_t i = 0; (quirk = weft_limits_quirk_at(limits, i)) != NULL; i++)
+        fprintf(out, "    %s\n", quirk);
     const weft_geometry g = weft_geometry_for(limits, EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW);
     fprintf(
         out,
@@ -136,6 +139,15 @@ static json_t *items_along_json(const weft_limits *limits)
     return items;
 }
 
+static json_t *quirks_json(const weft_limits *limits)
+{
+    json_t *quirks = json_array();
+    const char *quirk;
+    for (size_t i = 0; (quirk = weft_limits_quirk_at(limits, i)) != NULL; i++)
+        json_array_append_new(quirks, json_string(quirk));
+    return quirks;
+}
+
 json_t *facts_json(const weft_limits *limits)
 {
     json_t *object = json_object();
@@ -144,6 +156,7 @@ json_t *facts_json(const weft_limits *limits)
     for (int i = 0; i < N_FACTS; i++)
         json_object_set_new(object, facts[i].key, fact_json(&facts[i], limits));
     json_object_set_new(object, "max_items_along", items_along_json(limits));
+    json_object_set_new(object, "quirks", quirks_json(limits));
     json_object_set_new(object, "geometry", example_json(limits));
     return object;
 }

@@ -74,6 +74,10 @@ WEFT_API const weft_limits *weft_profile_find(const char *text);
 // Checks limits that somebody filled in: ranges, powers of two. WEFT_BAD_ARGUMENT names the field.
 WEFT_API weft_status weft_limits_check(const weft_limits *limits);
 
+// The i-th thing that such a device lacks, and what follows from it, in a few words: "no double
+// arithmetic: f64 is refused". NULL past the last one. Static storage.
+WEFT_API const char *weft_limits_quirk_at(const weft_limits *limits, size_t i);
+
 WEFT_END
 
 #endif
