@@ -78,8 +78,14 @@ static bool has_extension(const asked *a, const char *name)
     return false;
 }
 
+// A width of 1 says nothing, and neither does one that is no power of two.
+static bool is_warp(size_t width)
+{
+    return width > 1 && width <= 128 && (width & (width - 1)) == 0;
+}
+
 // Of the sizes on offer the largest up to 16, at which kernels with many registers are compiled,
-// else the least; 1 where there are none.
+// else the least; 1 where there are none. Sizes that are no warps are left out.
 static int intel_subgroup(const asked *a)
 {
     size_t size = 0;
@@ -92,29 +98,23 @@ static int intel_subgroup(const asked *a)
         size = 0;
     size_t best = 0;
     for (size_t i = 0; i < size / sizeof(*sizes); i++)
-        if (sizes[i] > 0 &&
+        if (is_warp(sizes[i]) &&
             (best == 0 || (sizes[i] <= 16 ? best > 16 || sizes[i] > best : sizes[i] < best)))
             best = sizes[i];
     free(sizes);
-    return best == 0 ? 1 : (int)min_i64((int64_t)best, 128);
-}
-
-// A width of 1 says nothing, and neither does one that is no power of two.
-static bool is_warp(int width)
-{
-    return width > 1 && width <= 128 && (width & (width - 1)) == 0;
+    return best == 0 ? 1 : (int)best;
 }
 
 static int warp_of_items(asked *a, weft_device_kind kind)
 {
     int warp = has_extension(a, "cl_nv_device_attribute_query") ? ask_count(a, nv_warp) : 1;
-    if (!is_warp(warp) && has_extension(a, "cl_amd_device_attribute_query"))
+    if (!is_warp((size_t)warp) && has_extension(a, "cl_amd_device_attribute_query"))
         warp = ask_count(a, amd_wavefront);
-    if (!is_warp(warp))
+    if (!is_warp((size_t)warp))
         warp = intel_subgroup(a);
-    if (!is_warp(warp))
+    if (!is_warp((size_t)warp))
         warp = ask_count(a, multiple);
-    if (!is_warp(warp))
+    if (!is_warp((size_t)warp))
         warp = kind == WEFT_DEVICE_GPU ? 32 : 8;
     return warp;
 }

@@ -246,6 +246,10 @@ static void test_intel(void **state)
     wide.subgroup_sizes[0] = 64;
     wide.subgroup_sizes[3] = 0;
     assert_int_equal(queried(&wide).warp, 32);
+
+    pretended odd = intel; // one that is no power of two
+    odd.subgroup_sizes[3] = 12;
+    assert_int_equal(queried(&odd).warp, 8);
 }
 
 static void test_cpu_folds(void **state)
