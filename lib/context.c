@@ -14,19 +14,38 @@
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
 
+// The built-in profile that $WEFT_PROFILE names; NULL where it names none.
+static weft_status profile_wanted(const weft_limits **out)
+{
+    const char *wanted = getenv("WEFT_PROFILE");
+    *out = NULL;
+    if (!wanted || wanted[0] == '\0')
+        return WEFT_OK;
+    *out = weft_profile_find(wanted);
+    if (*out)
+        return WEFT_OK;
+    char names[800] = ""; // as far as they fit
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        const size_t length = strlen(names);
+        snprintf(names + length, sizeof(names) - length, "%s%s", i ? ", " : "",
+                 weft_profile_at(i)->name);
+    }
+    return fail(WEFT_BAD_ARGUMENT,
+                "context: no profile is named like WEFT_PROFILE=\"%.80s\"; there "
+                "are: %s",
+                wanted, names);
+}
+
 static weft_status params_read(const weft_context_params *params, weft_context_params *out)
 {
     *out = (weft_context_params){.size = sizeof(*out)};
-    if (!params)
-        return WEFT_OK;
-    if (params->size != sizeof(*params))
+    if (params && params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT,
                     "context: params.size is %zu, not %zu: fill it by WEFT_CONTEXT()", params->size,
                     sizeof(*params));
-    *out = *params;
-    if (params->limits)
-        TRY(weft_limits_check(params->limits));
-    return WEFT_OK;
+    if (params)
+        *out = *params;
+    return out->limits ? weft_limits_check(out->limits) : profile_wanted(&out->limits);
 }
 
 static weft_status device_check(cl_context cl, cl_device_id device)

@@ -84,9 +84,13 @@ static inline weft_context *open_context(const weft_limits *limits)
     return ctx;
 }
 
-// Leaves with 77 where there is no device at all.
+// Leaves with 77 where there is no device at all. Of the tests only those run that $WEFT_TEST_ONLY
+// names, where it is set.
 static inline void need_device(void)
 {
+    const char *only = getenv("WEFT_TEST_ONLY");
+    if (only)
+        cmocka_set_test_filter(only);
     weft_context *ctx;
     const weft_status status = weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = ""));
     if (status == WEFT_NO_DEVICE)

@@ -328,6 +328,42 @@ static void test_devices_are_chosen_by_name(void **state)
     unsetenv("WEFT_DEVICE");
 }
 
+static void test_a_profile_is_named_by_the_environment(void **state)
+{
+    (void)state;
+    weft_context *out;
+    char *before = getenv("WEFT_PROFILE") ? strdup(getenv("WEFT_PROFILE")) : NULL;
+    const weft_limits own = *weft_profile_find("intel-arc-a770");
+
+    setenv("WEFT_PROFILE", "MI300", 1);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
+    assert_non_null(strstr(weft_context_limits(out)->name, "amd-mi300x on "));
+    assert_int_equal(weft_context_limits(out)->fold, 1);
+    weft_context_destroy(&out);
+    assert_ok(weft_context_create(&out, weft_context_cl(ctx), weft_context_device(ctx), NULL));
+    assert_non_null(strstr(weft_context_limits(out)->name, "amd-mi300x on "));
+    weft_context_destroy(&out);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.limits = &own, .cache_dir = ""))); // goes first
+    assert_non_null(strstr(weft_context_limits(out)->name, "intel-arc-a770 on "));
+    weft_context_destroy(&out);
+
+    setenv("WEFT_PROFILE", "no such device", 1);
+    assert_int_equal(weft_context_open(&out, NULL), WEFT_BAD_ARGUMENT);
+    assert_null(out);
+    assert_says("\"no such device\"");
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        assert_says(weft_profile_at(i)->name);
+    setenv("WEFT_PROFILE", "", 1);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
+    assert_null(strstr(weft_context_limits(out)->name, "-mi300x on "));
+    weft_context_destroy(&out);
+    if (before)
+        setenv("WEFT_PROFILE", before, 1);
+    else
+        unsetenv("WEFT_PROFILE");
+    free(before);
+}
+
 static void test_defines_read_as_options(void **state)
 {
     (void)state;
@@ -557,6 +593,7 @@ int main(void)
         with_context(test_lowered_limits_hold_together),
         with_context(test_a_probe_that_fails_changes_nothing),
         with_context(test_devices_are_chosen_by_name),
+        with_context(test_a_profile_is_named_by_the_environment),
         with_context(test_defines_read_as_options),
         with_context(test_a_program_is_built_once),
         with_context(test_the_sentence_has_the_error),

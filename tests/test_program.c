@@ -308,6 +308,41 @@ static void info_describes_the_device(void **state)
     expect_status(&out, "info", 0);
     expect_part(out.output, "weft uses this one");
     expect_part(out.output, "max_blocks");
+    expect_part(out.output, "no half arithmetic"); // none of the three implementations has it
+}
+
+// Another device than the one at hand, by the environment.
+static void info_tells_the_profile(void **state)
+{
+    static outcome out;
+    size_t i, j;
+    json_t *platform, *device;
+    (void)state;
+    char *before = getenv("WEFT_PROFILE") ? strdup(getenv("WEFT_PROFILE")) : NULL;
+    setenv("WEFT_PROFILE", "Arc-A770", 1);
+    json_t *info = run_json("info --json");
+    json_array_foreach(json_object_get(info, "platforms"), i, platform)
+        json_array_foreach(json_object_get(platform, "devices"), j, device)
+    {
+        const json_t *limits = json_object_get(device, "limits");
+        assert_non_null(strstr(string(limits, "name"), "intel-arc-a770 on "));
+        assert_true(number(limits, "fold") == 1);
+        const json_t *first = json_array_get(json_object_get(limits, "quirks"), 0);
+        assert_non_null(strstr(json_string_value(first), "f64"));
+    }
+    json_decref(info);
+    run(&out, "info");
+    expect_part(out.output, "planned for as intel-arc-a770 on ");
+    expect_part(out.output, "no double arithmetic");
+    setenv("WEFT_PROFILE", "nothing like it", 1);
+    run(&out, "info");
+    expect_status(&out, "info", 1);
+    expect_part(out.errors, "no profile is named like WEFT_PROFILE=\"nothing like it\"");
+    if (before)
+        setenv("WEFT_PROFILE", before, 1);
+    else
+        unsetenv("WEFT_PROFILE");
+    free(before);
 }
 
 static void info_lists_the_profiles(void **state)
@@ -510,6 +545,7 @@ int main(void)
         cmocka_unit_test(failures_are_one_sentence),
         cmocka_unit_test(output_that_cannot_be_written_fails),
         cmocka_unit_test(info_describes_the_device),
+        cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),
         cmocka_unit_test(spmm_multiplies),
         cmocka_unit_test(spmm_says_the_same_in_words),

@@ -230,8 +230,10 @@ static void test_as_planned(void **state)
     (void)state;
     weft_context *gpu = open_context(weft_profile_find("nvidia-a100"));
     for (uint64_t seed = 0; seed < (is_reduced ? 8 : 64); seed++) {
-        run_planned(gpu, seed);
-        if (!is_on("rusticl")) // which compiles the widest vectors for minutes
+        const bool is_profile = getenv("WEFT_PROFILE");
+        if (!is_profile)
+            run_planned(gpu, seed);
+        if (is_profile || !is_on("rusticl")) // which compiles the widest vectors for minutes
             run_planned(ctx, seed);
     }
     weft_context_destroy(&gpu);

@@ -2,6 +2,7 @@
 // weft info: the OpenCL platforms and devices as weft sees them, or the built-in profiles.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "facts.h"
@@ -71,6 +72,8 @@ static void print_device(cl_device_id device, const weft_limits *limits, bool is
     device_text(device, CL_DRIVER_VERSION, driver);
     printf("  Device    %s%s\n            %s, driver %s\n", name,
            is_chosen ? "  (weft uses this one)" : "", version, driver);
+    if (strncmp(limits->name, name, strlen(limits->name)) != 0) // WEFT_PROFILE names another one
+        printf("            planned for as %s\n", limits->name);
     facts_print(limits, stdout);
 }
 

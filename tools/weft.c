@@ -37,7 +37,8 @@ static void print_help(FILE *out)
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
     fputs("\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
-          "--json. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
+          "--json. WEFT_PROFILE=NAME in the environment plans as for a profile that `weft info\n"
+          "--profiles' lists. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
           out);
 }
 

@@ -39,7 +39,9 @@ typedef struct weft_context_params {
                            // alone where it is a link, somebody else's, or open to other writers
     uint64_t cache_bytes;  // bound on that folder; 0 takes 256 MiB. Those used longest ago go first
     const weft_limits *limits; // plan for this device instead, clamped to what the real one can
-                               // hold. Copied. NULL takes the device's own
+                               // hold. Copied. NULL takes the built-in profile that $WEFT_PROFILE
+                               // names, as weft_profile_find() does; where that is unset or "",
+                               // the device's own
     uint64_t scratch_bytes;    // bound on the context's scratch memory, in use or kept for later; 0
                                // takes a quarter of max_alloc_bytes. Where calls in flight have it
                                // all, the next one that needs some waits for one of them
@@ -53,8 +55,8 @@ typedef struct weft_context_params {
 // a trivial kernel is compiled, or loaded from the folder on disk, and asked how large a group may
 // be: some devices promise more than any kernel gets. Where that fails, with a warning in the log,
 // the promise counts. Fails, with *out NULL: WEFT_BAD_ARGUMENT for a device that is not one of the
-// OpenCL context's, or limits that weft_limits_check() refuses; WEFT_NO_MEMORY; WEFT_DEVICE_LOST
-// and WEFT_OPENCL_ERROR.
+// OpenCL context's, limits that weft_limits_check() refuses, or a $WEFT_PROFILE that names none of
+// the profiles, which the sentence lists; WEFT_NO_MEMORY; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR.
 WEFT_API weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id device,
                                          const weft_context_params *params);
 
@@ -75,8 +77,9 @@ WEFT_API cl_device_id weft_context_device(const weft_context *ctx);
 WEFT_API cl_command_queue weft_context_queue(const weft_context *ctx);
 
 // What plans are made from: the device's answers, with groups no larger than kernels really get, or
-// the limits given in the params, clamped to these but for has_subgroups, which is as given. The
-// same for every context on a device. Valid as long as the context.
+// the limits given in the params or named by $WEFT_PROFILE, clamped to these but for has_subgroups,
+// which is as given; the name then has both, "amd-mi300x on pthread-...". The same for every
+// context on a device. Valid as long as the context.
 WEFT_API const weft_limits *weft_context_limits(const weft_context *ctx);
 
 typedef struct weft_context_stats {
