@@ -104,6 +104,14 @@ static inline bool is_on(const char *implementation)
     return name && strcmp(name, implementation) == 0;
 }
 
+// Whether kernels take such groups: a layer may say that they take less than the device promised,
+// and a tiling that a test forces is not planned again.
+static inline bool takes_groups_of(int items)
+{
+    const char *most = getenv("WEFT_LAYER_KERNEL_ITEMS");
+    return !most || items <= atoi(most);
+}
+
 static inline weft_defines step_defines(int64_t factor)
 {
     weft_defines defines = {0};

@@ -158,6 +158,8 @@ static void to_dense_pattern(pattern p, const dense_case *of)
 
 static void to_dense(const dense_case *of)
 {
+    if (of->tiling && !takes_groups_of(of->tiling->items))
+        return;
     random_state random = {of->seed};
     to_dense_pattern(pattern_create(&random, of->kind, of->n_rows, of->n_cols, of->nnz), of);
 }

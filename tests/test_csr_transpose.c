@@ -129,6 +129,8 @@ static void run_pattern(pattern p, const transpose_case *of)
 
 static void run(const transpose_case *of)
 {
+    if (of->tiling && !takes_groups_of(of->tiling->items))
+        return;
     random_state random = {of->seed};
     run_pattern(pattern_create(&random, of->kind, of->n_rows, of->n_cols, of->nnz), of);
 }
