@@ -7,6 +7,7 @@
 
 #include "arithmetic.h"
 #include "fail.h"
+#include "refuse.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
@@ -37,6 +38,10 @@ enum {
     SPREAD_TURNS = 8,  // of a team at its part: fewer, and a second kernel costs more than it saves
     SPREAD_IDLE = 2,   // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
 };
+
+// What plans say that they do without.
+static const char KEPT[] = "elements kept", WIDENED[] = "lines of several steps of mid";
+static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -131,8 +136,16 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
     const uint64_t room =
         limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
     const int64_t kept = kept_bytes(f, t), shared = team_bytes(f, t->items, t->team, t->fold);
-    return f->keeps && t->parts == 1 && (uint64_t)kept <= room / 2 &&
-           (uint64_t)shared + (uint64_t)kept <= limits->local_bytes;
+    if (!f->keeps) // no variant of this operation
+        return false;
+    if (t->parts > 1)
+        return refuse(KEPT, "mid is in %" PRId64 " parts", t->parts);
+    return ((uint64_t)kept <= room / 2 &&
+            (uint64_t)shared + (uint64_t)kept <= limits->local_bytes) ||
+           refuse(KEPT,
+                  "they are %" PRId64 " bytes, beside %" PRId64 " of a team: there is room "
+                  "for half of %" PRIu64,
+                  kept, shared, room);
 }
 
 // ---- CPUs: groups are one item
@@ -159,6 +172,8 @@ static int64_t steps_for(int64_t low, int64_t fold)
 // Half and a quarter of the widest vector, and single elements: each fold is a program.
 static line narrow_line(const facts *f, int64_t widest)
 {
+    refuse(WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
+           f->low_adjacent ? "side by side" : "apart");
     if (f->low_adjacent && widest >= 4 && f->low >= widest / 2)
         return line_of(f, widest / 2, 1);
     if (f->low_adjacent && widest >= 8 && f->low >= widest / 4)
@@ -166,12 +181,25 @@ static line narrow_line(const facts *f, int64_t widest)
     return line_of(f, 1, 1);
 }
 
+// Whether so many steps of mid make a line of whole vectors. A line of neighbours may be wider than
+// mid: what is past it is masked.
+static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
+{
+    if (!f->mid_adjacent)
+        return refuse(WIDENED, "mid does not step on where low ends");
+    if (widen > f->mid && (f->low > 1 || !f->low_adjacent))
+        return refuse(WIDENED, "%" PRId64 " steps fill a vector, and mid has %" PRId64, widen,
+                      f->mid);
+    const int64_t most = WEFT_AXIS_MOST_VECTORS * widest / widen;
+    return f->low <= most ||
+           refuse(WIDENED, "low has %" PRId64 " columns: %" PRId64 " at most are widened", f->low,
+                  most);
+}
+
 static line folded_line(const facts *f, int64_t widest)
 {
     const int64_t widen = steps_for(f->low, widest);
-    // A line of neighbours may be wider than mid: what is past it is masked.
-    const bool fits = widen <= f->mid || (f->low == 1 && f->low_adjacent);
-    const bool fills = f->mid_adjacent && fits && f->low <= WEFT_AXIS_MOST_VECTORS * widest / widen;
+    const bool fills = widening_fills(f, widest, widen);
     if (f->low >= widest)
         return line_of(f, widest, fills && f->low_adjacent ? widen : 1);
     if (!fills)
@@ -264,6 +292,10 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     int64_t parts = 1;
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
         parts = even_parts(lines, min_i64(ceil_div(wanted, turns), strip_bytes / PART_BYTES));
+    if (parts == 1)
+        refuse(PARTS,
+               "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",
+               turns, limits->compute_units, strip_bytes, PART_BYTES);
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
     const int64_t grid_x = min_i64(strips, groups);
@@ -289,13 +321,21 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
     const int64_t items = g.block_x / g.fold_x;
     int64_t team = g.block_y / g.fold_y;
-    while (team_bytes(f, items, team, 1) > (int64_t)limits->local_bytes)
+    while (team_bytes(f, items, team, 1) > (int64_t)limits->local_bytes) {
+        refuse("larger teams", "%" PRId64 " items each share %" PRId64 " bytes; there are %zu",
+               team, team_bytes(f, items, team, 1), limits->local_bytes);
         team /= 2;
+    }
     const int64_t groups = product(g.grid_x, g.grid_y);
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
                                           lines / (SPREAD_TURNS * SPREAD_UNROLL * team)));
+    if (parts == 1)
+        refuse(PARTS,
+               "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
+               " lines",
+               groups, limits->max_blocks, team, lines);
     return (weft_axis_tiling){
         .fold = 1,
         .vectors = g.fold_x,
@@ -313,7 +353,8 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_axis_tiling t = limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    weft_axis_tiling t =
+        weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
     t.keep = keep_pays(limits, &f, &t);
     return t;
 }

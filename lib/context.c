@@ -10,6 +10,7 @@
 
 #include "clamp.h"
 #include "device_find.h"
+#include "notes.h"
 #include "probe.h"
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
@@ -167,6 +168,7 @@ void weft_context_destroy(weft_context **address)
         return;
     weft_context *ctx = *address;
     *address = NULL;
+    weft_notes_destroy(ctx->notes);
     weft_pool_destroy(ctx->pool);
     weft_program_table_destroy(ctx->programs);
     weft_cache_destroy(ctx->cache);

@@ -10,6 +10,7 @@
 
 typedef struct weft_program_table weft_program_table; // program.c
 typedef struct weft_pool weft_pool;                   // workspace.c
+typedef struct weft_notes weft_notes;                 // rehearsal.c
 
 struct weft_context {
     cl_context cl;
@@ -23,6 +24,7 @@ struct weft_context {
     weft_program_table *programs;
     weft_cache *cache; // NULL: none on disk
     weft_pool *pool;
+    weft_notes *notes; // a rehearsal's; NULL: kernels are enqueued
 
     atomic_ullong programs_built, programs_loaded, launches;
 };

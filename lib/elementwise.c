@@ -239,6 +239,8 @@ static weft_status arguments_check(const weft_elementwise_plan *plan)
                          (size_t)plan->n_values * (size_t)plan->problem.number_bytes +
                          SHAPE_LOOPS * loops + SHAPE_INDICES * index + SHAPE_FLAGS * sizeof(cl_int);
     size_t most = 0;
+    if (!plan->ctx->device) // a rehearsal: there is nobody to ask
+        return WEFT_OK;
     TRY(weft_cl_check(
         clGetDeviceInfo(plan->ctx->device, CL_DEVICE_MAX_PARAMETER_SIZE, sizeof(most), &most, NULL),
         "elementwise", "clGetDeviceInfo (CL_DEVICE_MAX_PARAMETER_SIZE)"));

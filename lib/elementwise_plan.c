@@ -7,6 +7,7 @@
 
 #include "arithmetic.h"
 #include "fail.h"
+#include "refuse.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_GROUPS = 65535 }; // along rows and outers
 
@@ -29,6 +30,9 @@ enum {
     SPREAD_TILE = 32,   // lines of a tile in local memory
     SPREAD_TEAM = 8,    // items that share one of its columns
 };
+
+// What plans say that they do without.
+static const char TILES[] = "tiles", ALIGNED[] = "aligned vectors";
 
 // A forgiving view of the problem: extents and sizes at least 1.
 typedef struct {
@@ -159,6 +163,10 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1};
     if (f->aligned && f->columns % 4 == 0)
         t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
+    if (t.fold == 1)
+        refuse(ALIGNED,
+               "%" PRId64 " columns, %s, of %" PRId64 " bytes: an item writes %d at a time",
+               f->columns, f->aligned ? "aligned" : "not all aligned", f->out_bytes, SPREAD_BYTES);
     t.aligned = t.fold > 1;
     const int64_t needed = ceil_div(f->columns, t.fold);
     t.items = (int)min_i64(min_i64(pow2_up(needed), group), most_items(limits, 0));
@@ -173,19 +181,34 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
 
 // ---- choosing
 
+static bool tiles_pay(const facts *f)
+{
+    if (f->n_across == 0)
+        return refuse(TILES, "no input has its neighbours along rows");
+    return (f->columns >= NARROW_ROWS && f->rows >= NARROW_ROWS) ||
+           refuse(TILES, "there are %" PRId64 " columns and %" PRId64 " rows: %d each are wanted",
+                  f->columns, f->rows, NARROW_ROWS);
+}
+
 weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
                                                     const weft_elementwise_problem *problem)
 {
     const facts f = facts_of(problem);
-    const bool wants_tiles = f.n_across > 0 && f.columns >= NARROW_ROWS && f.rows >= NARROW_ROWS;
-    if (limits->fold > 1 || limits->max_team == 1) {
+    const bool wants_tiles = tiles_pay(&f);
+    if (weft_lanes_are_folded(limits) || limits->max_team == 1) {
         const weft_elementwise_tiling t = folded_tiles(limits, &f);
-        return wants_tiles && t.fold > 1 ? t : folded_tiling(limits, &f);
+        const bool has_tiles =
+            wants_tiles &&
+            (t.fold > 1 || refuse(TILES, "they want vectors, of %" PRId64 " columns and rows",
+                                  min_i64(f.columns, f.rows)));
+        return has_tiles ? t : folded_tiling(limits, &f);
     }
     if (wants_tiles) {
         const weft_elementwise_tiling t = spread_tiles(limits, &f);
         if (t.columns >= NARROW_ROWS)
             return t;
+        refuse(TILES, "%zu bytes of local memory hold lines of %" PRId64, limits->local_bytes,
+               t.columns);
     }
     return spread_tiling(limits, &f);
 }

@@ -10,8 +10,9 @@
 struct weft_kernel {
     weft_kernel *next; // of the same program
     char *name;
-    cl_kernel cl;
-    pthread_mutex_t lock; // around setting arguments and enqueuing
+    const char *source_name, *options; // the program's
+    cl_kernel cl;                      // NULL in a rehearsal on no device
+    pthread_mutex_t lock;              // around setting arguments and enqueuing
     size_t max_items;
 };
 

@@ -7,6 +7,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 
 static weft_status range_check(const char *field, int64_t value, int64_t least, int64_t most)
 {
@@ -184,7 +185,9 @@ weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
                             bool is_forced, const char *what)
 {
-    *fits = most >= wanted;
+    *fits = most >= wanted ||
+            refuse("larger groups", "%zu items are wanted; the kernel as built takes %zu", wanted,
+                   most);
     if (*fits)
         return WEFT_OK;
     if (is_forced || most == 0 || limits->max_items <= most)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a dense product is cut into blocks and groups: limits and a problem to a tiling.
+#include <inttypes.h>
+
 #include "arithmetic.h"
 #include "caches.h"
 #include "clamp.h"
 #include "matmul_call.h"
+#include "refuse.h"
 #include "view.h"
 
 enum { FEW_TERMS = 8 }; // of k, for which sums of rows are better than blocks
@@ -49,6 +52,9 @@ enum {
     SPREAD_DOT_PIECE = 4096,
 };
 
+// What plans say that they do without.
+static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", PIECES[] = "pieces of k";
+
 // ---- the problem as it is multiplied
 
 // Extents at least 1, turned where the tiling is.
@@ -78,6 +84,14 @@ static bool choose_few(weft_matmul_method *method, int64_t n, bool along_n, bool
 {
     const bool has_runs = along_n && (n > WEFT_MATMUL_FEW || !along_k);
     *method = has_runs ? WEFT_MATMUL_ROWS : WEFT_MATMUL_DOTS;
+    if (!along_n)
+        refuse(ROWS, "the larger operand has no neighbours along the columns");
+    else if (!has_runs)
+        refuse(ROWS, "its %" PRId64 " columns are short runs", n);
+    if (!along_k)
+        refuse(DOTS, "the larger operand has no neighbours along k");
+    else if (has_runs)
+        refuse(DOTS, "its %" PRId64 " columns are long runs", n);
     return has_runs || along_k;
 }
 
@@ -87,14 +101,26 @@ static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem 
     const bool column_major = p->c_along_m && !p->c_along_n;
     tiling->turned = column_major;
     tiling->method = WEFT_MATMUL_ROWS;
-    if (p->k <= FEW_TERMS && (column_major ? p->a_along_m : p->b_along_n))
+    if (p->k <= FEW_TERMS && (column_major ? p->a_along_m : p->b_along_n)) {
+        refuse(BLOCKS, "k is %" PRId64 ": up to %d is little", p->k, FEW_TERMS);
         return;
+    }
     tiling->turned = false;
-    if (p->m <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->n, p->b_along_n, p->b_along_k))
+    if (p->m <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->n, p->b_along_n, p->b_along_k)) {
+        refuse(BLOCKS, "m is %" PRId64 ": up to %d is little", p->m, WEFT_MATMUL_FEW);
         return;
+    }
     tiling->turned = true;
-    if (p->n <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->m, p->a_along_m, p->a_along_k))
+    if (p->n <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->m, p->a_along_m, p->a_along_k)) {
+        refuse(BLOCKS, "n is %" PRId64 ": up to %d is little", p->n, WEFT_MATMUL_FEW);
         return;
+    }
+    if (p->m > WEFT_MATMUL_FEW && p->n > WEFT_MATMUL_FEW) {
+        refuse(ROWS, "k is %" PRId64 ", m %" PRId64 " and n %" PRId64 ": one of up to %d is wanted",
+               p->k, p->m, p->n, FEW_TERMS);
+        refuse(DOTS, "m is %" PRId64 " and n %" PRId64 ": one of up to %d is wanted", p->m, p->n,
+               WEFT_MATMUL_FEW);
+    }
     tiling->method = WEFT_MATMUL_BLOCKS;
     tiling->turned = column_major;
 }
@@ -129,8 +155,13 @@ static int64_t share_of(int64_t n, int64_t most, int64_t least, int64_t wanted, 
 // other bits.
 static int64_t piece_of(int64_t k, int64_t cells, int64_t wanted, int64_t least, int64_t step)
 {
-    if (2 * cells >= wanted || k < 2 * least)
+    if (2 * cells >= wanted || k < 2 * least) {
+        refuse(PIECES,
+               "C gives %" PRId64 " groups, of %" PRId64 " wanted, and k is %" PRId64
+               ": two pieces have %" PRId64,
+               cells, wanted, k, 2 * least);
         return WEFT_MATMUL_MAX_EXTENT;
+    }
     const int64_t count = min_i64(ceil_div(wanted, cells), k / least);
     return round_up(ceil_div(k, count), step);
 }
@@ -233,7 +264,11 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
 {
     const int64_t side_rows = SPREAD_SIDE * SPREAD_ROWS, side_columns = SPREAD_SIDE * t->fold;
     const int64_t large = tiles_of(f, 2 * side_rows, 2 * side_columns);
-    const bool is_large = large >= ceil_div(limits->max_blocks, f->n_batches);
+    const int64_t resident = ceil_div(limits->max_blocks, f->n_batches);
+    const bool is_large =
+        large >= resident ||
+        refuse("larger blocks", "there are %" PRId64 " for each product: %" PRId64 " are wanted",
+               large, resident);
     square_group(t, limits, min_i64((int64_t)limits->max_items, SPREAD_ITEMS));
     t->rows = is_large ? 2 * SPREAD_ROWS : SPREAD_ROWS;
     t->vectors = is_large ? 2 : 1;
@@ -250,8 +285,10 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
 // Groups that k is cut for where C has few: not where it has rows enough.
 static int64_t row_piece(const facts *f, int64_t across, int64_t wanted, int64_t least)
 {
-    return f->m > WEFT_MATMUL_FEW ? WEFT_MATMUL_MAX_EXTENT
-                                  : piece_of(f->k, across, wanted, least, 1);
+    if (f->m <= WEFT_MATMUL_FEW)
+        return piece_of(f->k, across, wanted, least, 1);
+    refuse(PIECES, "C has %" PRId64 " rows: enough", f->m);
+    return WEFT_MATMUL_MAX_EXTENT;
 }
 
 static void folded_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
@@ -343,7 +380,7 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
-    const bool folds = limits->fold > 1;
+    const bool folds = weft_lanes_are_folded(limits);
     const weft_dtype dtype = problem->dtype;
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .team = 1};
     choose_method(&t, problem);

@@ -91,7 +91,8 @@ static void kernels_destroy(weft_kernel *kernel)
 {
     while (kernel) {
         weft_kernel *next = kernel->next;
-        clReleaseKernel(kernel->cl);
+        if (kernel->cl)
+            clReleaseKernel(kernel->cl);
         pthread_mutex_destroy(&kernel->lock);
         free(kernel->name);
         free(kernel);
@@ -155,6 +156,8 @@ static weft_kernel *kernel_find(weft_program *program, const char *name)
 static size_t ask_max_items(const weft_context *ctx, cl_kernel kernel)
 {
     size_t items = 0;
+    if (!kernel)
+        return ctx->limits.max_items;
     const cl_int code = clGetKernelWorkGroupInfo(kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE,
                                                  sizeof(items), &items, NULL);
     return code == CL_SUCCESS && items > 0 ? items : ctx->limits.max_items;
@@ -169,11 +172,14 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
     if (!kernel || !copy) {
         free(kernel);
         free(copy);
-        clReleaseKernel(cl);
+        if (cl)
+            clReleaseKernel(cl);
         return fail(WEFT_NO_MEMORY, "%s: no memory for kernel %s", program->source_name, name);
     }
     strcpy(copy, name);
     kernel->name = copy;
+    kernel->source_name = program->source_name;
+    kernel->options = program->defines.text;
     kernel->cl = cl;
     kernel->max_items = ask_max_items(ctx, cl);
     pthread_mutex_init(&kernel->lock, NULL);
@@ -183,14 +189,15 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
     return WEFT_OK;
 }
 
-// Under the program's lock: the kernel of a program that may have to be built first.
+// Under the program's lock: the kernel of a program that may have to be built first, where there is
+// a device to build it for.
 static weft_status kernel_make(weft_context *ctx, weft_program *program, const weft_source *source,
                                const char *name, weft_kernel **out)
 {
     cl_kernel cl = NULL;
     if (program->cl)
         TRY(weft_program_kernel(program->cl, source, name, &cl));
-    else
+    else if (ctx->cl)
         TRY(weft_program_build(ctx, source, &program->defines, name, &program->cl, &cl));
     return kernel_keep(ctx, program, name, cl, out);
 }

@@ -10,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "refuse.h"
 #include "scratch.h"
 #include "sddmm_product.h"
 #include "workspace.h"
@@ -67,11 +68,16 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
     if (p->forced)
         return WEFT_OK;
     if (!counts || scratch_bytes(s) > most) {
+        if (s->tiling.packed)
+            refuse("packed B", "scratch memory has room for %" PRIu64 " bytes", most);
         s->tiling.ahead = p->problem.b_adjacent ? s->tiling.ahead : 0;
         s->tiling.packed = false;
         counts = count_scratch(s, p);
     }
     if (!counts || scratch_bytes(s) > most) {
+        if (s->tiling.passes)
+            refuse("a pass for each tile of k", "scratch memory has room for %" PRIu64 " bytes",
+                   most);
         s->tiling.passes = false;
         count_scratch(s, p);
     }

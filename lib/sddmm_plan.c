@@ -10,6 +10,7 @@
 #include "caches.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
 #include "view.h"
@@ -40,6 +41,10 @@ enum {
     SPREAD_ENTRIES = 128, // of a slice: finding its first row is then a small part
     SPREAD_LEAST = 16,
 };
+
+// What plans say that they do without.
+static const char PACKED[] = "packed B", PASSES[] = "a pass for each tile of k";
+static const char AHEAD[] = "columns asked for ahead", ALIGNED[] = "aligned vectors";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -81,10 +86,25 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
     const int64_t uses = problem->nnz / max_i64(n, 1);
     const int64_t tile_bytes = n * min_i64(tile, f->k) * f->bytes;
     const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8;
-    tiling->packed = problem->b_adjacent ? is_long && uses >= PACKED_USES : uses >= APART_USES;
-    tiling->passes = tiling->packed || (f->k > tile && uses >= PASSES_USES);
+    const int64_t wanted = problem->b_adjacent ? PACKED_USES : APART_USES;
+    tiling->packed =
+        (is_long || !problem->b_adjacent ||
+         refuse(PACKED, "columns of B lie together, and a tile of them has %" PRId64 " bytes",
+                tile_bytes)) &&
+        (uses >= wanted ||
+         refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted", uses,
+                wanted));
+    tiling->passes = tiling->packed ||
+                     ((f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
+                      (uses >= PASSES_USES ||
+                       refuse(PASSES, "each column of B is used %" PRId64 " times: %d are wanted",
+                              uses, PASSES_USES)));
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
-    tiling->ahead = is_far && limits->fold > 1 ? FOLDED_AHEAD : 0;
+    if (is_far && limits->fold > 1)
+        tiling->ahead = FOLDED_AHEAD;
+    else if (limits->fold > 1)
+        refuse(AHEAD, "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
+               tile_bytes, near.l2_bytes);
 }
 
 // Vectors of an item, so that tiles are as few as can be and about the same.
@@ -130,6 +150,9 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t room = pow2_down(max_i64(slices_there, 1));
     const int64_t slices =
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
+    if (fold < pow2_down(widest))
+        refuse(ALIGNED, "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
+               pow2_down(widest), f->k, f->alignment);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
         .vectors = vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
@@ -145,7 +168,7 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
 {
     const facts f = facts_of(problem);
     weft_sddmm_tiling tiling =
-        limits->fold > 1 ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+        weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
 }

@@ -10,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "refuse.h"
 #include "scratch.h"
 #include "sparse_attention_call.h"
 #include "sparse_limits.h"
@@ -33,7 +34,12 @@ static const int64_t NO_PIECE = INT64_MAX / 4;
 static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, int64_t piece)
 {
     const weft_sparse_attention_problem *p = &call->problem;
-    const bool may_be_long = min_i64(p->n, p->nnz) > 2 * piece || p->nnz > INT32_MAX;
+    const int64_t most = min_i64(p->n, p->nnz);
+    const bool may_be_long =
+        most > 2 * piece || p->nnz > INT32_MAX ||
+        refuse("pieces of long rows",
+               "rows of at most %" PRId64 " entries are no more than two pieces of %" PRId64, most,
+               piece);
     int64_t n;
     s->n_pieces = may_be_long ? ceil_div(p->nnz, piece) : 0;
     s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
@@ -55,7 +61,10 @@ static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call 
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
                     " heads are too many",
                     call->problem.nnz, call->n_heads);
-    s->tiling.in_steps = call->forced || (fits && s->steps.bytes <= weft_workspace_most(call->ctx));
+    s->tiling.in_steps = call->forced ||
+                         (fits && s->steps.bytes <= weft_workspace_most(call->ctx)) ||
+                         refuse("three steps", "scratch memory has room for %" PRIu64 " bytes",
+                                weft_workspace_most(call->ctx));
     s->scratch_bytes = s->steps.bytes;
     return WEFT_OK;
 }

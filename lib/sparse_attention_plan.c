@@ -8,6 +8,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
 #include "view.h"
@@ -28,6 +29,9 @@ enum {
     SPREAD_LANES = 8,    // which read a cache line together
     SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
 };
+
+// What plans say that they do without.
+static const char STEPS[] = "three steps", ALIGNED[] = "aligned vectors";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -90,6 +94,11 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, con
         lanes /= 2;
     const int64_t room = (int64_t)limits->local_bytes / 2 / shared_bytes(f, lanes);
     const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
+    if (fold < pow2_down(widest))
+        refuse(ALIGNED,
+               "of %" PRId64 ": k is %" PRId64 ", V has %" PRId64
+               " columns, and rows begin at multiples of %" PRId64,
+               pow2_down(widest), f->k, f->d, f->alignment);
     return (weft_sparse_attention_tiling){
         .fold = (int)fold,
         .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
@@ -106,11 +115,18 @@ weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
     const weft_limits *limits, const weft_sparse_attention_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_sparse_attention_tiling tiling =
-        limits->fold > 1 ? folded_tiling(limits, problem, &f) : spread_tiling(limits, &f);
+    weft_sparse_attention_tiling tiling = weft_lanes_are_folded(limits)
+                                              ? folded_tiling(limits, problem, &f)
+                                              : spread_tiling(limits, &f);
     // A sweep would take the products once for each slice of V's columns.
     const int64_t slice = (int64_t)tiling.lanes * tiling.outputs * tiling.fold;
-    tiling.in_steps = f.d > slice && f.bytes == f.sum_bytes;
+    tiling.in_steps =
+        (f.d > slice ||
+         refuse(STEPS, "one slice of %" PRId64 " columns has all %" PRId64 " of V", slice, f.d)) &&
+        (f.bytes == f.sum_bytes || refuse(STEPS, "products would be rounded on the way"));
+    if (tiling.in_steps)
+        refuse("one sweep", "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once", f.d,
+               slice);
     return tiling;
 }
 

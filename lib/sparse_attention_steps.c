@@ -12,6 +12,7 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "notes.h"
 #include "scratch.h"
 
 enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
@@ -95,11 +96,11 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
         return WEFT_OK;
 
     // A buffer to ask with: operations look at the sizes of what they are given.
-    cl_int code;
-    cl_mem products = clCreateBuffer(call->ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
-    TRY(weft_cl_check(code, "sparse_attention", "clCreateBuffer"));
+    cl_mem products;
+    TRY(weft_buffer_create(&products, call->ctx, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
+                           "sparse_attention"));
     const weft_status status = own_bytes(&out->own_bytes, call, products);
-    clReleaseMemObject(products);
+    weft_buffer_release(products);
     *fits = weft_scratch_for(&out->own_bytes, (int64_t)out->own_bytes, 1, 1, 1);
     out->bytes = out->own_bytes + (size_t)bytes;
     return status;

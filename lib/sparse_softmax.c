@@ -10,6 +10,7 @@
 #include "clamp.h"
 #include "context.h"
 #include "launch.h"
+#include "refuse.h"
 #include "scratch.h"
 #include "sparse_softmax_call.h"
 #include "view.h"
@@ -36,7 +37,12 @@ static const int64_t NO_PIECE = INT64_MAX / 4;
 // Nobody has seen the rows. Only a row longer than the matrix is wide has a column twice.
 static bool count_pieces(schedule *s, const weft_sparse_softmax_call *call, int64_t piece)
 {
-    const bool may_be_long = min_i64(call->csr->n_cols, call->problem.nnz) / 2 > piece;
+    const int64_t most = min_i64(call->csr->n_cols, call->problem.nnz);
+    const bool may_be_long =
+        most / 2 > piece ||
+        refuse("pieces of long rows",
+               "rows of at most %" PRId64 " entries are no more than two pieces of %" PRId64, most,
+               piece);
     const int64_t state_bytes = 2 * weft_sum_bytes(call->problem.dtype); // a top and a sum
     int64_t bytes;
     s->n_pieces = may_be_long ? ceil_div(call->problem.nnz, piece) : 0;

@@ -6,6 +6,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 #include "sparse_softmax_call.h"
 #include "view.h"
 
@@ -100,7 +101,8 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
 weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
     const weft_limits *limits, const weft_sparse_softmax_problem *problem)
 {
-    return limits->fold > 1 ? folded_tiling(limits, problem) : spread_tiling(limits, problem);
+    return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem)
+                                         : spread_tiling(limits, problem);
 }
 
 static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const weft_limits *limits)

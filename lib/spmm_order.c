@@ -7,6 +7,7 @@
 #include "arithmetic.h"
 #include "context.h"
 #include "fail.h"
+#include "refuse.h"
 #include "spmm_pattern.h"
 #include "text.h"
 
@@ -154,15 +155,30 @@ static bool is_balanced(const weft_pattern *p, int64_t units)
 static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern *p)
 {
     const weft_limits *limits = &plan->ctx->limits;
-    if (plan->rows.cov < EVEN_COV && plan->n_pieces == 0)
+    const double cov = plan->rows.cov;
+    if (cov < EVEN_COV && plan->n_pieces == 0) {
+        refuse("rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
+               EVEN_COV);
         return WEFT_SPMM_ORDER_GIVEN;
-    if (limits->fold > 1 && plan->n_pieces == 0 && is_balanced(p, limits->compute_units))
+    }
+    if (limits->fold > 1 && plan->n_pieces == 0 && is_balanced(p, limits->compute_units)) {
+        refuse("rows in another order", "neighbouring rows give each of %d units its share",
+               limits->compute_units);
         return WEFT_SPMM_ORDER_GIVEN;
+    }
+    refuse("rows as they come", "lengths vary by %.2g of their mean, with %" PRId64 " pieces", cov,
+           plan->n_pieces);
     if (limits->fold > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
-    if (bundles_of(plan) <= limits->max_blocks)
+    if (bundles_of(plan) <= limits->max_blocks) {
+        refuse("rows dealt or from a queue", "all %" PRId64 " bundles of rows are resident at once",
+               bundles_of(plan));
         return WEFT_SPMM_ORDER_SORTED;
-    return plan->rows.cov < QUEUE_COV ? WEFT_SPMM_ORDER_SNAKE : WEFT_SPMM_ORDER_QUEUE;
+    }
+    if (cov >= QUEUE_COV)
+        return WEFT_SPMM_ORDER_QUEUE;
+    refuse("rows from a queue", "lengths vary by %.2g of their mean: %g is wanted", cov, QUEUE_COV);
+    return WEFT_SPMM_ORDER_SNAKE;
 }
 
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)

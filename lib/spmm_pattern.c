@@ -12,6 +12,8 @@
 #include "csr_pattern.h"
 #include "element.h"
 #include "launch.h"
+#include "notes.h"
+#include "refuse.h"
 #include "sparse_limits.h"
 #include "view.h"
 
@@ -33,13 +35,25 @@ weft_status weft_plan_allocate(void **out, int64_t n, size_t size)
     return WEFT_OK;
 }
 
-static weft_status read_array(void **out, cl_command_queue queue, cl_mem buffer, int64_t start,
-                              int64_t n, weft_dtype dtype)
+static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buffer, int64_t start,
+                                 int64_t n, size_t size)
+{
+    const char *data = weft_notes_data(ctx->notes, buffer);
+    if (!data)
+        return fail(WEFT_BAD_BUFFER, "spmm_plan: the rehearsal's buffer has no data to read");
+    memcpy(out, data + (size_t)start * size, (size_t)n * size);
+    return WEFT_OK;
+}
+
+static weft_status read_array(void **out, const weft_context *ctx, cl_command_queue queue,
+                              cl_mem buffer, int64_t start, int64_t n, weft_dtype dtype)
 {
     const size_t size = weft_dtype_size(dtype);
     TRY(weft_plan_allocate(out, n, size));
     if (n == 0)
         return WEFT_OK;
+    if (ctx->notes)
+        return read_stand_in(*out, ctx, buffer, start, n, size);
     const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, (size_t)start * size,
                                             (size_t)n * size, *out, 0, NULL, NULL);
     return weft_cl_check(code, "spmm_plan", "clEnqueueReadBuffer");
@@ -56,10 +70,8 @@ weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *a
                     "spmm_plan: a buffer of %" PRIu64
                     " bytes is wanted, the device allows %" PRIu64,
                     bytes, ctx->limits.max_alloc_bytes);
-    cl_int code;
-    *out = clCreateBuffer(ctx->cl, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (size_t)bytes,
-                          (void *)(uintptr_t)array, &code);
-    return weft_cl_check(code, "spmm_plan", "clCreateBuffer");
+    return weft_buffer_create(out, ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (size_t)bytes,
+                              array, "spmm_plan");
 }
 
 int64_t weft_pattern_start(const weft_pattern *p, int64_t row)
@@ -80,16 +92,17 @@ static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
     return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan");
 }
 
-static weft_status read_pattern(weft_pattern *p, cl_command_queue queue, const weft_csr *A)
+static weft_status read_pattern(weft_pattern *p, const weft_context *ctx, cl_command_queue queue,
+                                const weft_csr *A)
 {
     p->n_rows = A->n_rows;
     p->n_cols = A->n_cols;
     p->nnz = A->nnz;
     p->offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
     p->index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
-    TRY(read_array(&p->offsets, queue, A->offsets, A->offsets_start, A->n_rows + 1,
+    TRY(read_array(&p->offsets, ctx, queue, A->offsets, A->offsets_start, A->n_rows + 1,
                    p->offset_dtype));
-    TRY(read_array(&p->indices, queue, A->indices, A->indices_start, A->nnz, p->index_dtype));
+    TRY(read_array(&p->indices, ctx, queue, A->indices, A->indices_start, A->nnz, p->index_dtype));
     return pattern_check(p, A);
 }
 
@@ -191,7 +204,10 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .rows = &plan->rows,
         .order = plan->order_kind,
     };
-    return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
+    weft_refuse_unheard(true);
+    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&plan->ctx->limits, &typical);
+    weft_refuse_unheard(false);
+    return tiling;
 }
 
 // Rows in order, long ones cut, and windows where the products to come will want them.
@@ -218,7 +234,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
 static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A)
 {
     weft_pattern given = {0}, turned = {0};
-    weft_status status = read_pattern(&given, queue, A);
+    weft_status status = read_pattern(&given, plan->ctx, queue, A);
     if (status == WEFT_OK && plan->transpose_a)
         status = turn_pattern(&turned, &given);
     if (status == WEFT_OK && plan->transpose_a)
@@ -293,8 +309,7 @@ void weft_spmm_plan_destroy(weft_spmm_plan **plan)
                               (*plan)->segment_entries, (*plan)->segments, (*plan)->offsets,
                               (*plan)->indices,         (*plan)->source};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i)
-        if (buffers[i])
-            clReleaseMemObject(buffers[i]);
+        weft_buffer_release(buffers[i]);
     free(*plan);
     *plan = NULL;
 }

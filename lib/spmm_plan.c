@@ -9,6 +9,7 @@
 #include "caches.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
 #include "spmm_product.h"
@@ -22,6 +23,7 @@ enum {
     FOLDED_ERRANDS = 32,    // items for each core, so that the last ones end together
     FOLDED_PIECE = 4096,    // entries that cost a core tens of microseconds
     WINDOW_BYTES = 1 << 15, // of B at least, or rows have too few entries in a window
+    WINDOW_ROW_BYTES = 256, // of a row of B in a slice
     FAR_L1S = 10,           // L1 caches that a slice of B is as large as: mostly out of it
 };
 static const double WINDOW_DENSITY = 0.15; // entries / (m k) from which windows of B pay
@@ -44,6 +46,10 @@ enum {
     SPREAD_STAGE = 32,   // entries of a row in local memory
     SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
 };
+
+// What plans say that they do without.
+static const char WINDOWS[] = "windows of B", PACKED[] = "packed B", NARROW[] = "narrow slices";
+static const char STAGED[] = "entries in local memory", ALIGNED[] = "aligned vectors";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -96,20 +102,29 @@ static int folded_window(const weft_caches *near, const weft_spmm_problem *probl
                          int64_t row_bytes)
 {
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return 0;
+        return refuse(WINDOWS, "rows are taken one after the other");
     const bool is_planned = problem->rows != NULL;
+    const bool is_away = is_far(near, problem, row_bytes);
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
     int64_t bytes = 0;
-    if (density >= FAR_DENSITY && is_far(near, problem, row_bytes))
+    if (density >= FAR_DENSITY && is_away)
         bytes = 2 * near->l1_bytes;
     if (density >= WINDOW_DENSITY)
         bytes = is_planned ? 2 * near->l1_bytes / 3 : near->l1_bytes;
     if (density >= 0.4)
         bytes = 2 * near->l1_bytes / 3;
-    if (bytes == 0 || row_bytes < 256)
-        return 0;
+    if (bytes == 0)
+        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted", density,
+                      is_away ? FAR_DENSITY : WINDOW_DENSITY);
+    if (row_bytes < WINDOW_ROW_BYTES)
+        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
+                      row_bytes, WINDOW_ROW_BYTES);
     const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
-    return problem->k > 2 * window ? (int)window : 0;
+    if (problem->k <= 2 * window)
+        return refuse(WINDOWS,
+                      "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
+                      problem->k, window);
+    return (int)window;
 }
 
 // Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
@@ -117,12 +132,20 @@ static int folded_window(const weft_caches *near, const weft_spmm_problem *probl
 static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes,
                          int64_t least)
 {
-    if (weft_spmm_is_peaks(problem->reduction) ||
-        (double)problem->nnz < PACKED_USES * (double)problem->k)
-        return false;
+    if (weft_spmm_is_peaks(problem->reduction))
+        return refuse(PACKED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
+    const double uses = (double)problem->nnz / (double)max_i64(problem->k, 1);
+    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
+        return refuse(PACKED, "each row of B is used %.3g times: %g are wanted", uses, PACKED_USES);
     if (!problem->columns_adjacent)
         return true;
-    return problem->n > slice_columns && problem->k * slice_columns * bytes >= least;
+    if (problem->n <= slice_columns)
+        return refuse(PACKED, "a slice has all %" PRId64 " columns, which lie together",
+                      problem->n);
+    const int64_t slice_bytes = problem->k * slice_columns * bytes;
+    return slice_bytes >= least ||
+           refuse(PACKED, "a slice of B has %" PRId64 " bytes: %" PRId64 " are wanted", slice_bytes,
+                  least);
 }
 
 // Narrow slices pay where usual ones do not fit L2, and, for even rows, where they take more than
@@ -133,10 +156,20 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
 {
     const bool is_even = problem->rows != NULL && problem->rows->cov < NARROW_COV;
     const int64_t slice_bytes = problem->k * row_bytes;
-    return problem->columns_adjacent && !is_half(problem) &&
-           !weft_spmm_is_peaks(problem->reduction) && row_bytes > NARROW_BYTES &&
-           slice_bytes > (is_even ? near->l2_bytes / 2 : near->l2_bytes) &&
-           (double)problem->nnz >= NARROW_USES * ((double)problem->m + (double)problem->k);
+    const int64_t room = is_even ? near->l2_bytes / 2 : near->l2_bytes;
+    if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_peaks(problem->reduction))
+        return refuse(NARROW, "for sums of 32 or 64 bits whose columns lie side by side");
+    if (row_bytes <= NARROW_BYTES)
+        return refuse(NARROW,
+                      "a slice has %" PRId64 " bytes of a row of B: more than %d are wanted",
+                      row_bytes, NARROW_BYTES);
+    if (slice_bytes <= room)
+        return refuse(NARROW, "a slice of B has %" PRId64 " bytes: there is room for %" PRId64,
+                      slice_bytes, room);
+    const double rows = (double)problem->m + (double)problem->k;
+    return (double)problem->nnz >= NARROW_USES * rows ||
+           refuse(NARROW, "there are %.3g entries for each row of A and of B: %g are wanted",
+                  (double)problem->nnz / rows, NARROW_USES);
 }
 
 // Entries of a turn, so that there are enough sums to hide the latency.
@@ -157,7 +190,8 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
     const int window = folded_window(&near, problem, fold * usual * sum_bytes);
-    const bool is_narrow = window == 0 && narrow_pays(&near, problem, fold * usual * sum_bytes);
+    const bool is_narrow = window > 0 ? refuse(NARROW, "rows of A go through windows of B")
+                                      : narrow_pays(&near, problem, fold * usual * sum_bytes);
     const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
@@ -179,9 +213,14 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
 static int stage_for(const weft_limits *limits, const facts *f, int64_t lanes, int64_t rows)
 {
     const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
-    int64_t stage = lanes > 1 ? SPREAD_STAGE : 0;
-    while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2))
+    if (lanes == 1)
+        return refuse(STAGED, "one lane has nobody to share them with");
+    int64_t stage = SPREAD_STAGE;
+    while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
+        refuse(STAGED, "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage,
+               rows, limits->local_bytes);
         stage /= 2;
+    }
     return (int)stage;
 }
 
@@ -199,8 +238,13 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
     const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
-    const bool stages = !weft_spmm_is_peaks(problem->reduction);
+    const bool stages =
+        !weft_spmm_is_peaks(problem->reduction) ||
+        refuse(STAGED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
     const int stage = stages ? stage_for(limits, f, lanes, rows) : 0;
+    if (fold < pow2_down(widest))
+        refuse(ALIGNED, "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64,
+               pow2_down(widest), f->n, f->alignment);
     const int64_t load =
         min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
@@ -213,7 +257,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors,
         .piece = SPREAD_PIECE,
-        .packed = !problem->columns_adjacent && packing_pays(problem, f->n, bytes, 0),
+        .packed = (!problem->columns_adjacent || refuse(PACKED, "columns of B lie side by side")) &&
+                  packing_pays(problem, f->n, bytes, 0),
         .aligned = fold > 1,
     };
 }
@@ -221,9 +266,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const facts f = facts_of(problem);
-    if (limits->fold > 1)
-        return folded_tiling(limits, problem, &f);
-    return spread_tiling(limits, problem, &f);
+    return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem, &f)
+                                         : spread_tiling(limits, problem, &f);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)

@@ -9,20 +9,29 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "refuse.h"
 #include "scratch.h"
 #include "workspace.h"
 
 // ---- plan
 
 static const int64_t NO_PIECE = INT64_MAX / 4;
+static const char PIECES[] = "pieces of long rows", QUEUES[] = "rows from a queue";
 
 // Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
 static int64_t pieces_of(const weft_spmm_product *p, int64_t piece)
 {
+    if (p->plan && p->plan->n_pieces == 0)
+        return refuse(PIECES, "no row has more than two pieces of %" PRId64 " entries",
+                      p->plan->piece);
     if (p->plan)
         return p->plan->n_pieces;
-    const bool may_be_long = min_i64(p->problem.k, p->problem.nnz) > 2 * piece;
-    return may_be_long ? ceil_div(p->problem.nnz, piece) : 0;
+    const int64_t most = min_i64(p->problem.k, p->problem.nnz);
+    return most > 2 * piece ? ceil_div(p->problem.nnz, piece)
+                            : refuse(PIECES,
+                                     "rows of at most %" PRId64
+                                     " entries are no more than two pieces of %" PRId64,
+                                     most, piece);
 }
 
 int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
@@ -70,8 +79,12 @@ static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_produc
 static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
 {
     const weft_spmm_plan *plan = p->plan;
-    if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE || s->tiling.window > 0)
+    if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
+    if (s->tiling.window > 0) {
+        refuse(QUEUES, "windows go without");
+        return WEFT_OK;
+    }
     const int64_t n_batches = p->problem.n_batches;
     if (!weft_scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
         return fail(WEFT_NO_MEMORY,
@@ -97,6 +110,8 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
                     "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
                     " matrices, is too large",
                     p->problem.k, columns, p->problem.n_batches);
+    refuse("packed B", "scratch memory has room for %" PRIu64 " bytes",
+           weft_workspace_most(p->ctx));
     s->tiling.packed = false;
     s->packed_bytes = 0;
     return WEFT_OK;

@@ -9,6 +9,7 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "notes.h"
 
 // A piece is idle (no event), pending (until `last` completes) or taken (between take and give).
 typedef struct piece {
@@ -217,6 +218,10 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
                     "%s: %zu bytes of scratch memory are needed, %" PRIu64
                     " are allowed (scratch_bytes, or the device's bound on one buffer)",
                     what, bytes, most);
+    if (ctx->notes) {
+        *out = weft_notes_scratch(ctx->notes, bytes);
+        return WEFT_OK;
+    }
     piece *taken = NULL;
     pthread_mutex_lock(&pool->lock);
     const weft_status status = piece_take(ctx, queue, what, bytes, &taken);
@@ -239,7 +244,7 @@ static cl_event event_keep(cl_event last)
 
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
 {
-    if (!buffer)
+    if (!buffer || ctx->notes)
         return;
     weft_pool *pool = ctx->pool;
     const cl_event kept = event_keep(last);

@@ -41,12 +41,13 @@ static void check_limits(const json_t *object)
 }
 
 // A limit measured in turns with the case is the one measured first, but for what else runs; and
-// the median of shares is the share of medians, but for the same.
+// the median of shares is the share of medians, but for the same. On a busy machine either may be
+// off by much more than it looks; a wrong unit is off by a thousand.
 static void check_share(const json_t *it, const char *figure, double limit)
 {
     const double share = number(it, figure) / number(it, "limit");
-    assert_true(number(it, "limit") > 0.05 * limit && number(it, "limit") < 20 * limit);
-    assert_true(number(it, "share") > 0.25 * share && number(it, "share") < 4 * share);
+    assert_true(number(it, "limit") > 0.01 * limit && number(it, "limit") < 100 * limit);
+    assert_true(number(it, "share") > 0.01 * share && number(it, "share") < 100 * share);
 }
 
 static void check_case(const json_t *it, double limit)

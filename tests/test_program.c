@@ -363,6 +363,23 @@ static void info_lists_the_profiles(void **state)
 
 // ---- spmm
 
+// On a device the kernels are compiled and asked; what is said of it is what info says.
+static void explain_asks_the_device(void **state)
+{
+    (void)state;
+    json_t *answer = run_json("explain norm 8x64 --json");
+    const json_t *launch = json_array_get(json_object_get(answer, "launches"), 0);
+    const json_t *local = json_object_get(launch, "local");
+    const double items =
+        json_number_value(json_array_get(local, 0)) * json_number_value(json_array_get(local, 1));
+    assert_string_equal(string(launch, "kernel"), "norm_lines");
+    assert_true(number(json_object_get(launch, "compiled"), "max_items") >= items);
+    assert_string_equal(string(answer, "device"),
+                        string(json_object_get(answer, "limits"), "name"));
+    assert_true(json_is_null(json_object_get(json_object_get(answer, "roofline"), "ms")));
+    json_decref(answer);
+}
+
 static void spmm_multiplies(void **state)
 {
     static const double want[] = {11, 14, 0, 0, 9, 12};
@@ -547,6 +564,7 @@ int main(void)
         cmocka_unit_test(info_describes_the_device),
         cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),
+        cmocka_unit_test(explain_asks_the_device),
         cmocka_unit_test(spmm_multiplies),
         cmocka_unit_test(spmm_says_the_same_in_words),
         cmocka_unit_test(spmm_scales_and_adds_once),

@@ -52,6 +52,7 @@ bool command_print_json(json_t *object, complaint *why);
 bool command_finish_output(complaint *why);
 
 int weft_info_main(int argc, char **argv);
+int weft_explain_main(int argc, char **argv);
 int weft_matmul_main(int argc, char **argv);
 int weft_spmm_main(int argc, char **argv);
 int weft_sddmm_main(int argc, char **argv);

@@ -24,6 +24,7 @@ static const command_row commands[] = {
     {"norm", "weft norm", "layer and RMS normalisation", weft_norm_main},
     {"elementwise", "weft elementwise", "a formula of arrays, element by element",
      weft_elementwise_main},
+    {"explain", "weft explain", "tell what would be done on a device, and why", weft_explain_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
 

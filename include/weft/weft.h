@@ -20,6 +20,7 @@
 #include <weft/matmul.h>
 #include <weft/norm.h>
 #include <weft/reduce.h>
+#include <weft/rehearsal.h>
 #include <weft/sddmm.h>
 #include <weft/softmax.h>
 #include <weft/sparse_attention.h>

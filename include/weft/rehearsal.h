@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rehearsals: what calls would do, and why, on a device that need not be there.
+//
+// A context made here takes the calls of weft like any other: operands are checked, the work is
+// planned, and build options, arguments and sizes are made, all by the code that does so for real.
+// Then nothing is enqueued: what would have been is written down.
+//
+//     weft_rehearsal_create(&ctx, weft_profile_find("h100"), NULL);
+//     const weft_tensor A = weft_matrix(weft_rehearsal_buffer(ctx, NULL), WEFT_F32, m, k);
+//     ...
+//     weft_rehearsal_begin(ctx);
+//     weft_matmul(ctx, NULL, 1, &A, &B, 0, &C, NULL);
+//     const weft_rehearsal *told = weft_rehearsal_end(ctx);
+#ifndef WEFT_REHEARSAL_H
+#define WEFT_REHEARSAL_H
+
+#include <weft/context.h>
+
+WEFT_BEGIN
+
+// A variant that a plan did without.
+typedef struct weft_refusal {
+    char variant[48]; // "windows of B"
+    char reason[176]; // "5% of A are entries, 15% are wanted"
+} weft_refusal;
+
+// A kernel that would have been enqueued, `times` times in a row.
+typedef struct weft_rehearsed_launch {
+    const char *source, *kernel; // "spmm", "spmm_csr_rows"
+    const char *options;         // as the compiler gets them: "-D DTYPE=DTYPE_F32 ..."
+    size_t global[3], local[3];  // in items
+    size_t local_bytes;          // local memory among the arguments
+    int64_t times;
+    // What the compiled kernel says of itself, in a rehearsal on a device; else 0.
+    size_t max_items;            // that a group may have
+    size_t kernel_local_bytes;   // local memory besides the arguments'
+    size_t kernel_private_bytes; // private memory of an item
+} weft_rehearsed_launch;
+
+typedef struct weft_rehearsal {
+    size_t n_refusals, n_launches;
+    const weft_refusal *refusals;          // in the order of the plan's questions, none twice
+    const weft_rehearsed_launch *launches; // in order
+    size_t scratch_bytes;                  // the most that one call took from the context's pool
+} weft_rehearsal;
+
+// A context for rehearsals, on one thread at a time; weft_context_destroy() ends it. It plans with
+// `limits`, which are copied. `real` NULL: no OpenCL is called, and nothing is compiled. Else it
+// shares the device of `real`, on which the kernels are compiled and asked for their limits, as in
+// a true call; `limits` may then be NULL for those of `real`, else they are clamped to what the
+// device can hold.
+//
+// Calls take no queue: NULL will do, and events come back NULL. What reads results back on its way,
+// such as formats that count their entries, fails. Fails as weft_context_create();
+// WEFT_BAD_ARGUMENT also where both are NULL.
+WEFT_API weft_status weft_rehearsal_create(weft_context **out, const weft_limits *limits,
+                                           const weft_context *real);
+
+// Stands in for a buffer in rehearsals, as large as any view of it. Never released: it is no OpenCL
+// object. What reads arrays on the host, as weft_spmm_plan_create() reads a pattern, finds them at
+// `data`, which stays the caller's and must hold what the views want; NULL where nothing is read.
+// NULL for a context that does not rehearse, and after so many:
+enum { WEFT_REHEARSAL_BUFFERS = 64 };
+WEFT_API cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data);
+
+// From here to the end, calls on this thread tell what they refuse; what was written down before is
+// forgotten. Rehearsals do not nest. WEFT_BAD_ARGUMENT for a context that does not rehearse.
+WEFT_API weft_status weft_rehearsal_begin(weft_context *ctx);
+
+// What was written down since. Valid until the next begin, or the context's end; NULL without
+// memory, or where nothing was begun.
+WEFT_API const weft_rehearsal *weft_rehearsal_end(weft_context *ctx);
+
+WEFT_END
+
+#endif

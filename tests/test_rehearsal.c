@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rehearsals against what they rehearse: as many launches and programs as the call itself has, with
+// no buffer made and nothing enqueued; and operands of the one that are refused by the other.
+#include <weft/rehearsal.h>
+#include <weft/softmax.h>
+#include <weft/spmm.h>
+
+#include "runtime.h"
+#include "short_memory.h"
+
+static weft_context *real, *rehearsal;
+static cl_mem zeroes; // of the device, for any operand
+enum { BYTES = 1 << 18 };
+
+// One operand, where `ctx` has its buffers.
+static cl_mem buffer_of(weft_context *ctx)
+{
+    return ctx == rehearsal ? weft_rehearsal_buffer(ctx, NULL) : zeroes;
+}
+
+// ---- calls, on either context
+
+static weft_status soften(weft_context *ctx, cl_mem out)
+{
+    const weft_tensor X = weft_matrix(buffer_of(ctx), WEFT_F32, 3, 500);
+    const weft_tensor Y = weft_matrix(out, WEFT_F32, 3, 500);
+    return weft_softmax(ctx, weft_context_queue(ctx), 1, &X, 1, &Y, NULL);
+}
+
+// One row of 9000 entries among short ones: pieces, and rows in another order.
+static weft_status multiply_sparse(weft_context *ctx, cl_mem out)
+{
+    enum { M = 40, K = 9000, N = 4, NNZ = K + M - 1 };
+    static int32_t offsets[M + 1], indices[NNZ];
+    for (int i = 0; i < NNZ; i++)
+        indices[i] = i < K ? i : i - K;
+    for (int i = 1; i <= M; i++)
+        offsets[i] = K + i - 1;
+    cl_int code[2] = {CL_SUCCESS, CL_SUCCESS};
+    const cl_mem_flags flags = CL_MEM_COPY_HOST_PTR;
+    weft_csr A = {.n_rows = M, .n_cols = K, .nnz = NNZ, .values = buffer_of(ctx)};
+    if (ctx == rehearsal) {
+        A.offsets = weft_rehearsal_buffer(ctx, offsets);
+        A.indices = weft_rehearsal_buffer(ctx, indices);
+    } else {
+        A.offsets = clCreateBuffer(weft_context_cl(ctx), flags, sizeof(offsets), offsets, &code[0]);
+        A.indices = clCreateBuffer(weft_context_cl(ctx), flags, sizeof(indices), indices, &code[1]);
+    }
+    assert_true(code[0] == CL_SUCCESS && code[1] == CL_SUCCESS);
+    const weft_tensor B = weft_matrix(buffer_of(ctx), WEFT_F32, K, N);
+    const weft_tensor C = weft_matrix(out, WEFT_F32, M, N);
+    weft_spmm_plan *plan;
+    assert_ok(weft_spmm_plan_create(&plan, ctx, weft_context_queue(ctx), &A, NULL));
+    const weft_status status =
+        weft_spmm(ctx, weft_context_queue(ctx), 1, &A, &B, 0, &C, WEFT_SPMM(.plan = plan));
+    if (ctx == real) {
+        assert_int_equal(clFinish(weft_context_queue(ctx)), CL_SUCCESS);
+        clReleaseMemObject(A.offsets);
+        clReleaseMemObject(A.indices);
+    }
+    weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
+// ---- and compared
+
+static bool is_new_program(const weft_rehearsal *told, size_t i)
+{
+    for (size_t j = 0; j < i; j++)
+        if (strcmp(told->launches[j].source, told->launches[i].source) == 0 &&
+            strcmp(told->launches[j].options, told->launches[i].options) == 0)
+            return false;
+    return true;
+}
+
+// With its kernels compiled, which takes long, or on the device's limits alone.
+static void expect_as_rehearsed(weft_status (*call)(weft_context *ctx, cl_mem out), bool compiles)
+{
+    cl_int code;
+    cl_mem out = clCreateBuffer(weft_context_cl(real), CL_MEM_READ_WRITE, BYTES, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_ok(compiles ? weft_rehearsal_create(&rehearsal, NULL, real)
+                       : weft_rehearsal_create(&rehearsal, weft_context_limits(real), NULL));
+    assert_ok(weft_rehearsal_begin(rehearsal));
+    assert_ok(call(rehearsal, weft_rehearsal_buffer(rehearsal, NULL)));
+    const weft_rehearsal *told = weft_rehearsal_end(rehearsal);
+    assert_non_null(told);
+    assert_true(told->n_launches > 0 && told->n_refusals > 0);
+
+    const weft_context_stats before = weft_context_get_stats(real);
+    assert_ok(call(real, out));
+    assert_int_equal(clFinish(weft_context_queue(real)), CL_SUCCESS);
+    const weft_context_stats after = weft_context_get_stats(real);
+    uint64_t n_launches = 0, n_programs = 0;
+    for (size_t i = 0; i < told->n_launches; i++) {
+        const weft_rehearsed_launch *launch = &told->launches[i];
+        const size_t items = launch->local[0] * launch->local[1] * launch->local[2];
+        assert_true(compiles ? launch->max_items >= items : launch->max_items == 0);
+        n_launches += (uint64_t)launch->times;
+        n_programs += is_new_program(told, i);
+    }
+    assert_int_equal(after.launches - before.launches, n_launches);
+    assert_int_equal(after.programs_built - before.programs_built, n_programs);
+    assert_true((after.scratch_bytes > 0) >= (told->scratch_bytes > 0));
+    assert_int_equal(weft_context_get_stats(rehearsal).launches, 0);
+    weft_context_destroy(&rehearsal);
+    clReleaseMemObject(out);
+}
+
+static void test_softmax(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(soften, true);
+}
+
+static void test_sparse_product(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(multiply_sparse, false);
+}
+
+// ---- misuse
+
+static void test_buffers_are_not_mixed(void **state)
+{
+    (void)state;
+    assert_ok(weft_rehearsal_create(&rehearsal, weft_profile_at(0), NULL));
+    const weft_tensor real_X = weft_matrix(zeroes, WEFT_F32, 2, 3);
+    const weft_tensor X = weft_matrix(weft_rehearsal_buffer(rehearsal, NULL), WEFT_F32, 2, 3);
+    const weft_tensor Y = weft_matrix(weft_rehearsal_buffer(rehearsal, NULL), WEFT_F32, 2, 3);
+    assert_int_equal(weft_softmax(rehearsal, NULL, 1, &real_X, 0, &Y, NULL), WEFT_BAD_BUFFER);
+    assert_says("X: the buffer is not one of a rehearsal");
+    assert_int_equal(weft_softmax(real, weft_context_queue(real), 1, &X, 0, &real_X, NULL),
+                     WEFT_BAD_BUFFER);
+    assert_says("X: the buffer is one of a rehearsal");
+    assert_null(weft_rehearsal_buffer(real, NULL));
+    for (int i = 2; i < WEFT_REHEARSAL_BUFFERS; i++)
+        assert_non_null(weft_rehearsal_buffer(rehearsal, NULL));
+    assert_null(weft_rehearsal_buffer(rehearsal, NULL));
+    assert_ok(weft_softmax(rehearsal, NULL, 1, &X, 0, &X, NULL)); // in place: one buffer
+    weft_context_destroy(&rehearsal);
+}
+
+static void test_misuse(void **state)
+{
+    (void)state;
+    assert_int_equal(weft_rehearsal_create(&rehearsal, NULL, NULL), WEFT_BAD_ARGUMENT);
+    assert_null(rehearsal);
+    assert_int_equal(weft_rehearsal_begin(real), WEFT_BAD_ARGUMENT);
+    assert_says("the context does not rehearse");
+    assert_null(weft_rehearsal_end(real));
+    weft_limits limits = *weft_profile_at(0);
+    limits.warp = 3;
+    assert_int_equal(weft_rehearsal_create(&rehearsal, &limits, NULL), WEFT_BAD_ARGUMENT);
+    assert_says("warp is 3");
+    assert_ok(weft_rehearsal_create(&rehearsal, weft_profile_at(0), NULL));
+    assert_null(weft_rehearsal_end(rehearsal)); // nothing was begun
+    assert_ok(weft_rehearsal_begin(rehearsal));
+    const weft_tensor X = weft_matrix(weft_rehearsal_buffer(rehearsal, NULL), WEFT_F32, 4, 4);
+    assert_ok(weft_softmax(rehearsal, NULL, 1, &X, 0, &X, NULL));
+    assert_ok(weft_softmax(rehearsal, NULL, 1, &X, 0, &X, NULL));
+    const weft_rehearsal *told = weft_rehearsal_end(rehearsal);
+    assert_int_equal(told->n_launches, 1); // the same one, twice
+    assert_int_equal(told->launches[0].times, 2);
+    assert_int_equal(told->launches[0].max_items, 0);
+    assert_ok(weft_rehearsal_begin(rehearsal));
+    assert_int_equal(weft_rehearsal_end(rehearsal)->n_launches, 0);
+    weft_context_destroy(&rehearsal);
+}
+
+static weft_status rehearse(void)
+{
+    weft_status status = weft_rehearsal_create(&rehearsal, weft_profile_at(0), NULL);
+    if (status == WEFT_OK)
+        status = weft_rehearsal_begin(rehearsal);
+    if (status == WEFT_OK) {
+        status = soften(rehearsal, weft_rehearsal_buffer(rehearsal, NULL));
+        const weft_rehearsal *told = weft_rehearsal_end(rehearsal);
+        assert_true(told == NULL || told->n_refusals > 0); // all of it, or nothing
+        status = status == WEFT_OK && told == NULL ? WEFT_NO_MEMORY : status;
+    }
+    weft_context_destroy(&rehearsal);
+    return status;
+}
+
+static void test_every_allocation_may_fail(void **state)
+{
+    (void)state;
+    int n = 0;
+    for (bool did_fail = true; did_fail; did_fail = countdown == 0) {
+        countdown = ++n;
+        const weft_status status = rehearse();
+        assert_int_equal(status, countdown == 0 ? WEFT_NO_MEMORY : WEFT_OK);
+    }
+    countdown = 0;
+    assert_in_range(n, 6, 40);
+}
+
+int main(void)
+{
+    static char bytes[BYTES];
+    need_device();
+    cl_int code;
+    real = open_context(NULL);
+    zeroes = clCreateBuffer(weft_context_cl(real), CL_MEM_COPY_HOST_PTR, BYTES, bytes, &code);
+    if (code != CL_SUCCESS)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_sparse_product),
+        cmocka_unit_test(test_buffers_are_not_mixed),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_every_allocation_may_fail),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    clReleaseMemObject(zeroes);
+    weft_context_destroy(&real);
+    return failed;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weft explain asks and answers: one operation on operands of some shapes, rehearsed.
+#ifndef WEFT_TOOLS_EXPLAIN_H
+#define WEFT_TOOLS_EXPLAIN_H
+
+#include <stdio.h>
+
+#include <weft/reduce.h>
+#include <weft/rehearsal.h>
+#include <weft/spmm.h>
+
+#include "command.h"
+
+enum { EXPLAIN_WORDS = 12 };
+
+// What the command line says.
+typedef struct explain_options {
+    command_options common;
+    const char *profile; // NULL: the device at hand; "all"
+    bool brief;
+    int n_words; // the operation, then shapes, or a formula and what it names
+    char *words[EXPLAIN_WORDS];
+    weft_dtype dtype;
+    int64_t nnz;    // of a sparse operand; below 0: by the density
+    double density; // entries / (rows x columns)
+    double cov;     // of the lengths of its rows
+    bool no_plan, transpose_a;
+    weft_spmm_reduction product_reduction;
+    weft_reduction reduction;
+    int n_axes; // 0: all, or for softmax the last
+    int axes[WEFT_MAX_NDIM];
+    int norm_axes;
+    bool is_log, is_rms;
+} explain_options;
+
+// Ends the program with a usage error where they make no sense.
+void explain_options_parse(explain_options *out, int argc, char **argv);
+
+// What is rehearsed, for one device after another: the sparse operand is made once.
+typedef struct explain_problem {
+    const explain_options *options;
+    weft_csr_host sparse; // arrays NULL where nobody looks at them
+} explain_problem;
+
+bool explain_problem_make(explain_problem *out, const explain_options *options, complaint *why);
+void explain_problem_free(explain_problem *problem);
+
+// The answer; it lives as long as the context that rehearsed it, and until that rehearses again.
+typedef struct explanation {
+    char operands[256]; // "A 2048 x 512 with 104857 entries, B 512 x 128"
+    char plan[1024];
+    const weft_limits *limits;
+    const weft_rehearsal *told;
+    weft_dtype dtype;
+    double bytes;      // each operand read or written once
+    double operations; // each multiply-add counted as two
+} explanation;
+
+bool explain_rehearse(explanation *out, const explain_problem *problem, weft_context *ctx,
+                      complaint *why);
+
+// The time that the data sheet allows; NaN where it has no figure.
+typedef struct explain_roofline {
+    double memory_ms, arithmetic_ms;
+    double ms;         // the larger of those that are known
+    const char *bound; // "memory", "arithmetic", or "unknown"
+} explain_roofline;
+
+explain_roofline explain_roofline_of(const explanation *answer);
+
+// All of it, or a new object. `op` is the word of the command line.
+void explain_print(const explanation *answer, const char *op, FILE *out);
+json_t *explain_json(const explanation *answer, const char *op);
+
+// For comparisons: the device and the time that its figures allow, with no newline; and the plan.
+void explain_print_brief_head(const explanation *answer, FILE *out);
+void explain_print_brief(const explanation *answer, FILE *out);
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parsing the command line of weft explain.
+#include <string.h>
+
+#include "dense_options.h"
+#include "explain.h"
+
+enum {
+    OPTION_NNZ = 256,
+    OPTION_DENSITY,
+    OPTION_COV,
+    OPTION_REDUCE,
+    OPTION_NO_PLAN,
+    OPTION_OP,
+    OPTION_LOG,
+    OPTION_RMS,
+    OPTION_AXES,
+    OPTION_BRIEF,
+};
+
+static const struct argp_option options[] = {
+    {"profile", 'p', "NAME", 0,
+     "On a known device that need not be there, or on `all'; `weft info --profiles' lists "
+     "them. With --device as far as that one can hold it",
+     0},
+    {"brief", OPTION_BRIEF, NULL, 0, "A few lines, to be compared with those of another day", 0},
+    {"dtype", 'T', "TYPE", 0, "f32 (default), f64, f16 or bf16", 0},
+    {"nnz", OPTION_NNZ, "N", 0, "Entries of a sparse shape", 0},
+    {"density", OPTION_DENSITY, "D", 0, "The same by its share of all elements (default: 0.1)", 0},
+    {"cov", OPTION_COV, "V", 0,
+     "How much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; mostly short: "
+     "2)",
+     0},
+    {"transpose-a", 't', NULL, 0, "spmm: multiply by A transposed", 0},
+    {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
+    {"no-plan", OPTION_NO_PLAN, NULL, 0, "spmm: skip the analysis of A", 0},
+    {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
+    {"axis", 'a', "LIST", 0, "reduce: axes between commas, or all (default); softmax: one", 0},
+    {"log", OPTION_LOG, NULL, 0, "softmax: its logarithm", 0},
+    {"rms", OPTION_RMS, NULL, 0, "norm: RMS normalisation", 0},
+    {"axes", OPTION_AXES, "N", 0, "norm: along the last N axes (default: 1)", 0},
+    {0},
+};
+
+static void take_axes(explain_options *explain, const char *text, struct argp_state *state)
+{
+    int64_t axes[WEFT_MAX_NDIM];
+    explain->n_axes = 0;
+    if (strcmp(text, "all") == 0)
+        return;
+    explain->n_axes =
+        dense_list(state, "--axis", text, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1, WEFT_MAX_NDIM, axes);
+    for (int i = 0; i < explain->n_axes; i++)
+        explain->axes[i] = (int)axes[i];
+}
+
+static void take_word(explain_options *explain, char *word, struct argp_state *state)
+{
+    if (explain->n_words == EXPLAIN_WORDS)
+        argp_error(state, "one word too many: %s", word);
+    explain->words[explain->n_words++] = word;
+}
+
+static double take_share(struct argp_state *state, const char *option, const char *text,
+                         double most)
+{
+    const double value = command_number(state, option, text);
+    if (value < 0 || value > most)
+        argp_error(state, "%s: %s is outside 0 to %g", option, text, most);
+    return value;
+}
+
+static error_t parse_sparse(int key, char *argument, struct argp_state *state)
+{
+    explain_options *explain = state->input;
+    switch (key) {
+    case OPTION_NNZ:
+        explain->nnz = command_integer(state, "--nnz", argument, 0, INT64_MAX);
+        return 0;
+    case OPTION_DENSITY:
+        explain->density = take_share(state, "--density", argument, 1);
+        return 0;
+    case OPTION_COV:
+        explain->cov = take_share(state, "--cov", argument, 1e6);
+        return 0;
+    case 't':
+        explain->transpose_a = true;
+        return 0;
+    case OPTION_REDUCE:
+        if (!weft_spmm_reduction_find(argument, &explain->product_reduction))
+            argp_error(state, "--reduce: '%s' is none of sum, mean, max and min", argument);
+        return 0;
+    case OPTION_NO_PLAN:
+        explain->no_plan = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    explain_options *explain = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &explain->common;
+        return 0;
+    case ARGP_KEY_ARG:
+        take_word(explain, argument, state);
+        return 0;
+    case ARGP_KEY_END:
+        if (explain->n_words == 0)
+            argp_error(state, "an operation is needed");
+        if (explain->transpose_a && explain->no_plan)
+            argp_error(state, "--transpose-a needs the plan that --no-plan leaves out");
+        return 0;
+    case 'p':
+        explain->profile = argument;
+        return 0;
+    case OPTION_BRIEF:
+        explain->brief = true;
+        return 0;
+    case 'T':
+        explain->dtype = command_dtype(state, "--dtype", argument);
+        return 0;
+    case OPTION_OP:
+        if (!weft_reduction_find(argument, &explain->reduction))
+            argp_error(state, "--op: '%s' is no reduction; `weft reduce --help' lists them",
+                       argument);
+        return 0;
+    case 'a':
+        take_axes(explain, argument, state);
+        return 0;
+    case OPTION_LOG:
+        explain->is_log = true;
+        return 0;
+    case OPTION_RMS:
+        explain->is_rms = true;
+        return 0;
+    case OPTION_AXES:
+        explain->norm_axes = (int)command_integer(state, "--axes", argument, 1, WEFT_MAX_NDIM);
+        return 0;
+    default:
+        return parse_sparse(key, argument, state);
+    }
+}
+
+void explain_options_parse(explain_options *out, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
+    static const struct argp parser = {
+        .options = options,
+        .parser = parse_option,
+        .args_doc = "OP SHAPE...",
+        .doc = "What weft would do on a device, and why: the limits it plans with, the chosen "
+               "variant and what was refused, each kernel's sizes and build options, scratch "
+               "memory, bytes and operations, and the time that the data sheet allows.\n\n"
+               "  spmm A B                  A sparse\n"
+               "  sddmm C A B               C sparse\n"
+               "  sparse_softmax X          X sparse\n"
+               "  attention M Q [V]         M sparse; Q and V with heads or without\n"
+               "  reduce X, softmax X, norm X\n"
+               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...\n"
+               "  matmul A B                any batches"
+               "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
+               "the other way round. A sparse one may also be a file, .mtx or .smtx. With "
+               "--profile alone nothing is compiled, and no device is needed; on a device "
+               "the kernels are compiled and asked. Nothing is enqueued.",
+        .children = children,
+    };
+    *out =
+        (explain_options){.dtype = WEFT_F32, .nnz = -1, .density = 0.1, .cov = 0.1, .norm_axes = 1};
+    argp_parse(&parser, argc, argv, 0, NULL, out);
+}
