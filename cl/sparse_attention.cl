@@ -300,11 +300,12 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
         out[0] = w.top;
         out[1] = w.sum;
     }
+#pragma unroll
     for (int v = 0; v < OUTPUTS; ++v) {
         const long owned = owned_column(v), column = column_of(v, n_columns);
         ACC lanes[FOLD];
         VSTORE(sums[v], lanes);
-        for (int i = (int)min(owned - column, (long)FOLD); i < FOLD; ++i)
+        EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
             out[2 + column + i] = lanes[i];
     }
 }
