@@ -45,10 +45,11 @@ class Job:
             if any(kernel["items"]):
                 self.kernels[kernel["name"]] = (kernel["items"], kernel["local_bytes"])
 
-    def promised_bytes(self):
-        """Of the widest load, where the plan has seen that vectors are aligned; else 0."""
+    def promised_bytes(self, name):
+        """Of the widest load, where the plan has seen that vectors are aligned; else 0. What
+        combines pieces reads scratch memory, of which the plan says nothing."""
         defines = dict(re.findall(r"-D (\w+)=(\S+)", self.options))
-        if defines.get("ALIGNED") != "1":
+        if defines.get("ALIGNED") != "1" or name.endswith("_combine"):
             return 0
         element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
         return min(int(defines["FOLD"]) * element, self.load_bytes)
@@ -87,8 +88,8 @@ def faults(job, name, use):
     if local_bytes > job.most_local_bytes:
         yield f"uses {local_bytes} bytes of local memory, there are {job.most_local_bytes}"
     widest = use.get("widest_load")
-    if widest and widest < job.promised_bytes():
-        yield f"loads {widest} bytes at a time, {job.promised_bytes()} are promised"
+    if widest and widest < job.promised_bytes(name):
+        yield f"loads {widest} bytes at a time, {job.promised_bytes(name)} are promised"
 
 
 def run(vendor, job, folder):
