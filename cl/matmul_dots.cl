@@ -83,6 +83,13 @@ INLINE ACC sum_of_lanes(ACCS x)
                 sum_of_lanes(sums[r][c]);                                                          \
     }
 
+// The first n of those that an item has registers for, which GPUs cannot index: as EACH_LANE().
+#if ITEMS * TEAM > 1
+#define EACH_OF(i, n, most) _Pragma("unroll") for (int i = 0; i < most; ++i) if (i < (n))
+#else
+#define EACH_OF(i, n, most) for (int i = 0; i < most && i < (n); ++i)
+#endif
+
 // Of VECTORS columns there may be fewer: then one after the other.
 #define SHARES_OF(name, rows)                                                                      \
     SHARES(name##_all, rows, VECTORS)                                                              \
@@ -93,7 +100,7 @@ INLINE ACC sum_of_lanes(ACCS x)
             shares_##name##_all(s, here, row, column);                                             \
             return;                                                                                \
         }                                                                                          \
-        for (int c = 0; c < n; ++c)                                                                \
+        EACH_OF(c, n, VECTORS)                                                                     \
             shares_##name##_one(s + c, here, row, column + c);                                     \
     }
 
@@ -140,8 +147,8 @@ INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_ro
     join_shares(s, exchange);
     if (get_local_id(0) > 0)
         return;
-    for (int r = 0; r < n_rows; ++r)
-        for (int c = 0; c < VECTORS && c < n; ++c)
+    EACH_OF(r, n_rows, ROWS)
+        EACH_OF(c, n, VECTORS)
             sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
 }
 

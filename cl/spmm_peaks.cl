@@ -145,7 +145,8 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
 #endif
     OFFSET lanes[FOLD];
     VSTORE(place, lanes);
-    for (int i = owned - column; i < FOLD; ++i) {
+    EACH_LANE(i, owned - column, FOLD)
+    {
         const bool is_entry = lanes[i] >= 0;
         row[(column + i) * stride] = PERMUTED && is_entry ? source[lanes[i]] : lanes[i];
     }
@@ -200,10 +201,11 @@ kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, i
     const long row = (get_group_id(2) * (long)n_pieces + i) * n;
     keep_row(best, scratch + scratch_start + row, c);
 #if HAS_ARGUMENTS
+#pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         OFFSET lanes[FOLD];
         VSTORE(place[v], lanes);
-        for (int j = max(c.owned[v] - c.column[v], 0); j < FOLD; ++j)
+        EACH_LANE(j, max(c.owned[v] - c.column[v], 0), FOLD)
             found[found_start + row + c.column[v] + j] = lanes[j];
     }
 #endif

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVIDIA: clang as far as PTX, ptxas from there on."""
+import functools
+import os
+import re
+import shutil
+
+import tools
+
+LIBRARY = "nvptx64--nvidiacl.bc"
+PTX = "sm_70"  # what clang compiles for; ptxas goes on from there
+WANTED = ["sm_70", "sm_90"]
+
+
+def ptxas():
+    return shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas")
+
+
+@functools.cache
+def known():
+    """Those wanted; the oldest that ptxas knows stands in for those that it has given up. Without
+    ptxas, what clang compiles for."""
+    if not ptxas():
+        return [PTX]
+    names = re.findall(r"'sm_(\d+)'", tools.said_by(ptxas(), "--help"))
+    oldest = min(map(int, names))
+    return [f"sm_{max(int(name[3:]), oldest)}" for name in WANTED]
+
+
+def targets(profile):
+    return known() if profile["name"].startswith("nvidia-") else []
+
+
+def missing():
+    return tools.clang_missing(LIBRARY)
+
+
+def skipped():
+    """What goes untested, and why."""
+    return [] if ptxas() else [("registers and spills on NVIDIA", "there is no ptxas")]
+
+
+def with_groups(text, job):
+    """Says how many items groups have, as the vendor's own compiler does: what registers a kernel
+    may use depends on it."""
+    for name, (items, _) in job.kernels.items():
+        group = f".reqntid {', '.join(map(str, items))}"
+        text = re.sub(rf"(^\.entry {name}\(.*?^\)\n)", rf"\1{group}\n", text, count=1,
+                      flags=re.M | re.S)
+    return text
+
+
+def widest_load(body):
+    """Of what a kernel reads from global memory, in bytes; 0 where it reads nothing."""
+    loads = re.findall(r"\bld(?:\.volatile)?\.global(?:\.nc)?(?:\.v(\d))?\.[busf](\d+)", body)
+    return max((int(vector or 1) * int(bits) // 8 for vector, bits in loads), default=0)
+
+
+def most_registers(items):
+    """Of an item, in groups of so many: 64 Ki for all, dealt out eight at a time."""
+    n = items[0] * items[1] * items[2]
+    return min(65536 // n // 8 * 8, 255)
+
+
+def body_of(text, name):
+    return re.search(rf"^\.entry {name}\((.*?)^}}", text, re.M | re.S).group(1)
+
+
+def from_ptx(text, job):
+    """What PTX says by itself; registers come later."""
+    uses = {}
+    for name in job.kernels:
+        body = body_of(text, name)
+        arrays = re.findall(r"\.local \.align \d+ \.b8\s+\w+\[(\d+)\]", body)
+        shared = re.findall(rf"^\.shared .*{name}_\S*\[(\d+)\]", text, re.M)
+        shared += re.findall(r"^\s+\.shared .*\[(\d+)\]", body, re.M)
+        uses[name] = {"spilled": 0, "scratch_bytes": sum(map(int, arrays)),
+                      "local_bytes": sum(map(int, shared)), "widest_load": widest_load(body)}
+    return uses
+
+
+def add_registers(uses, said, job):
+    """What ptxas prints. Where it has registers left, what it says it spills are convergence
+    barriers, which it keeps in the frame."""
+    for block in re.split(r"Compiling entry function '", said)[1:]:
+        name = block.split("'", 1)[0]
+        if name not in uses:
+            continue
+        frame, stores = map(int, re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores",
+                                           block).groups())
+        used = int(re.search(r"Used (\d+) registers", block).group(1))
+        local = re.search(r"(\d+) bytes smem", block)
+        uses[name]["local_bytes"] = int(local.group(1)) if local else 0
+        if stores and used >= most_registers(job.kernels[name][0]):
+            uses[name]["spilled"] = f"{stores} bytes of {used} registers"
+        if frame == 0:  # arrays have become registers after all
+            uses[name]["scratch_bytes"] = 0
+
+
+def uses_in(job, folder):
+    """What each kernel of a program uses, by name."""
+    text = with_groups(
+        tools.assembly(job, folder, LIBRARY, "-target", "nvptx64-nvidia-nvcl", "-march=" + PTX),
+        job)
+    uses = from_ptx(text, job)
+    if ptxas():
+        path = os.path.join(folder, "program.ptx")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        said = tools.said_by(ptxas(), "-v", "-arch=" + job.target, path, "-o", path + ".cubin")
+        add_registers(uses, said, job)
+    return uses

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the compilers of several vendors have in common."""
+import os
+import shutil
+import subprocess
+
+CLANG = "clang-15"
+LIBCLC = "/usr/lib/clc"
+
+
+def said_by(*command):
+    """What a command prints; an exception where it fails."""
+    done = subprocess.run(command, check=True, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.stdout + done.stderr
+
+
+def clang_missing(library):
+    """Why clang cannot compile for that library of built-in functions; None where it can."""
+    if not shutil.which(CLANG):
+        return f"there is no {CLANG}"
+    if not os.path.exists(os.path.join(LIBCLC, library)):
+        return f"there is no {library} in {LIBCLC}: libclc is not installed"
+    return None
+
+
+def source_file(job, folder):
+    """The program's device code, written there."""
+    path = os.path.join(folder, "program.cl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(job.source)
+    return path
+
+
+def assembly(job, folder, library, *arguments):
+    """What clang makes of a program: assembly of the target that the arguments name."""
+    out = os.path.join(folder, "program.s")
+    said_by(CLANG, "-x", "cl", "-nogpulib", "-w", "-O3", "-S", *arguments, *job.options.split(),
+            "-Xclang", "-finclude-default-header", "-Xclang", "-mlink-builtin-bitcode", "-Xclang",
+            os.path.join(LIBCLC, library), source_file(job, folder), "-o", out)
+    with open(out, encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles every program that plans choose for the known devices with their vendors' compilers.
+
+    vendors.py amd|intel|nvidia SPECIALISATIONS
+
+SPECIALISATIONS is the program that lists what the library would build. TAP comes out: a test for
+each kernel and target, which fails where a specialisation of the kernel does not compile, spills,
+uses scratch memory or more local memory than the profile has, or reads nothing as wide as its plan
+promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED each
+program is compiled for one of its targets.
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import amd
+import intel
+import nvidia
+
+VENDORS = {"amd": amd, "intel": intel, "nvidia": nvidia}
+DTYPE_BYTES = {"F32": 4, "F64": 8, "F16": 2, "BF16": 2, "I32": 4, "I64": 8, "U8": 1, "I8": 1}
+
+
+class Job:
+    """A program for a target, and all that is known of its kernels."""
+
+    def __init__(self, target, source, program, profile):
+        self.target = target
+        self.source = source
+        self.options = program["options"]
+        self.problem = program["problem"]
+        self.profile = profile["name"]
+        self.most_local_bytes = profile["local_bytes"]
+        self.load_bytes = profile["load_bytes"]
+        self.kernels = {}  # by name: items of a group along each dimension, bytes of arguments
+
+    def add(self, program, profile):
+        self.most_local_bytes = min(self.most_local_bytes, profile["local_bytes"])
+        for kernel in program["kernels"]:
+            if any(kernel["items"]):
+                self.kernels[kernel["name"]] = (kernel["items"], kernel["local_bytes"])
+
+    def promised_bytes(self, name):
+        """Of the widest load, where the plan has seen that vectors are aligned; else 0. What
+        combines pieces reads scratch memory, of which the plan says nothing."""
+        defines = dict(re.findall(r"-D (\w+)=(\S+)", self.options))
+        if defines.get("ALIGNED") != "1" or name.endswith("_combine"):
+            return 0
+        element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
+        return min(int(defines["FOLD"]) * element, self.load_bytes)
+
+
+def jobs_of(listed, vendor):
+    """One for each target, source and options, whichever profiles and problems want it."""
+    jobs = {}
+    for profile in listed["profiles"]:
+        for target in vendor.targets(profile):
+            for program in profile["programs"]:
+                key = (target, program["source"], program["options"])
+                if key not in jobs:
+                    source = listed["sources"][program["source"]]
+                    jobs[key] = Job(target, source, program, profile)
+                jobs[key].add(program, profile)
+    jobs = {key: job for key, job in jobs.items() if job.kernels}
+    return by_turns(jobs) if os.environ.get("WEFT_TEST_REDUCED") else list(jobs.values())
+
+
+def by_turns(jobs):
+    """Of a program that several targets want, only one: each in turn."""
+    wanted = collections.defaultdict(list)
+    for (_, source, options), job in jobs.items():
+        wanted[source, options].append(job)
+    return [each[i % len(each)] for i, each in enumerate(wanted.values())]
+
+
+def faults(job, name, use):
+    """What is wrong with a kernel, in words."""
+    local_bytes = use["local_bytes"] + job.kernels[name][1]
+    if use["spilled"]:
+        yield f"spills {use['spilled']}"
+    if use["scratch_bytes"]:
+        yield f"uses {use['scratch_bytes']} bytes of scratch memory"
+    if local_bytes > job.most_local_bytes:
+        yield f"uses {local_bytes} bytes of local memory, there are {job.most_local_bytes}"
+    widest = use.get("widest_load")
+    if widest and widest < job.promised_bytes(name):
+        yield f"loads {widest} bytes at a time, {job.promised_bytes(name)} are promised"
+
+
+def run(vendor, job, folder):
+    """Faults by kernel: [] where it is sound."""
+    try:
+        uses = vendor.uses_in(job, folder)
+    except subprocess.CalledProcessError as error:
+        words = (error.stderr or error.stdout).strip().splitlines()
+        return {name: ["does not compile"] + words[:10] for name in job.kernels}
+    return {name: list(faults(job, name, uses[name])) for name in job.kernels}
+
+
+def report(results, skipped):
+    """TAP: results are pairs of a job and its faults by kernel, skips of what and why."""
+    points = collections.defaultdict(list)
+    for job, found in results:
+        for name, wrong in found.items():
+            points[f"{name} for {job.target}"].append((job, wrong))
+    for i, (point, cases) in enumerate(sorted(points.items()), 1):
+        bad = [(job, wrong) for job, wrong in cases if wrong]
+        print(f"{'not ok' if bad else 'ok'} {i} - {point}: {len(cases)} specialisations", end="")
+        print(f", {len(bad)} of them bad" if bad else "")
+        for job, wrong in bad:
+            print(f"# {job.problem} on {job.profile}: {'; '.join(wrong)}\n#   {job.options}")
+    for i, (what, why) in enumerate(skipped, len(points) + 1):
+        print(f"ok {i} - {what} # SKIP {why}")
+    print(f"1..{len(points) + len(skipped)}")
+
+
+def main(name, specialisations):
+    vendor = VENDORS[name]
+    missing = vendor.missing()
+    if missing:
+        print(f"1..0 # SKIP {missing}")
+        return
+    listed = json.loads(subprocess.run([specialisations], check=True,
+                                       stdout=subprocess.PIPE).stdout)
+    jobs = jobs_of(listed, vendor)
+    with tempfile.TemporaryDirectory(dir=os.environ.get("WEFT_TEST_DIR")) as folder:
+        folders = [os.path.join(folder, str(i)) for i in range(len(jobs))]
+        for each in folders:
+            os.mkdir(each)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            results = list(pool.map(run, [vendor] * len(jobs), jobs, folders))
+    report(list(zip(jobs, results)), vendor.skipped())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
