@@ -3,7 +3,7 @@
 # explain_answers.sh PROGRAM: asks again what tests/data/explain/*.txt ask, and keeps the answers.
 # For a change of plans that is meant: `git diff` then shows what it comes to.
 set -eu
-program=$1
+program=$(realpath "$1")
 cd "$(dirname "$0")/data/explain"
 
 # Each line "$ weft ..." is a command, and what follows it is its answer.

@@ -35,7 +35,8 @@ static const struct argp_option options[] = {
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "spmm: skip the analysis of A", 0},
     {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
-    {"axis", 'a', "LIST", 0, "reduce: axes between commas, or all (default); softmax: one", 0},
+    {"axis", 'a', "LIST", 0,
+     "reduce: axes between commas, or all (default); softmax: one (default: the last)", 0},
     {"log", OPTION_LOG, NULL, 0, "softmax: its logarithm", 0},
     {"rms", OPTION_RMS, NULL, 0, "norm: RMS normalisation", 0},
     {"axes", OPTION_AXES, "N", 0, "norm: along the last N axes (default: 1)", 0},
@@ -160,7 +161,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  sparse_softmax X          X sparse\n"
                "  attention M Q [V]         M sparse; Q and V with heads or without\n"
                "  reduce X, softmax X, norm X\n"
-               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...\n"
+               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
                "  matmul A B                any batches"
                "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
                "the other way round. A sparse one may also be a file, .mtx or .smtx. With "

@@ -93,6 +93,10 @@ void facts_print(const weft_limits *limits, FILE *out)
             fprintf(out, "%14" PRIu64, whole_value(fact, limits));
         fprintf(out, "  %s\n", fact->meaning);
     }
+}
+
+void facts_print_geometry(const weft_limits *limits, FILE *out)
+{
     const weft_geometry g = weft_geometry_for(limits, EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW);
     fprintf(
         out,

@@ -72,6 +72,7 @@ static void print_device(cl_device_id device, const weft_limits *limits, bool is
     printf("  Device    %s%s\n            %s, driver %s\n", name,
            is_chosen ? "  (weft uses this one)" : "", version, driver);
     facts_print(limits, stdout);
+    facts_print_geometry(limits, stdout);
 }
 
 // As a context plans with them; of a device that none can be made on, what it says.
