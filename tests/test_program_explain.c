@@ -242,6 +242,10 @@ static void people_are_told_in_words(void **state)
     run(&out, "explain attention 64x64 4x64x32 4x64x2048 --profile h100");
     expect_part(out.output, "  without     one sweep: V has 2048 columns");
     expect_part(out.output, "  kernel      sddmm_csr_entries of sddmm.cl\n");
+    run(&out, "explain attention 20000x20000 16x20000x64 16x20000x512 --profile v100");
+    expect_part(out.output, "  without     three steps: scratch memory has room for");
+    assert_null(strstr(out.output, "one sweep")); // which it is, for want of room
+    assert_null(strstr(out.output, "packed B"));  // of steps that are not taken
 }
 
 // Where there is nothing at all, there is still an answer.
