@@ -202,8 +202,8 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     return weft_pool_create(&ctx->pool, limits->max_alloc_bytes / 4);
 }
 
-// With the real one's log, folder of programs and room for scratch memory, and its limits where none
-// are given.
+// With the real one's log, folder of programs and room for scratch memory, and its limits where
+// none are given.
 static weft_status create_on(weft_context **out, const weft_limits *limits,
                              const weft_context *real)
 {
