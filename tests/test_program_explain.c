@@ -275,6 +275,8 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain", 2, "an operation is needed");
     expect_refusal("explain spmm 4x4 4x4 --density 2", 2, "--density: 2 is outside 0 to 1");
     expect_refusal("explain reduce 4x4 --op nix", 2, "'nix' is no reduction");
+    expect_refusal("explain matmul 4x4 4x4 -t", 2, "--transpose-a is no option of matmul");
+    expect_refusal("explain sparse_softmax 4x4 --axis 0", 2, "--axis is no option of");
     expect_refusal("explain fft 8 --profile v100", 1, "there is no operation 'fft'");
     expect_refusal("explain spmm 4x4 4x4 --profile nix", 1, "--profile: there is no 'nix'");
     expect_refusal("explain spmm 4x4 --profile v100", 1, "the shape of B is missing");
