@@ -2,8 +2,10 @@
 // Rehearsals against what they rehearse: as many launches and programs as the call itself has, with
 // no buffer made and nothing enqueued; and operands of the one that are refused by the other.
 #include <weft/csr_dense.h>
+#include <weft/matmul.h>
 #include <weft/rehearsal.h>
 #include <weft/softmax.h>
+#include <weft/sparse_attention.h>
 #include <weft/spmm.h>
 
 #include "runtime.h"
@@ -61,6 +63,25 @@ static weft_status multiply_sparse(weft_context *ctx, cl_mem out)
     }
     weft_spmm_plan_destroy(&plan);
     return status;
+}
+
+// V is wide: three operations, of which each plans and wants scratch memory of its own.
+static weft_status attend(weft_context *ctx, cl_mem out)
+{
+    const weft_tensor Q = weft_matrix(buffer_of(ctx), WEFT_F32, 8, 16), K = Q;
+    const weft_tensor V = weft_matrix(buffer_of(ctx), WEFT_F32, 8, 4000);
+    const weft_tensor O = weft_matrix(out, WEFT_F32, 8, 4000);
+    const weft_csr M = {
+        .n_rows = 8, .n_cols = 8, .nnz = 10, .offsets = buffer_of(ctx), .indices = buffer_of(ctx)};
+    return weft_sparse_attention(ctx, weft_context_queue(ctx), 1, &Q, &K, &V, &M, &O, NULL);
+}
+
+static weft_status multiply_dense(weft_context *ctx, cl_mem out)
+{
+    const weft_tensor A = weft_matrix(buffer_of(ctx), WEFT_F32, 60, 900);
+    const weft_tensor B = weft_matrix(buffer_of(ctx), WEFT_F32, 900, 50);
+    const weft_tensor C = weft_matrix(out, WEFT_F32, 60, 50);
+    return weft_matmul(ctx, weft_context_queue(ctx), 1, &A, &B, 0, &C, NULL);
 }
 
 // ---- and compared
@@ -131,6 +152,18 @@ static void test_sparse_product(void **state)
 {
     (void)state;
     expect_as_rehearsed(multiply_sparse, false);
+}
+
+static void test_attention_in_steps(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(attend, false);
+}
+
+static void test_dense_product(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(multiply_dense, true);
 }
 
 // ---- misuse
@@ -249,6 +282,8 @@ int main(void)
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_folder_is_that_of_the_real_one),
         cmocka_unit_test(test_sparse_product),
+        cmocka_unit_test(test_attention_in_steps),
+        cmocka_unit_test(test_dense_product),
         cmocka_unit_test(test_buffers_are_not_mixed),
         cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_nothing_is_copied),
