@@ -5,6 +5,7 @@
 set -eu
 program=$(realpath "$1")
 cd "$(dirname "$0")/data/explain"
+trap 'rm -f ./*.new ./*.more' EXIT
 
 # Each line "$ weft ..." is a command, and what follows it is its answer.
 for file in *.txt; do
@@ -15,5 +16,4 @@ for file in *.txt; do
         (set -f && "$program" $words)
     done <"$file.new" >"$file.more"
     mv "$file.more" "$file"
-    rm "$file.new"
 done

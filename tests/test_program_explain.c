@@ -286,6 +286,7 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain matmul 3x4 5x6 --profile v100", 1, "A is 3 x 4, B is 5 x 6");
     expect_refusal("explain norm 3x4 5x6 --profile v100", 1, "one word too many: 5x6");
     expect_refusal("explain reduce 3x4 --axis 2 --profile v100", 1, "there is no axis 2, X has 2");
+    expect_refusal("explain norm 1x1152921504606846976 --profile v100", 1, "2^60 elements or more");
     expect_refusal("explain norm 3x4tx5 --profile v100", 1, "'3x4tx5' is no shape");
     expect_refusal("explain softmax 3x4 --axis 0,1 --profile v100", 1, "2 axes; one is wanted");
     expect_refusal("explain spmm 3000000000x4 4x4 --nnz 3 --profile v100", 1, "--no-plan goes");

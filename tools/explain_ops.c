@@ -65,8 +65,8 @@ static bool take_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, co
         count *= (double)extent;
         *turned = *end == 't' && *ndim >= 2;
         next = end + *turned;
-        if (*next == '\0' && count < 0x1p60)
-            return true;
+        if (*next == '\0')
+            return count < 0x1p60 || complain(why, "'%s' has 2^60 elements or more", text);
         if (*next != 'x' || *turned)
             break;
     }
