@@ -74,6 +74,16 @@ void weft_cache_destroy(weft_cache *cache)
     free(cache);
 }
 
+const char *weft_cache_folder(const weft_cache *cache)
+{
+    return cache ? cache->folder : "";
+}
+
+uint64_t weft_cache_max_bytes(const weft_cache *cache)
+{
+    return cache ? cache->max_bytes : 0;
+}
+
 // With the NUL, which no text holds: so fields stay apart.
 static bool add(weft_blob *key, const char *text)
 {

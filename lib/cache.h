@@ -17,6 +17,10 @@ weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const c
                               uint64_t max_bytes);
 void weft_cache_destroy(weft_cache *cache);
 
+// Its folder and bound, to make another one of; "" and 0 where there is none.
+const char *weft_cache_folder(const weft_cache *cache);
+uint64_t weft_cache_max_bytes(const weft_cache *cache);
+
 // All that a binary depends on: weft, platform, device, driver, options, source.
 weft_status weft_cache_key(const weft_context *ctx, const char *options, const char *source,
                            weft_blob *out);

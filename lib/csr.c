@@ -6,14 +6,18 @@
 #include <stdlib.h>
 
 #include "arithmetic.h"
+#include "context.h"
 #include "csr_pattern.h"
 #include "launch.h"
+#include "notes.h"
 #include "view.h"
 
-// The checks of a launch that never launches anything.
+// The checks of a launch that never launches anything, for what copies between host and device.
 static weft_status queue_check(weft_context *ctx, cl_command_queue queue, const char *what)
 {
     weft_launch launch;
+    if (ctx && ctx->notes)
+        return fail(WEFT_UNSUPPORTED, "%s: a rehearsal copies nothing", what);
     return weft_launch_begin(&launch, ctx, queue, what, 0, NULL, false);
 }
 
@@ -69,8 +73,7 @@ void weft_csr_destroy(weft_csr *csr)
         return;
     const cl_mem buffers[] = {csr->offsets, csr->indices, csr->values};
     for (int i = 0; i < 3; i++)
-        if (buffers[i])
-            clReleaseMemObject(buffers[i]);
+        weft_buffer_release(buffers[i]);
     *csr = (weft_csr){0};
 }
 

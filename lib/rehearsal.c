@@ -97,6 +97,8 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
                               size_t n_arguments, const weft_argument *arguments,
                               const size_t global[3], const size_t local[3])
 {
+    if (!notes->is_begun)
+        return WEFT_OK;
     weft_rehearsed_launch launch = {
         .source = kernel->source_name,
         .kernel = kernel->name,
@@ -126,7 +128,7 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
 
 cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes)
 {
-    if (bytes > notes->told.scratch_bytes)
+    if (notes->is_begun && bytes > notes->told.scratch_bytes)
         notes->told.scratch_bytes = bytes;
     return (cl_mem)(void *)&stand_ins[0];
 }
@@ -200,13 +202,16 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     return weft_pool_create(&ctx->pool, limits->max_alloc_bytes / 4);
 }
 
-// With all the room for scratch memory that the real one has, and its limits where none are given.
+// With the real one's log, folder of programs and room for scratch memory, and its limits where
+// none are given.
 static weft_status create_on(weft_context **out, const weft_limits *limits,
                              const weft_context *real)
 {
     TRY(weft_context_create(out, real->cl, real->device,
                             WEFT_CONTEXT(.limits = limits, .log = real->log,
                                          .log_user = real->log_user,
+                                         .cache_dir = weft_cache_folder(real->cache),
+                                         .cache_bytes = weft_cache_max_bytes(real->cache),
                                          .scratch_bytes = weft_workspace_most(real))));
     if (!limits)
         (*out)->limits = real->limits;

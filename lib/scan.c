@@ -4,6 +4,7 @@
 
 #include "element.h"
 #include "items.h"
+#include "notes.h"
 #include "scratch.h"
 #include "view.h"
 
@@ -42,6 +43,8 @@ weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers
 {
     const size_t size = weft_dtype_size(dtype);
     int64_t number = 0;
+    if (weft_is_stand_in(at.buffer))
+        return fail(WEFT_UNSUPPORTED, "%s: a rehearsal has no results to read", what);
     const cl_int code =
         clEnqueueReadBuffer(queue, at.buffer, CL_TRUE, (size_t)at.start * size, size, &number,
                             after ? 1 : 0, after ? &after : NULL, NULL);
@@ -74,7 +77,7 @@ weft_status weft_scan_total(int64_t *nnz, cl_command_queue queue, const weft_csr
         weft_numbers_read(nnz, queue, last, weft_dtype_or(csr->offset_dtype, WEFT_I32), done, what);
     if (event && status == WEFT_OK)
         *event = done;
-    else
+    else if (done)
         clReleaseEvent(done);
     return status;
 }

@@ -51,11 +51,20 @@ static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, in
     return true;
 }
 
+// Columns of V that a sweep sums at once.
+static int64_t slice_of(const weft_sparse_attention_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * tiling->outputs * tiling->fold;
+}
+
 // Where scratch memory has no room for the products, they are taken more than once after all.
 static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call *call)
 {
     bool fits;
-    TRY(weft_attention_steps_for(&s->steps, &fits, call));
+    weft_refuse_unheard(true); // steps that are taken say it again
+    const weft_status status = weft_attention_steps_for(&s->steps, &fits, call);
+    weft_refuse_unheard(false);
+    TRY(status);
     if (call->forced && !fits)
         return fail(WEFT_NO_MEMORY,
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
@@ -65,6 +74,9 @@ static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call 
                          (fits && s->steps.bytes <= weft_workspace_most(call->ctx)) ||
                          refuse("three steps", "scratch memory has room for %" PRIu64 " bytes",
                                 weft_workspace_most(call->ctx));
+    if (s->tiling.in_steps && !call->forced)
+        refuse("one sweep", "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once",
+               call->problem.d, slice_of(&s->tiling));
     s->scratch_bytes = s->steps.bytes;
     return WEFT_OK;
 }
@@ -73,8 +85,7 @@ static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call 
 static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call *call)
 {
     const weft_sparse_attention_tiling *tiling = &s->tiling;
-    const int64_t slice = (int64_t)tiling->lanes * tiling->outputs * tiling->fold;
-    s->n_slices = ceil_div(call->problem.d, slice);
+    s->n_slices = ceil_div(call->problem.d, slice_of(tiling));
     bool counts = count_pieces(s, call, tiling->piece);
     while (!call->forced && s->n_pieces > 0 &&
            (!counts || s->scratch_bytes > weft_workspace_most(call->ctx))) {

@@ -149,7 +149,7 @@ weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_
         status = run_batch(call, queue, &o, workspace, is_first ? n_wait : 1,
                            is_first ? wait : &last, &last);
     }
-    if (status != WEFT_OK)
+    if (status != WEFT_OK && !call->ctx->notes)
         clFinish(queue); // what a step has enqueued before it failed may use scratch memory
     *event = last;
     return status;

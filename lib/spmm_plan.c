@@ -217,8 +217,9 @@ static int stage_for(const weft_limits *limits, const facts *f, int64_t lanes, i
         return refuse(STAGED, "one lane has nobody to share them with");
     int64_t stage = SPREAD_STAGE;
     while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
-        refuse(STAGED, "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage,
-               rows, limits->local_bytes);
+        refuse(stage > 1 ? "more entries in local memory" : STAGED,
+               "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage, rows,
+               limits->local_bytes);
         stage /= 2;
     }
     return (int)stage;

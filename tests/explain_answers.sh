@@ -3,8 +3,9 @@
 # explain_answers.sh PROGRAM: asks again what tests/data/explain/*.txt ask, and keeps the answers.
 # For a change of plans that is meant: `git diff` then shows what it comes to.
 set -eu
-program=$1
+program=$(realpath "$1")
 cd "$(dirname "$0")/data/explain"
+trap 'rm -f ./*.new ./*.more' EXIT
 
 # Each line "$ weft ..." is a command, and what follows it is its answer.
 for file in *.txt; do
@@ -15,5 +16,4 @@ for file in *.txt; do
         (set -f && "$program" $words)
     done <"$file.new" >"$file.more"
     mv "$file.more" "$file"
-    rm "$file.new"
 done

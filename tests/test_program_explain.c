@@ -242,6 +242,31 @@ static void people_are_told_in_words(void **state)
     run(&out, "explain attention 64x64 4x64x32 4x64x2048 --profile h100");
     expect_part(out.output, "  without     one sweep: V has 2048 columns");
     expect_part(out.output, "  kernel      sddmm_csr_entries of sddmm.cl\n");
+    run(&out, "explain attention 20000x20000 16x20000x64 16x20000x512 --profile v100");
+    expect_part(out.output, "  without     three steps: scratch memory has room for");
+    assert_null(strstr(out.output, "one sweep")); // which it is, for want of room
+    assert_null(strstr(out.output, "packed B"));  // of steps that are not taken
+}
+
+// Where there is nothing at all, there is still an answer.
+static void nothing_is_explained(void **state)
+{
+    static const char *const lines[] = {
+        "spmm 0x5 5x4",      "spmm 5x0 0x4", "spmm 5x5 5x0",   "spmm 5x5 5x4 --nnz 0",
+        "sddmm 0x5 0x3 3x5", "softmax 0x5",  "norm 0x5",       "sparse_softmax 0x5",
+        "attention 0x5 0x3", "reduce 5x0",   "matmul 0x5 5x4", "elementwise x+1 x=0x5",
+    };
+    static outcome out;
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "explain %s --profile all", lines[i]);
+        run(&out, line);
+        expect_status(&out, line, 0);
+        expect_part(out.output, "  operations  0\n");
+    }
+    run(&out, "explain elementwise x+y*a x=0x3 y=1x3 a=2 --profile v100");
+    expect_part(out.output, "elementwise: x+y*a, x (0, 3), y (1, 3), a = 2, f32\n");
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -250,6 +275,8 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain", 2, "an operation is needed");
     expect_refusal("explain spmm 4x4 4x4 --density 2", 2, "--density: 2 is outside 0 to 1");
     expect_refusal("explain reduce 4x4 --op nix", 2, "'nix' is no reduction");
+    expect_refusal("explain matmul 4x4 4x4 -t", 2, "--transpose-a is no option of matmul");
+    expect_refusal("explain sparse_softmax 4x4 --axis 0", 2, "--axis is no option of");
     expect_refusal("explain fft 8 --profile v100", 1, "there is no operation 'fft'");
     expect_refusal("explain spmm 4x4 4x4 --profile nix", 1, "--profile: there is no 'nix'");
     expect_refusal("explain spmm 4x4 --profile v100", 1, "the shape of B is missing");
@@ -259,6 +286,13 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain matmul 3x4 5x6 --profile v100", 1, "A is 3 x 4, B is 5 x 6");
     expect_refusal("explain norm 3x4 5x6 --profile v100", 1, "one word too many: 5x6");
     expect_refusal("explain reduce 3x4 --axis 2 --profile v100", 1, "there is no axis 2, X has 2");
+    expect_refusal("explain norm 1x1152921504606846976 --profile v100", 1, "2^60 elements or more");
+    expect_refusal("explain norm 3x4tx5 --profile v100", 1, "'3x4tx5' is no shape");
+    expect_refusal("explain softmax 3x4 --axis 0,1 --profile v100", 1, "2 axes; one is wanted");
+    expect_refusal("explain spmm 3000000000x4 4x4 --nnz 3 --profile v100", 1, "--no-plan goes");
+    expect_refusal("explain elementwise x+y+z --profile v100 x=1073741824x1x1x1 "
+                   "y=1x1073741824x1x1 z=1x1x1073741824x1073741823",
+                   1, "extents, strides and offset pass 2^63");
     expect_refusal("explain elementwise x x=3y4 --profile v100", 1, "'3y4' is no shape");
     expect_refusal("explain norm 64x64 --dtype f64 --profile g78", 1, "arm-mali-g78 has no f64");
     expect_refusal("explain norm 64x64", 1, "no OpenCL platform");
@@ -272,6 +306,7 @@ int main(void)
         cmocka_unit_test(work_is_counted),
         cmocka_unit_test(the_unknown_is_null),
         cmocka_unit_test(people_are_told_in_words),
+        cmocka_unit_test(nothing_is_explained),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rehearsals against what they rehearse: as many launches and programs as the call itself has, with
 // no buffer made and nothing enqueued; and operands of the one that are refused by the other.
+#include <weft/csr_dense.h>
+#include <weft/matmul.h>
 #include <weft/rehearsal.h>
 #include <weft/softmax.h>
+#include <weft/sparse_attention.h>
 #include <weft/spmm.h>
 
 #include "runtime.h"
@@ -62,6 +65,25 @@ static weft_status multiply_sparse(weft_context *ctx, cl_mem out)
     return status;
 }
 
+// V is wide: three operations, of which each plans and wants scratch memory of its own.
+static weft_status attend(weft_context *ctx, cl_mem out)
+{
+    const weft_tensor Q = weft_matrix(buffer_of(ctx), WEFT_F32, 8, 16), K = Q;
+    const weft_tensor V = weft_matrix(buffer_of(ctx), WEFT_F32, 8, 4000);
+    const weft_tensor O = weft_matrix(out, WEFT_F32, 8, 4000);
+    const weft_csr M = {
+        .n_rows = 8, .n_cols = 8, .nnz = 10, .offsets = buffer_of(ctx), .indices = buffer_of(ctx)};
+    return weft_sparse_attention(ctx, weft_context_queue(ctx), 1, &Q, &K, &V, &M, &O, NULL);
+}
+
+static weft_status multiply_dense(weft_context *ctx, cl_mem out)
+{
+    const weft_tensor A = weft_matrix(buffer_of(ctx), WEFT_F32, 60, 900);
+    const weft_tensor B = weft_matrix(buffer_of(ctx), WEFT_F32, 900, 50);
+    const weft_tensor C = weft_matrix(out, WEFT_F32, 60, 50);
+    return weft_matmul(ctx, weft_context_queue(ctx), 1, &A, &B, 0, &C, NULL);
+}
+
 // ---- and compared
 
 static bool is_new_program(const weft_rehearsal *told, size_t i)
@@ -113,10 +135,35 @@ static void test_softmax(void **state)
     expect_as_rehearsed(soften, true);
 }
 
+// That keeps none: what the first time compiles is not found the second time.
+static void test_folder_is_that_of_the_real_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(weft_rehearsal_create(&rehearsal, NULL, real));
+        assert_ok(soften(rehearsal, weft_rehearsal_buffer(rehearsal, NULL)));
+        const weft_context_stats stats = weft_context_get_stats(rehearsal);
+        assert_true(stats.programs_built > 0 && stats.programs_loaded == 0);
+        weft_context_destroy(&rehearsal);
+    }
+}
+
 static void test_sparse_product(void **state)
 {
     (void)state;
     expect_as_rehearsed(multiply_sparse, false);
+}
+
+static void test_attention_in_steps(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(attend, false);
+}
+
+static void test_dense_product(void **state)
+{
+    (void)state;
+    expect_as_rehearsed(multiply_dense, true);
 }
 
 // ---- misuse
@@ -163,8 +210,34 @@ static void test_misuse(void **state)
     assert_int_equal(told->n_launches, 1); // the same one, twice
     assert_int_equal(told->launches[0].times, 2);
     assert_int_equal(told->launches[0].max_items, 0);
+    assert_ok(weft_softmax(rehearsal, NULL, 1, &X, 0, &X, NULL)); // which nobody asked about
+    assert_int_equal(told->n_launches, 1);
+    assert_int_equal(told->launches[0].times, 2);
     assert_ok(weft_rehearsal_begin(rehearsal));
     assert_int_equal(weft_rehearsal_end(rehearsal)->n_launches, 0);
+    weft_context_destroy(&rehearsal);
+}
+
+// Not even with a queue: what OpenCL got would be no buffer.
+static void test_nothing_is_copied(void **state)
+{
+    const int32_t no_offsets[] = {0};
+    const weft_csr_host none = {.n_cols = 1, .offsets = (void *)(uintptr_t)no_offsets};
+    cl_command_queue queue = weft_context_queue(real);
+    weft_csr csr;
+    int64_t nnz;
+    (void)state;
+    assert_ok(weft_rehearsal_create(&rehearsal, NULL, real));
+    assert_int_equal(weft_csr_create(&csr, rehearsal, queue, &none), WEFT_UNSUPPORTED);
+    assert_says("csr_create: a rehearsal copies nothing");
+    csr = (weft_csr){.n_rows = 2, .n_cols = 3, .offsets = weft_rehearsal_buffer(rehearsal, NULL)};
+    assert_int_equal(weft_csr_check(rehearsal, queue, &csr, WEFT_CSR_SOUND), WEFT_UNSUPPORTED);
+    const weft_tensor D = weft_matrix(weft_rehearsal_buffer(rehearsal, NULL), WEFT_F32, 2, 3);
+    assert_int_equal(weft_dense_to_csr_count(rehearsal, queue, &D, &csr, &nnz, NULL),
+                     WEFT_UNSUPPORTED);
+    assert_says("a rehearsal has no results to read");
+    assert_ok(weft_dense_to_csr_count(rehearsal, queue, &D, &csr, NULL, NULL));
+    weft_csr_destroy(&csr);
     weft_context_destroy(&rehearsal);
 }
 
@@ -207,9 +280,13 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_folder_is_that_of_the_real_one),
         cmocka_unit_test(test_sparse_product),
+        cmocka_unit_test(test_attention_in_steps),
+        cmocka_unit_test(test_dense_product),
         cmocka_unit_test(test_buffers_are_not_mixed),
         cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_nothing_is_copied),
         cmocka_unit_test(test_every_allocation_may_fail),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

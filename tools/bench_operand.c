@@ -40,7 +40,8 @@ weft_tensor bench_view(cl_mem buffer, weft_dtype dtype, int ndim, const int64_t 
     for (int d = ndim - 1; d >= 0; d--) {
         view.shape[d] = shape[d];
         view.stride[d] = step;
-        step *= shape[d];
+        if (__builtin_mul_overflow(step, shape[d], &step))
+            step = INT64_MAX; // operations say that it is too large
     }
     return view;
 }

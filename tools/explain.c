@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "report.h"
 
 // A plan as it was printed, and of which device.
 typedef struct plan_text {
@@ -92,8 +93,8 @@ static bool answer_on(answers *to, const weft_limits *limits, const weft_context
 static void print_failure(const answers *to, const weft_limits *limits, const complaint *why)
 {
     if (to->list != NULL)
-        json_array_append_new(
-            to->list, json_pack("{s: s, s: s}", "device", limits->name, "failure", why->text));
+        json_array_append_new(to->list, json_pack("{s: s, s: o}", "device", limits->name, "failure",
+                                                  report_text(why->text)));
     else
         printf("%s: %s\n", limits->name, why->text);
 }

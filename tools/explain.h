@@ -18,7 +18,8 @@ typedef struct explain_options {
     command_options common;
     const char *profile; // NULL: the device at hand; "all"
     bool brief;
-    int n_words; // the operation, then shapes, or a formula and what it names
+    unsigned narrow_given; // a bit for each option that is not of every operation
+    int n_words;           // the operation, then shapes, or a formula and what it names
     char *words[EXPLAIN_WORDS];
     weft_dtype dtype;
     int64_t nnz;    // of a sparse operand; below 0: by the density

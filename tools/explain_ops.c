@@ -65,9 +65,9 @@ static bool take_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, co
         count *= (double)extent;
         *turned = *end == 't' && *ndim >= 2;
         next = end + *turned;
-        if (*next == '\0' && count < 0x1p60)
-            return true;
-        if (*next != 'x')
+        if (*next == '\0')
+            return count < 0x1p60 || complain(why, "'%s' has 2^60 elements or more", text);
+        if (*next != 'x' || *turned)
             break;
     }
     return complain(why, "'%s' is no shape of up to %d extents, such as 8x2048x64", text,
@@ -282,6 +282,8 @@ static bool explain_softmax(stage *s)
     const int axis = o->n_axes > 0 ? o->axes[0] : -1;
     if (!operand(&X, s, 1, "X") || !no_words_after(s, 2))
         return false;
+    if (o->n_axes > 1)
+        return complain(s->why, "softmax: %d axes; one is wanted", o->n_axes);
     const weft_tensor Y = view_of(s, o->dtype, X.ndim, X.shape, false);
     s->answer->operations = SOFTMAX_OPERATIONS * elements_of(&X);
     return called(s, (o->is_log ? weft_log_softmax : weft_softmax)(s->ctx, NULL, 1, &X, axis, &Y,
@@ -374,10 +376,12 @@ static bool take_named(formula_operands *out, stage *s, int i)
         return complain(s->why, "'%s' is neither NAME=SHAPE nor NAME=NUMBER", text);
     *equals = '\0';
     const double value = strtod(equals + 1, &end);
-    if (*end == '\0' && out->n_values == WEFT_ELEMENTWISE_VALUES)
+    const bool is_number = *end == '\0' && strchr(equals + 1, 'x') == NULL; // 0x3 is a shape
+    if (is_number && out->n_values == WEFT_ELEMENTWISE_VALUES)
         return complain(s->why, "elementwise: more than %d numbers", out->n_values);
-    if (*end == '\0') {
+    if (is_number) {
         out->values[out->n_values++] = (weft_elementwise_value){text, value};
+        say(s, ", %s = %g", text, value);
         return true;
     }
     int ndim;
@@ -461,6 +465,28 @@ static const operation_row *find_operation(const char *name)
     return NULL;
 }
 
+// With its entries. A layer has a row and a column at least.
+static bool make_pattern(weft_csr_host *out, const explain_options *options, const int64_t *shape,
+                         int64_t nnz, complaint *why)
+{
+    if (shape[0] > INT32_MAX || shape[1] > INT32_MAX || nnz > INT32_MAX)
+        return complain(why,
+                        "%s: with a plan up to %" PRId32 " rows, columns and entries are made up, "
+                        "not %" PRId64 "; --no-plan goes without",
+                        options->words[1], INT32_MAX, nnz);
+    const generate_layer layer = {.m = shape[0] > 0 ? shape[0] : 1,
+                                  .k = shape[1] > 0 ? shape[1] : 1,
+                                  .nnz = nnz,
+                                  .cov = options->cov,
+                                  .dtype = options->dtype,
+                                  .seed = SEED};
+    if (!generate_layer_csr(out, &layer, why))
+        return false;
+    out->n_rows = shape[0];
+    out->n_cols = shape[1];
+    return true;
+}
+
 // From sizes: only a plan of SpMM looks at where entries are.
 static bool make_sparse(weft_csr_host *out, const explain_options *options, complaint *why)
 {
@@ -478,14 +504,8 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, comp
     const int64_t nnz = options->nnz >= 0 ? options->nnz : (int64_t)llround(options->density * all);
     if ((double)nnz > all)
         return complain(why, "%s: has no room for %" PRId64 " entries", text, nnz);
-    const generate_layer layer = {.m = shape[0],
-                                  .k = shape[1],
-                                  .nnz = nnz,
-                                  .cov = options->cov,
-                                  .dtype = options->dtype,
-                                  .seed = SEED};
     if (strcmp(options->words[0], "spmm") == 0 && !options->no_plan)
-        return generate_layer_csr(out, &layer, why);
+        return make_pattern(out, options, shape, nnz, why);
     *out = (weft_csr_host){.n_rows = shape[0], .n_cols = shape[1], .nnz = nnz};
     out->offset_dtype = nnz > INT32_MAX ? WEFT_I64 : WEFT_I32;
     return true;

@@ -28,19 +28,57 @@ static const struct argp_option options[] = {
     {"nnz", OPTION_NNZ, "N", 0, "Entries of a sparse shape", 0},
     {"density", OPTION_DENSITY, "D", 0, "The same by its share of all elements (default: 0.1)", 0},
     {"cov", OPTION_COV, "V", 0,
-     "How much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; mostly short: "
-     "2)",
+     "spmm: how much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; mostly "
+     "short: 2)",
      0},
     {"transpose-a", 't', NULL, 0, "spmm: multiply by A transposed", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0, "spmm: skip the analysis of A", 0},
     {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
-    {"axis", 'a', "LIST", 0, "reduce: axes between commas, or all (default); softmax: one", 0},
+    {"axis", 'a', "LIST", 0,
+     "reduce: axes between commas, or all (default); softmax: one (default: the last)", 0},
     {"log", OPTION_LOG, NULL, 0, "softmax: its logarithm", 0},
     {"rms", OPTION_RMS, NULL, 0, "norm: RMS normalisation", 0},
     {"axes", OPTION_AXES, "N", 0, "norm: along the last N axes (default: 1)", 0},
     {0},
 };
+
+// Options that are not of every operation.
+static const struct {
+    int key;
+    const char *name, *operations[4];
+} narrow_options[] = {
+    {OPTION_NNZ, "--nnz", {"spmm", "sddmm", "sparse_softmax", "attention"}},
+    {OPTION_DENSITY, "--density", {"spmm", "sddmm", "sparse_softmax", "attention"}},
+    {OPTION_COV, "--cov", {"spmm"}},
+    {'t', "--transpose-a", {"spmm"}},
+    {OPTION_REDUCE, "--reduce", {"spmm"}},
+    {OPTION_NO_PLAN, "--no-plan", {"spmm"}},
+    {OPTION_OP, "--op", {"reduce"}},
+    {'a', "--axis", {"reduce", "softmax"}},
+    {OPTION_LOG, "--log", {"softmax"}},
+    {OPTION_RMS, "--rms", {"norm"}},
+    {OPTION_AXES, "--axes", {"norm"}},
+};
+enum { N_NARROW = sizeof(narrow_options) / sizeof(narrow_options[0]) };
+
+static void note_narrow(explain_options *explain, int key)
+{
+    for (int i = 0; i < N_NARROW; i++)
+        if (narrow_options[i].key == key)
+            explain->narrow_given |= 1u << i;
+}
+
+static void check_narrow(const explain_options *explain, struct argp_state *state)
+{
+    for (int i = 0; i < N_NARROW; i++) {
+        bool is_of_it = !(explain->narrow_given & 1u << i);
+        for (int j = 0; j < 4 && narrow_options[i].operations[j] != NULL; j++)
+            is_of_it = is_of_it || strcmp(explain->words[0], narrow_options[i].operations[j]) == 0;
+        if (!is_of_it)
+            argp_error(state, "%s is no option of %s", narrow_options[i].name, explain->words[0]);
+    }
+}
 
 static void take_axes(explain_options *explain, const char *text, struct argp_state *state)
 {
@@ -101,6 +139,7 @@ static error_t parse_sparse(int key, char *argument, struct argp_state *state)
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     explain_options *explain = state->input;
+    note_narrow(explain, key);
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &explain->common;
@@ -113,6 +152,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "an operation is needed");
         if (explain->transpose_a && explain->no_plan)
             argp_error(state, "--transpose-a needs the plan that --no-plan leaves out");
+        check_narrow(explain, state);
         return 0;
     case 'p':
         explain->profile = argument;
@@ -160,7 +200,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  sparse_softmax X          X sparse\n"
                "  attention M Q [V]         M sparse; Q and V with heads or without\n"
                "  reduce X, softmax X, norm X\n"
-               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...\n"
+               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
                "  matmul A B                any batches"
                "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
                "the other way round. A sparse one may also be a file, .mtx or .smtx. With "

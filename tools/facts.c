@@ -96,6 +96,10 @@ void facts_print(const weft_limits *limits, FILE *out)
     const char *quirk;
     for (size_t i = 0; (quirk = weft_limits_quirk_at(limits, i)) != NULL; i++)
         fprintf(out, "    %s\n", quirk);
+}
+
+void facts_print_geometry(const weft_limits *limits, FILE *out)
+{
     const weft_geometry g = weft_geometry_for(limits, EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW);
     fprintf(
         out,

@@ -10,10 +10,13 @@
 #include <weft/geometry.h>
 #include <weft/limits.h>
 
-// One line for each fact, with its meaning, and one with the launch geometry of an example.
+// One line for each fact, with its meaning.
 void facts_print(const weft_limits *limits, FILE *out);
 
-// A new object with a member for each field of weft_limits, and `geometry`, of the same example.
+// One with the launch geometry of an example.
+void facts_print_geometry(const weft_limits *limits, FILE *out);
+
+// A new object with a member for each field of weft_limits, and `geometry`, of that example.
 json_t *facts_json(const weft_limits *limits);
 
 #endif

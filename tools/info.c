@@ -75,6 +75,7 @@ static void print_device(cl_device_id device, const weft_limits *limits, bool is
     if (strncmp(limits->name, name, strlen(limits->name)) != 0) // WEFT_PROFILE names another one
         printf("            planned for as %s\n", limits->name);
     facts_print(limits, stdout);
+    facts_print_geometry(limits, stdout);
 }
 
 // As a context plans with them; of a device that none can be made on, what it says.

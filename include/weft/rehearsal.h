@@ -27,7 +27,7 @@ typedef struct weft_refusal {
 // A kernel that would have been enqueued, `times` times in a row.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
-    const char *options;         // as the compiler gets them: "-D DTYPE=DTYPE_F32 ..."
+    const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too
     size_t global[3], local[3];  // in items
     size_t local_bytes;          // local memory among the arguments
     int64_t times;
@@ -47,24 +47,26 @@ typedef struct weft_rehearsal {
 // A context for rehearsals, on one thread at a time; weft_context_destroy() ends it. It plans with
 // `limits`, which are copied. `real` NULL: no OpenCL is called, and nothing is compiled. Else it
 // shares the device of `real`, on which the kernels are compiled and asked for their limits, as in
-// a true call; `limits` may then be NULL for those of `real`, else they are clamped to what the
-// device can hold.
+// a true call, with the log and the folder of `real`; `limits` may then be NULL for those of
+// `real`, else they are clamped to what the device can hold.
 //
-// Calls take no queue: NULL will do, and events come back NULL. What reads results back on its way,
-// such as formats that count their entries, fails. Fails as weft_context_create();
-// WEFT_BAD_ARGUMENT also where both are NULL.
+// Calls take no queue: NULL will do, and events come back NULL. What copies between host and device
+// on its way, as weft_csr_create() or formats that count their entries do, fails with
+// WEFT_UNSUPPORTED. Fails as weft_context_create(); WEFT_BAD_ARGUMENT also where both are NULL.
 WEFT_API weft_status weft_rehearsal_create(weft_context **out, const weft_limits *limits,
                                            const weft_context *real);
 
-// Stands in for a buffer in rehearsals, as large as any view of it. Never released: it is no OpenCL
-// object. What reads arrays on the host, as weft_spmm_plan_create() reads a pattern, finds them at
-// `data`, which stays the caller's and must hold what the views want; NULL where nothing is read.
+// Stands in for a buffer in the rehearsals of `ctx` alone, as large as any view of it. Never
+// released, nor given to OpenCL: it is none of its objects. What reads arrays on the host, as
+// weft_spmm_plan_create() reads a pattern, finds them at `data`, which stays the caller's and must
+// hold what the views want; NULL where nothing is read.
 // NULL for a context that does not rehearse, and after so many:
 enum { WEFT_REHEARSAL_BUFFERS = 64 };
 WEFT_API cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data);
 
-// From here to the end, calls on this thread tell what they refuse; what was written down before is
-// forgotten. Rehearsals do not nest. WEFT_BAD_ARGUMENT for a context that does not rehearse.
+// From here to the end, on the same thread, calls tell what they refuse and launch; what was
+// written down before is forgotten. Rehearsals do not nest. WEFT_BAD_ARGUMENT for a context that
+// does not rehearse.
 WEFT_API weft_status weft_rehearsal_begin(weft_context *ctx);
 
 // What was written down since. Valid until the next begin, or the context's end; NULL without
