@@ -15,6 +15,11 @@ void weft_refuse_listen(weft_refuse_fn told, void *user)
     listener_user = user;
 }
 
+void *weft_refuse_listener(void)
+{
+    return listener_user;
+}
+
 void weft_refuse_unheard(bool unheard)
 {
     is_unheard = unheard;

@@ -16,6 +16,9 @@ bool weft_refuse(const char *variant, const char *format, ...)
 typedef void (*weft_refuse_fn)(void *user, const char *variant, const char *reason);
 void weft_refuse_listen(weft_refuse_fn told, void *user);
 
+// The `user` that was last given on this thread.
+void *weft_refuse_listener(void);
+
 // From `true` to `false` nobody listens on this thread: to plans on the way to others.
 void weft_refuse_unheard(bool unheard);
 

@@ -177,12 +177,17 @@ cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data)
 
 // ---- contexts
 
+static void stop_listening(const weft_notes *notes)
+{
+    if (weft_refuse_listener() == notes)
+        weft_refuse_listen(NULL, NULL);
+}
+
 void weft_notes_destroy(weft_notes *notes)
 {
     if (!notes)
         return;
-    if (notes->is_begun)
-        weft_refuse_listen(NULL, NULL);
+    stop_listening(notes);
     free(notes->refusals);
     free(notes->launches);
     free(notes);
@@ -242,6 +247,9 @@ weft_status weft_rehearsal_begin(weft_context *ctx)
     if (!ctx || !ctx->notes)
         return fail(WEFT_BAD_ARGUMENT, "rehearsal: %s",
                     ctx ? "the context does not rehearse" : "ctx is NULL");
+    const void *other = weft_refuse_listener();
+    if (other && other != ctx->notes)
+        return fail(WEFT_BAD_ARGUMENT, "rehearsal: another one has not ended on this thread");
     ctx->notes->told = (weft_rehearsal){0};
     ctx->notes->is_short = false;
     ctx->notes->is_begun = true;
@@ -255,7 +263,7 @@ const weft_rehearsal *weft_rehearsal_end(weft_context *ctx)
     if (!notes || !notes->is_begun)
         return NULL;
     notes->is_begun = false;
-    weft_refuse_listen(NULL, NULL);
+    stop_listening(notes);
     notes->told.refusals = notes->refusals;
     notes->told.launches = notes->launches;
     return notes->is_short ? NULL : &notes->told;
