@@ -162,7 +162,7 @@ kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n,
                 const int n_rows = min(ROWS, bottom - row);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < t.n_vectors && r < n_rows; ++v)
+                    for (int v = 0; v < t.n_vectors; ++v)
                         sums[SUM_AT(r, v)] = (ACCS)0;
                 sum_rows(sums, t, row, n_rows, e.begin, end);
 #pragma unroll

@@ -104,7 +104,7 @@ INLINE void write_entry(ACC x, const output o, long e)
 #if LANES == 1
 // Writes the entries e .. e + BLOCK - 1, as far as they come before `stop`, of which shares[] are
 // what the item has. Every item of the group must call it.
-INLINE void write_block(SHARES, local state *exchange, local state *handed, const output o, long e,
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
     ACCS x = block_sums(shares, exchange);
@@ -132,25 +132,26 @@ INLINE void write_block(SHARES, local state *exchange, local state *handed, cons
 #else
 #if SHUFFLES
 // Entry by entry: the lower half of the lanes takes what the upper half has, and so on.
-INLINE void write_entries(SHARES, local state *handed, const output o, long e, long stop)
+INLINE void write_entries(const state shares[BLOCK], local state *exchange, const output o, long e,
+                          long stop)
 {
     const int lane = get_local_id(0);
     for (int b = 0; b < BLOCK; ++b) {
-        state mine = shares[SHARE_OF(b)];
+        state mine = shares[b];
         for (int below = LANES / 2; below > 0; below /= 2)
-            mine.sum += handed_down(mine, below, handed).sum;
+            mine.sum += handed_down(mine, below, exchange).sum;
         if (lane == 0 && e + b < stop)
             write_entry(mine.sum, o, e + b);
     }
 }
 #endif
 
-INLINE void write_block(SHARES, local state *exchange, local state *handed, const output o, long e,
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
                         long stop)
 {
 #if SHUFFLES
     if (sub_group_width() >= LANES) {
-        write_entries(shares, handed, o, e, stop);
+        write_entries(shares, exchange, o, e, stop);
         return;
     }
 #endif
@@ -168,7 +169,6 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                                     ACC alpha, ACC beta, global ACC *sums, long sums_start)
 {
     local state exchange[EXCHANGED(SLICES_PER_GROUP)];
-    local state handed[SHUFFLES == 1 ? LANES * SLICES_PER_GROUP : 1];
     const long batch = get_group_id(2);
     const output o = {values + values_start + batch * values_batch,
                       D + d_start + batch * d_batch,
@@ -189,7 +189,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     int row = -1;
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
-        DECLARE_SHARES(exchange);
+        state shares[BLOCK];
         for (int b = 0; b < BLOCK; ++b) {
             ACCS sum = 0;
             if (e + b < stop) {
@@ -209,7 +209,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
             }
             shares[SHARE_OF(b)] = share_of(sum);
         }
-        write_block(shares, exchange, handed, o, e, stop);
+        write_block(shares, exchange, o, e, stop);
     }
 }
 

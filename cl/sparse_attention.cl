@@ -129,7 +129,7 @@ INLINE ACC base_of(ACC top)
 INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
                         const exchange X)
 {
-    DECLARE_SHARES(X.shares);
+    state shares[BLOCK];
     for (int b = 0; b < BLOCK; ++b) {
         ACCS sum = 0;
         if (b < count) {
@@ -179,13 +179,15 @@ INLINE ACC largest_of(SUMS x, const exchange X)
     return largest;
 }
 
-INLINE ACC weigh(local const ACC *weights, SUMS product, ACC base, const exchange X)
+INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
 {
     X.weights[get_local_id(0)] = exp(product - base);
     barrier(CLK_LOCAL_MEM_FENCE);
     ACC sum = 0;
-    for (int i = 0; i < LANES; ++i)
+    for (int i = 0; i < LANES; ++i) {
+        weights[i] = X.weights[i];
         sum += weights[i];
+    }
     return sum;
 }
 #endif
@@ -217,11 +219,7 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
             for (int v = 0; v < OUTPUTS; ++v)
                 out[v] = out[v] * (ACCS)by;
         }
-#if LANES == 1
         ACC weights[BLOCK];
-#else
-        local const ACC *weights = X.weights;
-#endif
         w.sum += weigh(weights, products, base_of(w.top), X);
         for (int b = 0; b < count; ++b) {
             global const T *from = A.v + A.columns[e + b] * A.v_row;
@@ -246,7 +244,7 @@ INLINE void write_columns(ACCS x, global T *row, long stride, int v, int n_colum
     }
     ACC lanes[FOLD];
     VSTORE(x, lanes);
-    EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+    for (int i = (int)min(owned - column, (long)FOLD); i < FOLD; ++i)
         store_one(lanes[i], row + (column + i) * stride);
 }
 
@@ -300,12 +298,11 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
         out[0] = w.top;
         out[1] = w.sum;
     }
-#pragma unroll
     for (int v = 0; v < OUTPUTS; ++v) {
         const long owned = owned_column(v), column = column_of(v, n_columns);
         ACC lanes[FOLD];
         VSTORE(sums[v], lanes);
-        EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+        for (int i = (int)min(owned - column, (long)FOLD); i < FOLD; ++i)
             out[2 + column + i] = lanes[i];
     }
 }

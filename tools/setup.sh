@@ -5,8 +5,8 @@
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
     pocl-opencl-icd libjansson-dev libxxhash-dev'
 packages_to_check='g++ clang libcmocka-dev python3'
-# Not on every release. The last two compile for AMD's GPUs.
-packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck clang-15 libclc-15'
+# Not on every release.
+packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck'
 
 n_steps=0
 
