@@ -25,7 +25,6 @@
 typedef struct {
     global const T *a, *b;
     long a_row, a_column, b_row;
-    int n_rows;    // of A from the first one on: beyond these the last one is read again
     int n_vectors; // of the block, for each item: sums of row r begin at r * n_vectors
     int n_columns; // from the item's first one on
 } terms;
@@ -36,9 +35,6 @@ typedef struct {
 #else
 #define FETCH_NEXT(i)
 #endif
-
-// Where the sum of row r in vector v stands.
-#define SUM_AT(r, v) (VECTORS == 1 ? (r) : (r)*t.n_vectors + (v))
 
 // The item's vector v of each row += `rows` rows of A, `steps` elements each, times as many rows of
 // B; LOAD is how these are read.
@@ -53,10 +49,10 @@ typedef struct {
         }                                                                                          \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
         {                                                                                          \
-            ACCS s = sums[SUM_AT(r, v)];                                                           \
+            ACCS s = sums[r * t.n_vectors + v];                                                    \
             _Pragma("unroll") for (int i = 0; i < steps; ++i) s =                                  \
                 multiply_add((ACCS)left[r][i], right[i], s);                                       \
-            sums[SUM_AT(r, v)] = s;                                                                \
+            sums[r * t.n_vectors + v] = s;                                                         \
         }                                                                                          \
     }
 
@@ -69,7 +65,7 @@ typedef struct {
         int v = 0;                                                                                 \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int i = 0; i < steps; ++i) left[r][i] =                         \
-                load_one(a + min(r, t.n_rows - 1) * t.a_row + i * t.a_column);                     \
+                load_one(a + r * t.a_row + i * t.a_column);                                        \
         for (; v < n_whole; ++v)                                                                   \
             ADD_VECTOR(rows, steps, WHOLE)                                                         \
         if (v < t.n_vectors && v * ITEMS * FOLD < t.n_columns)                                     \
@@ -79,7 +75,7 @@ typedef struct {
     }
 
 #define SUM_ROWS(rows)                                                                             \
-    INLINE void JOIN(sum_rows_, rows)(ACCS * sums, terms t, int first_row, int from_k, int upto_k) \
+    INLINE void sum_rows_##rows(ACCS *sums, terms t, int first_row, int from_k, int upto_k)        \
     {                                                                                              \
         global const T *a = t.a + first_row * t.a_row + from_k * t.a_column;                       \
         global const T *b = t.b + from_k * t.b_row;                                                \
@@ -92,17 +88,6 @@ typedef struct {
             ADD_TERMS(rows, 1)                                                                     \
     }
 
-#if VECTORS == 1
-SUM_ROWS(ROWS)
-
-// Of ROWS rows, or as many as there are: GPUs cannot index registers, and it takes no longer to do
-// all of them.
-INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upto)
-{
-    t.n_rows = n_rows;
-    JOIN(sum_rows_, ROWS)(sums, t, row, from, upto);
-}
-#else
 #if ROWS >= 8
 SUM_ROWS(8)
 #endif
@@ -116,7 +101,6 @@ SUM_ROWS(1)
 
 #define SUM_PART(rows)                                                                             \
     if (n_rows - done >= rows) {                                                                   \
-        t.n_rows = rows;                                                                           \
         sum_rows_##rows(sums + done * t.n_vectors, t, row + done, from, upto);                     \
         done += rows;                                                                              \
     }
@@ -136,7 +120,6 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 #endif
     SUM_PART(1)
 }
-#endif
 
 // Groups are counted along columns, rows and products, pieces of one product side by side.
 kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
@@ -162,13 +145,13 @@ kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n,
                 const int n_rows = min(ROWS, bottom - row);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < t.n_vectors; ++v)
-                        sums[SUM_AT(r, v)] = (ACCS)0;
+                    for (int v = 0; v < t.n_vectors && r < n_rows; ++v)
+                        sums[r * t.n_vectors + v] = (ACCS)0;
                 sum_rows(sums, t, row, n_rows, e.begin, end);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
                     for (int v = 0; v < t.n_vectors && r < n_rows; ++v)
-                        finish(sums[SUM_AT(r, v)], &e, row + r, column + v * ITEMS * FOLD);
+                        finish(sums[r * t.n_vectors + v], &e, row + r, column + v * ITEMS * FOLD);
             }
         }
     }
