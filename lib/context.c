@@ -88,7 +88,7 @@ static weft_status parts_create(weft_context *ctx, const weft_context_params *pa
     TRY(limits_choose(ctx, params->limits));
     TRY(weft_program_table_create(&ctx->programs));
     const uint64_t scratch =
-        params->scratch_bytes ? params->scratch_bytes : ctx->limits.max_alloc_bytes / 4;
+        params->scratch_bytes ? params->scratch_bytes : weft_usual_scratch(&ctx->limits);
     return weft_pool_create(&ctx->pool, scratch);
 }
 

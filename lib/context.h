@@ -41,4 +41,7 @@ weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes);
 void weft_pool_destroy(weft_pool *pool);
 uint64_t weft_pool_bytes(weft_pool *pool);
 
+// The bound on scratch memory of a context that names none.
+uint64_t weft_usual_scratch(const weft_limits *limits);
+
 #endif

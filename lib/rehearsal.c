@@ -204,7 +204,7 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     ctx->limits = *limits;
     ctx->has_shuffles = limits->has_subgroups;
     TRY(weft_program_table_create(&ctx->programs));
-    return weft_pool_create(&ctx->pool, limits->max_alloc_bytes / 4);
+    return weft_pool_create(&ctx->pool, weft_usual_scratch(limits));
 }
 
 // With the real one's log, folder of programs and room for scratch memory, and its limits where

@@ -28,6 +28,11 @@ struct weft_pool {
     uint64_t bytes, max_bytes;
 };
 
+uint64_t weft_usual_scratch(const weft_limits *limits)
+{
+    return limits->max_alloc_bytes / 4;
+}
+
 weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
 {
     weft_pool *pool = calloc(1, sizeof(*pool));
