@@ -512,7 +512,7 @@ INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, l
 // Blocks of rows of one vector are taken by turns from so many places of a group's turn, which are
 // `apart` blocks from each other: CPUs foresee several runs of memory better than one. (Where rows
 // have a few vectors, it is the other way round.)
-#define RUNS_AT_ONCE 4
+#define RUNS_AT_ONCE 2
 
 INLINE long in_runs(long block, long apart)
 {
