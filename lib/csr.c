@@ -38,7 +38,7 @@ static weft_status buffer_create(cl_mem *out, weft_context *ctx, cl_command_queu
     const size_t bytes = (size_t)n * size;
     cl_int code;
     *out = clCreateBuffer(weft_context_cl(ctx), CL_MEM_READ_WRITE, bytes, NULL, &code);
-    TRY(weft_cl_check(code, "csr_create", "clCreateBuffer"));
+    TRY(weft_cl_buffer_check(code, "csr_create", bytes));
     code = clEnqueueWriteBuffer(queue, *out, CL_TRUE, 0, bytes, array, 0, NULL, NULL);
     return weft_cl_check(code, "csr_create", "clEnqueueWriteBuffer");
 }

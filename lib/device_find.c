@@ -12,6 +12,7 @@ typedef struct search {
     const char *text; // "" matches every device
     weft_found_device best;
     int best_rank;     // 0: none yet
+    cl_int code;       // of the platform that gave no answer last
     char listing[800]; // "PLATFORM: DEVICE; PLATFORM: DEVICE", as far as it fits
     size_t length;
 } search;
@@ -61,17 +62,27 @@ done:
     return status;
 }
 
+// False, and noted, where the platform gives no answer; to have no devices is one.
+static bool ask_devices(search *s, cl_platform_id platform, cl_uint room, cl_device_id *out,
+                        cl_uint *n)
+{
+    const cl_int code = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, room, out, n);
+    if (code != CL_SUCCESS && code != CL_DEVICE_NOT_FOUND)
+        s->code = code;
+    return code == CL_SUCCESS;
+}
+
 // A platform that has no devices, or does not answer, is passed over.
 static weft_status consider_platform(search *s, cl_platform_id platform)
 {
     cl_uint n = 0;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &n) != CL_SUCCESS || n == 0)
+    if (!ask_devices(s, platform, 0, NULL, &n) || n == 0)
         return WEFT_OK;
     cl_device_id *devices = calloc(n, sizeof(*devices));
     if (!devices)
         return fail(WEFT_NO_MEMORY, "context: no memory for a list of %u devices", n);
     weft_status status = WEFT_OK;
-    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, devices, NULL) == CL_SUCCESS)
+    if (ask_devices(s, platform, n, devices, NULL))
         for (cl_uint i = 0; i < n && status == WEFT_OK; i++)
             status = consider(s, platform, devices[i]);
     free(devices);
@@ -101,6 +112,8 @@ weft_status weft_device_find(const char *text, weft_found_device *out)
     const char *wanted = text ? text : getenv("WEFT_DEVICE");
     search s = {.text = wanted ? wanted : ""};
     TRY(consider_all(&s));
+    if (s.best_rank == 0 && s.length == 0 && s.code != CL_SUCCESS)
+        return weft_cl_check(s.code, "context", "clGetDeviceIDs");
     if (s.best_rank == 0 && s.length == 0)
         return fail(WEFT_NO_DEVICE, "context: no OpenCL platform here has a device");
     if (s.best_rank == 0)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenCL's error codes, what kind of failure they are, and texts that OpenCL answers.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ocl.h"
@@ -100,6 +101,13 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call)
         return WEFT_OK;
     return fail(status_of(code), "%s: %s failed: %s (%d)", what, call, weft_cl_error_name(code),
                 (int)code);
+}
+
+weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
+{
+    char call[64];
+    snprintf(call, sizeof(call), "clCreateBuffer (%zu bytes)", bytes);
+    return weft_cl_check(code, what, call);
 }
 
 char *weft_device_text(cl_device_id device, cl_device_info what)

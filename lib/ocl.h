@@ -13,6 +13,9 @@
 // returns the status of that kind: no memory, lost device, or WEFT_OPENCL_ERROR.
 weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 
+// The same of clCreateBuffer(), with the bytes that were wanted.
+weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
+
 // "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
 const char *weft_cl_error_name(cl_int code);
 

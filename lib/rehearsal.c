@@ -151,7 +151,7 @@ weft_status weft_buffer_create(cl_mem *out, const weft_context *ctx, cl_mem_flag
     cl_int code = CL_SUCCESS;
     *out = ctx->notes ? (cl_mem)(void *)&stand_ins[0]
                       : clCreateBuffer(ctx->cl, flags, bytes, (void *)(uintptr_t)array, &code);
-    return weft_cl_check(code, what, "clCreateBuffer");
+    return weft_cl_buffer_check(code, what, bytes);
 }
 
 void weft_buffer_release(cl_mem buffer)

@@ -77,20 +77,20 @@ uint64_t weft_pool_bytes(weft_pool *pool)
 }
 
 // Complete, or ended by an error: either way nothing uses the buffer any more. Of an event that
-// gives no answer nobody knows.
-static bool is_complete(cl_event event)
+// gives no answer, which `code` tells, nobody knows.
+static bool is_complete(cl_event event, cl_int *code)
 {
     cl_int state = CL_QUEUED;
-    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL) ==
-               CL_SUCCESS &&
-           state <= CL_COMPLETE;
+    *code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    return *code == CL_SUCCESS && state <= CL_COMPLETE;
 }
 
 // Forgets the events that are complete.
 static void settle(weft_pool *pool)
 {
+    cl_int code;
     for (piece *p = pool->first; p; p = p->next) {
-        if (p->last && is_complete(p->last)) {
+        if (p->last && is_complete(p->last, &code)) {
             clReleaseEvent(p->last);
             p->last = NULL;
         }
@@ -133,10 +133,13 @@ static bool make_room(weft_pool *pool, uint64_t bytes)
 // A device that is lost never completes the event: to wait for it again would be for ever.
 static weft_status event_wait(cl_event event, const char *what)
 {
-    const cl_int code = clWaitForEvents(1, &event);
-    if (is_complete(event))
+    cl_int asked;
+    const cl_int waited = clWaitForEvents(1, &event);
+    if (is_complete(event, &asked))
         return WEFT_OK;
-    return weft_cl_check(code != CL_SUCCESS ? code : CL_INVALID_EVENT, what, "clWaitForEvents");
+    if (waited == CL_SUCCESS && asked != CL_SUCCESS)
+        return weft_cl_check(asked, what, "clGetEventInfo");
+    return weft_cl_check(waited != CL_SUCCESS ? waited : CL_INVALID_EVENT, what, "clWaitForEvents");
 }
 
 // Until a call in flight has ended, or a taken piece is given. The lock is open meanwhile.
@@ -182,8 +185,7 @@ static weft_status piece_create(weft_context *ctx, const char *what, uint64_t by
     p->buffer = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
     if (code != CL_SUCCESS) {
         free(p);
-        return fail(WEFT_NO_MEMORY, "%s: no scratch buffer of %" PRIu64 " bytes: %s (%d)", what,
-                    bytes, weft_cl_error_name(code), (int)code);
+        return weft_cl_buffer_check(code, what, (size_t)bytes);
     }
     p->bytes = bytes;
     p->next = pool->first;
