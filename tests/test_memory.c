@@ -36,7 +36,7 @@ static weft_status take_row(void)
 
 // Opens a context, builds or loads a program, takes scratch memory and a row of a matrix. What
 // worked is checked.
-static weft_status use_all(const char *cache)
+static weft_status use_all(void *cache)
 {
     weft_context *ctx = NULL;
     weft_kernel *up = NULL, *down = NULL;
@@ -58,38 +58,16 @@ static weft_status use_all(const char *cache)
     return status == WEFT_OK ? take_row() : status;
 }
 
-// How many allocations could fail before everything worked with none failing.
-static int fail_one_after_the_other(const char *cache, int *n_refused)
-{
-    *n_refused = 0;
-    for (int n = 1; n < 1000; n++) {
-        countdown = n;
-        const weft_status status = use_all(cache);
-        const bool did_fail = countdown == 0;
-        countdown = 0;
-        if (!did_fail) {
-            assert_ok(status);
-            return n - 1;
-        }
-        if (status != WEFT_OK && status != WEFT_NO_MEMORY)
-            fail_msg("allocation %d: %s: %s", n, weft_status_name(status), weft_last_error());
-        *n_refused += status == WEFT_NO_MEMORY;
-        assert_ok(use_all(cache)); // nothing is spoilt for later
-    }
-    fail_msg("allocations without end");
-    return 0;
-}
-
 static void test_every_allocation_may_fail(void **state)
 {
     (void)state;
     char cache[600];
     int n_refused;
-    const int n_compiling = fail_one_after_the_other("", &n_refused);
+    const int n_compiling = fail_each_allocation(use_all, "", &n_refused);
     assert_in_range(n_compiling, 15, 200);
     assert_in_range(n_refused, 10, n_compiling);
     snprintf(cache, sizeof(cache), "%s/memory-cache", test_dir());
-    const int n_loading = fail_one_after_the_other(cache, &n_refused);
+    const int n_loading = fail_each_allocation(use_all, cache, &n_refused);
     assert_in_range(n_loading, n_compiling, 200);
     assert_in_range(n_refused, 10, n_loading);
 }

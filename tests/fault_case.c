@@ -1,0 +1,660 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every public operation, on matrices of 32 rows and columns.
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "fault_case.h"
+
+#include "random.h"
+#include "tilings.h"
+
+enum { N = FAULT_EXTENT, UNTOUCHED = 0xa5, LONG_ROW = 5, PIECE = 4 };
+
+// ---- what every call is given, and has to give back
+
+#define ORDER(o)                                                                                   \
+    .n_wait = (o)->wants_event ? 1 : 0, .wait = (o)->wants_event ? &(o)->ready : NULL,             \
+    .event = (o)->wants_event ? &done : NULL
+
+bool fault_look_away(const fault_operands *o)
+{
+    const bool watched = o->watches && *o->watches;
+    if (o->watches)
+        *o->watches = false;
+    return watched;
+}
+
+void fault_look_again(const fault_operands *o, bool watched)
+{
+    if (o->watches)
+        *o->watches = watched;
+}
+
+static void release(const fault_operands *o, cl_event event)
+{
+    const bool watched = fault_look_away(o);
+    if (event)
+        clReleaseEvent(event);
+    fault_look_again(o, watched);
+}
+
+// Before what kernels use is destroyed.
+static void finish(const fault_operands *o)
+{
+    const bool watched = fault_look_away(o);
+    assert_int_equal(clFinish(o->queue), CL_SUCCESS);
+    fault_look_again(o, watched);
+}
+
+// An event comes with success alone, and with every one.
+static weft_status ended(const fault_operands *o, weft_status status, cl_event done)
+{
+    assert_true((done != NULL) == (o->wants_event && status == WEFT_OK));
+    release(o, done);
+    return status;
+}
+
+// Where a call is one of several.
+#define STEP(call)                                                                                 \
+    do {                                                                                           \
+        cl_event done = NULL;                                                                      \
+        const weft_status status = (call);                                                         \
+        if (ended(o, status, done) != WEFT_OK)                                                     \
+            return status;                                                                         \
+    } while (0)
+
+static weft_tensor dense_output(const fault_operands *o, int i, weft_dtype dtype)
+{
+    return weft_matrix(o->outputs[i], dtype, N, N);
+}
+
+static weft_tensor line(cl_mem buffer, weft_dtype dtype, int64_t n)
+{
+    return (weft_tensor){.buffer = buffer, .dtype = dtype, .ndim = 1, .shape = {n}, .stride = {1}};
+}
+
+static weft_tensor values_output(const fault_operands *o)
+{
+    return line(o->outputs[0], WEFT_F32, o->A.nnz);
+}
+
+// ---- sparse times dense
+
+static weft_spmm_tiling spmm_in_pieces(const fault_operands *o, const weft_context *ctx)
+{
+    const weft_spmm_problem problem = {
+        .m = N, .k = N, .n = N, .nnz = o->A.nnz, .columns_adjacent = true};
+    weft_spmm_tiling tiling = weft_spmm_tiling_for(weft_context_limits(ctx), &problem);
+    tiling.piece = PIECE;
+    return tiling;
+}
+
+static weft_status spmm(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32);
+    const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
+    STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D, WEFT_SPMM(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status product_with(fault_operands *o, weft_context *ctx, const weft_spmm_plan *plan,
+                                bool transpose_a)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32);
+    STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
+                   WEFT_SPMM(.plan = plan, .transpose_a = transpose_a, .bias = &o->row,
+                             .activation = WEFT_ACTIVATION_RELU, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status spmm_planned(fault_operands *o, weft_context *ctx, bool transpose_a,
+                                weft_spmm_order order)
+{
+    weft_spmm_plan *plan;
+    weft_status status = weft_spmm_plan_create(
+        &plan, ctx, o->queue, &o->A,
+        WEFT_SPMM_PLAN(.transpose_a = transpose_a, .piece = PIECE, .order = order));
+    assert_true((plan != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK)
+        status = product_with(o, ctx, plan, transpose_a);
+    finish(o);
+    weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
+static weft_status spmm_with_plan(fault_operands *o, weft_context *ctx)
+{
+    return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_DEFAULT);
+}
+
+static weft_status spmm_from_queue(fault_operands *o, weft_context *ctx)
+{
+    return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_QUEUE);
+}
+
+static weft_status spmm_transposed(fault_operands *o, weft_context *ctx)
+{
+    return spmm_planned(o, ctx, true, WEFT_SPMM_ORDER_SORTED);
+}
+
+static weft_status spmm_largest(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32), places = dense_output(o, 1, WEFT_I32);
+    weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
+    tiling.window = tiling.stage = 0;
+    tiling.packed = false;
+    STEP(weft_spmm(
+        ctx, o->queue, 1, &o->A, &o->X, 0, &D,
+        WEFT_SPMM(.tiling = &tiling, .reduction = WEFT_SPMM_MAX, .arguments = &places, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status sparse_linear(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32);
+    STEP(weft_sparse_linear(ctx, o->queue, &o->A, &o->X, &D,
+                            WEFT_SPARSE_LINEAR(.bias = &o->row, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status sparse_linear_dw(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor dW = values_output(o);
+    STEP(weft_sparse_linear_dw(ctx, o->queue, &o->X, &o->Y, &o->A, &dW,
+                               WEFT_SPARSE_LINEAR(ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status sparse_linear_dx(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = dense_output(o, 0, WEFT_F32);
+    weft_spmm_plan *plan = NULL;
+    weft_status status =
+        weft_spmm_plan_create(&plan, ctx, o->queue, &o->A, WEFT_SPMM_PLAN(.transpose_a = true));
+    if (status == WEFT_OK) {
+        cl_event done = NULL;
+        status = weft_sparse_linear_dx(ctx, o->queue, &o->A, &o->X, &dX,
+                                       WEFT_SPARSE_LINEAR(.plan = plan, ORDER(o)));
+        status = ended(o, status, done);
+    }
+    finish(o);
+    weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
+// ---- at the entries of a sparse matrix
+
+static weft_status sddmm(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = values_output(o);
+    STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D, WEFT_SDDMM(ORDER(o))));
+    return WEFT_OK;
+}
+
+// Tile by tile, from a copy of B.
+static weft_status sddmm_in_passes(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = values_output(o);
+    const weft_sddmm_problem problem = {
+        .m = N, .n = N, .k = N, .nnz = o->A.nnz, .a_adjacent = true};
+    weft_sddmm_tiling tiling = weft_sddmm_tiling_for(weft_context_limits(ctx), &problem);
+    tiling.vectors = 1;
+    tiling.passes = tiling.packed = true;
+    tiling.aligned = false;
+    STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D,
+                    WEFT_SDDMM(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_sparse_softmax_tiling softmax_in_pieces(const fault_operands *o,
+                                                    const weft_context *ctx)
+{
+    const weft_sparse_softmax_problem problem = {.n_rows = N, .nnz = o->A.nnz};
+    weft_sparse_softmax_tiling tiling =
+        weft_sparse_softmax_tiling_for(weft_context_limits(ctx), &problem);
+    tiling.piece = PIECE;
+    return tiling;
+}
+
+static weft_status sparse_softmax(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = values_output(o);
+    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
+    STEP(weft_sparse_softmax(ctx, o->queue, 1, &o->A, &Y,
+                             WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status sparse_softmax_backward(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = values_output(o);
+    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
+    STEP(weft_sparse_softmax_backward(ctx, o->queue, 1, &o->A, &o->values, &dX,
+                                      WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status attend(fault_operands *o, weft_context *ctx, bool in_steps)
+{
+    const weft_tensor O = dense_output(o, 0, WEFT_F32);
+    const weft_sparse_attention_problem problem = {
+        .m = N, .n = N, .k = N, .d = N, .nnz = o->A.nnz, .qk_adjacent = true, .vo_adjacent = true};
+    weft_sparse_attention_tiling tiling =
+        weft_sparse_attention_tiling_for(weft_context_limits(ctx), &problem);
+    tiling.piece = PIECE;
+    tiling.in_steps = in_steps;
+    STEP(weft_sparse_attention(ctx, o->queue, 1, &o->X, &o->Y, &o->Z, &o->A, &O,
+                               WEFT_SPARSE_ATTENTION(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status sparse_attention(fault_operands *o, weft_context *ctx)
+{
+    return attend(o, ctx, false);
+}
+
+static weft_status sparse_attention_in_steps(fault_operands *o, weft_context *ctx)
+{
+    return attend(o, ctx, true);
+}
+
+static weft_status sparse_gather(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor out = values_output(o);
+    STEP(weft_sparse_gather(ctx, o->queue, &o->values, &o->source, &out,
+                            WEFT_SPARSE_GATHER(ORDER(o))));
+    return WEFT_OK;
+}
+
+// ---- formats
+
+// A sparse result: offsets, indices and values in three outputs.
+static weft_csr sparse_output(const fault_operands *o, int64_t nnz)
+{
+    return (weft_csr){.n_rows = N,
+                      .n_cols = N,
+                      .nnz = nnz,
+                      .offsets = o->outputs[0],
+                      .indices = o->outputs[1],
+                      .values = o->outputs[2]};
+}
+
+static weft_status csr_transpose(fault_operands *o, weft_context *ctx)
+{
+    const weft_csr T = sparse_output(o, o->A.nnz);
+    const weft_tensor source = line(o->outputs[3], WEFT_I32, o->A.nnz);
+    STEP(weft_csr_transpose(ctx, o->queue, &o->A, &T,
+                            WEFT_CSR_TRANSPOSE(.source = &source, ORDER(o))));
+    return WEFT_OK;
+}
+
+// Up to the device, checked there, and spread out.
+static weft_status csr(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32);
+    weft_csr up;
+    weft_csr_host row = {0};
+    weft_status status = weft_csr_create(&up, ctx, o->queue, &o->host);
+    assert_true((up.offsets != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK)
+        status = weft_csr_check(ctx, o->queue, &up, WEFT_CSR_UNIQUE);
+    if (status == WEFT_OK)
+        status = weft_csr_host_rows(&row, &o->host, LONG_ROW, 1);
+    if (status == WEFT_OK) {
+        cl_event done = NULL;
+        status = weft_csr_to_dense(ctx, o->queue, &up, &D, WEFT_CSR_DENSE(ORDER(o)));
+        status = ended(o, status, done);
+    }
+    weft_csr_host_destroy(&row);
+    finish(o);
+    weft_csr_destroy(&up);
+    return status;
+}
+
+static weft_status dense_to_csr(fault_operands *o, weft_context *ctx)
+{
+    int64_t nnz = -1;
+    weft_csr A = sparse_output(o, 0);
+    STEP(weft_dense_to_csr_count(ctx, o->queue, &o->X, &A, &nnz,
+                                 WEFT_CSR_DENSE(.threshold = 0.25, ORDER(o))));
+    A.nnz = nnz;
+    STEP(weft_dense_to_csr(ctx, o->queue, &o->X, &A, WEFT_CSR_DENSE(.threshold = 0.25, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status spgemm(fault_operands *o, weft_context *ctx)
+{
+    int64_t nnz = -1;
+    weft_csr C = sparse_output(o, 0);
+    STEP(weft_spgemm_count(ctx, o->queue, &o->A, &o->A, &C, &nnz, WEFT_SPGEMM(ORDER(o))));
+    C.nnz = nnz;
+    STEP(weft_spgemm(ctx, o->queue, &o->A, &o->A, &C, WEFT_SPGEMM(ORDER(o))));
+    return WEFT_OK;
+}
+
+// To stored rows, and back when that is done.
+static weft_status dcsr_there_and_back(fault_operands *o, weft_context *ctx, const weft_dcsr *D)
+{
+    cl_event stored = NULL;
+    const weft_csr back = {.n_rows = N,
+                           .n_cols = N,
+                           .nnz = o->A.nnz,
+                           .offsets = o->outputs[2],
+                           .indices = o->A.indices,
+                           .values = o->A.values};
+    weft_status status = weft_dcsr_from_csr(ctx, o->queue, &o->A, D, WEFT_DCSR(.event = &stored));
+    assert_true((stored != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK) {
+        cl_event done = NULL;
+        status = weft_dcsr_to_csr(
+            ctx, o->queue, D, &back,
+            WEFT_DCSR(.n_wait = 1, .wait = &stored, .event = o->wants_event ? &done : NULL));
+        status = ended(o, status, done);
+        release(o, stored);
+    }
+    return status;
+}
+
+static weft_status dcsr(fault_operands *o, weft_context *ctx)
+{
+    int64_t n_stored = -1;
+    STEP(weft_dcsr_count(ctx, o->queue, &o->A, &n_stored, WEFT_DCSR(ORDER(o))));
+    const weft_dcsr D = {.n_rows = N,
+                         .n_cols = N,
+                         .n_stored = n_stored,
+                         .nnz = o->A.nnz,
+                         .rows = o->outputs[0],
+                         .offsets = o->outputs[1],
+                         .indices = o->A.indices,
+                         .values = o->A.values};
+    return dcsr_there_and_back(o, ctx, &D);
+}
+
+// ---- dense
+
+static const weft_axis_tiling in_parts = TILING(1, 3, 1, 1, 2, 1, 2, 4, 4, 3);
+
+static weft_status reduce(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = line(o->outputs[0], WEFT_F32, N);
+    STEP(weft_reduce(ctx, o->queue, WEFT_SUM, &o->X, 1, (const int[]){1}, &Y,
+                     WEFT_REDUCE(.tiling = &in_parts, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status softmax(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = dense_output(o, 0, WEFT_F32);
+    STEP(weft_softmax(ctx, o->queue, 1, &o->X, 1, &Y, WEFT_SOFTMAX(.tiling = &in_parts, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status log_softmax(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = dense_output(o, 0, WEFT_F32);
+    STEP(weft_log_softmax(ctx, o->queue, 1, &o->X, 0, &Y, WEFT_SOFTMAX(ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status softmax_backward(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = dense_output(o, 0, WEFT_F32);
+    STEP(weft_softmax_backward(ctx, o->queue, 1, &o->X, &o->Y, 1, &dX, WEFT_SOFTMAX(ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status log_softmax_backward(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = dense_output(o, 0, WEFT_F32);
+    STEP(weft_log_softmax_backward(ctx, o->queue, 1, &o->X, &o->Y, 1, &dX,
+                                   WEFT_SOFTMAX(.tiling = &in_parts, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status layer_norm(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = dense_output(o, 0, WEFT_F32);
+    STEP(weft_layer_norm(ctx, o->queue, 1e-5, &o->X, 1, &Y,
+                         WEFT_NORM(.weight = &o->row, .bias = &o->row, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status rms_norm(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Y = dense_output(o, 0, WEFT_F32);
+    STEP(
+        weft_rms_norm(ctx, o->queue, 1e-5, &o->X, 1, &Y, WEFT_NORM(.tiling = &in_parts, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status elementwise(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Z = dense_output(o, 0, WEFT_F32);
+    STEP(weft_elementwise(ctx, o->queue, WEFT_INPUTS({"x", &o->X}, {"y", &o->Y}),
+                          WEFT_OUTPUTS({"s * x + max(y, 0)", &Z}),
+                          WEFT_ELEMENTWISE(WEFT_VALUES({"s", 0.5}), ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status elementwise_with_plan(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor Z = dense_output(o, 0, WEFT_F32);
+    const weft_elementwise_input inputs[] = {{"x", &o->X}, {"y", &o->Y}};
+    const weft_elementwise_output outputs[] = {{"x * y - 1", &Z}};
+    weft_elementwise_plan *plan;
+    weft_status status = weft_elementwise_plan_create(&plan, ctx, 2, inputs, 1, outputs, NULL);
+    assert_true((plan != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK) {
+        cl_event done = NULL;
+        status = weft_elementwise(ctx, o->queue, 2, inputs, 1, outputs,
+                                  WEFT_ELEMENTWISE(.plan = plan, ORDER(o)));
+        status = ended(o, status, done);
+    }
+    weft_elementwise_plan_destroy(&plan);
+    return status;
+}
+
+static weft_status matmul(fault_operands *o, weft_context *ctx)
+{
+    static const weft_matmul_tiling in_pieces = {.method = WEFT_MATMUL_BLOCKS,
+                                                 .fold = 4,
+                                                 .vectors = 1,
+                                                 .rows = 4,
+                                                 .items = 1,
+                                                 .team = 1,
+                                                 .depth = 8,
+                                                 .block_rows = 16,
+                                                 .block_columns = 16,
+                                                 .piece = 16};
+    const weft_tensor C = dense_output(o, 0, WEFT_F32);
+    STEP(weft_matmul(ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
+                     WEFT_MATMUL(.tiling = &in_pieces, .epilogue = "relu(c)", ORDER(o))));
+    return WEFT_OK;
+}
+
+// ---- scratch memory
+
+// What all operations that may want some say of these operands.
+static weft_status workspaces(fault_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32), V = values_output(o);
+    const weft_tensor sums = line(o->outputs[1], WEFT_F32, N);
+    const weft_csr C = sparse_output(o, o->A.nnz);
+    const weft_spmm_tiling spmm_tiling = spmm_in_pieces(o, ctx);
+    size_t *bytes = o->sizes;
+    TRY(weft_spmm_workspace(ctx, &o->A, &o->X, &D, WEFT_SPMM(.tiling = &spmm_tiling), bytes++));
+    TRY(weft_sddmm_workspace(ctx, &o->X, &o->Y, &o->A, &V, NULL, bytes++));
+    TRY(weft_sparse_softmax_workspace(ctx, &o->A, &V, NULL, bytes++));
+    TRY(weft_sparse_attention_workspace(ctx, &o->X, &o->Y, &o->Z, &o->A, &D, NULL, bytes++));
+    TRY(weft_csr_transpose_workspace(ctx, &o->A, &C, NULL, bytes++));
+    TRY(weft_dense_to_csr_workspace(ctx, &o->X, &C, NULL, bytes++));
+    TRY(weft_dcsr_workspace(ctx, &o->A, NULL, bytes++));
+    TRY(weft_spgemm_workspace(ctx, &o->A, &o->A, &C, NULL, bytes++));
+    TRY(weft_reduce_workspace(ctx, WEFT_SUM, &o->X, 1, (const int[]){1}, &sums,
+                              WEFT_REDUCE(.tiling = &in_parts), bytes++));
+    TRY(weft_softmax_workspace(ctx, &o->X, 1, &D, WEFT_SOFTMAX(.tiling = &in_parts), bytes++));
+    TRY(weft_norm_workspace(ctx, &o->X, 1, &D, WEFT_NORM(.tiling = &in_parts), bytes++));
+    return weft_matmul_workspace(ctx, &o->X, &o->Y, &D, NULL, bytes);
+}
+
+const fault_case fault_cases[FAULT_CASES] = {
+    {.name = "spmm", .run = spmm},
+    {.name = "spmm with a plan", .run = spmm_with_plan},
+    {.name = "spmm from a queue of rows", .run = spmm_from_queue},
+    {.name = "spmm with A transposed", .run = spmm_transposed},
+    {.name = "spmm for the largest", .run = spmm_largest},
+    {.name = "sparse_linear", .run = sparse_linear},
+    {.name = "sparse_linear_dx", .run = sparse_linear_dx},
+    {.name = "sparse_linear_dw", .run = sparse_linear_dw},
+    {.name = "sddmm", .run = sddmm},
+    {.name = "sddmm in passes", .run = sddmm_in_passes},
+    {.name = "sparse_softmax", .run = sparse_softmax},
+    {.name = "sparse_softmax_backward", .run = sparse_softmax_backward},
+    {.name = "sparse_attention", .run = sparse_attention},
+    {.name = "sparse_attention in steps", .run = sparse_attention_in_steps},
+    {.name = "sparse_gather", .run = sparse_gather},
+    {.name = "csr", .run = csr},
+    {.name = "csr_transpose", .run = csr_transpose},
+    {.name = "dense_to_csr", .run = dense_to_csr},
+    {.name = "dcsr", .run = dcsr},
+    {.name = "spgemm", .run = spgemm},
+    {.name = "reduce", .run = reduce},
+    {.name = "softmax", .run = softmax},
+    {.name = "log_softmax", .run = log_softmax},
+    {.name = "softmax_backward", .run = softmax_backward},
+    {.name = "log_softmax_backward", .run = log_softmax_backward},
+    {.name = "layer_norm", .run = layer_norm},
+    {.name = "rms_norm", .run = rms_norm},
+    {.name = "elementwise", .run = elementwise},
+    {.name = "elementwise with a plan", .run = elementwise_with_plan},
+    {.name = "matmul", .run = matmul},
+    {.name = "workspaces", .run = workspaces, .writes_nothing = true},
+};
+
+// ---- operands
+
+static cl_mem buffer_of(cl_context cl, const void *data, size_t bytes)
+{
+    cl_int code;
+    cl_mem buffer = clCreateBuffer(cl, CL_MEM_COPY_HOST_PTR, bytes, (void *)(uintptr_t)data, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    return buffer;
+}
+
+// Eighths: sums of products are exact, and do not depend on what a plan makes of them.
+static float eighths(random_state *random)
+{
+    return (float)random_between(random, -4, 4) / 8;
+}
+
+static weft_tensor dense_input(cl_context cl, random_state *random)
+{
+    float numbers[N * N];
+    for (int i = 0; i < N * N; i++)
+        numbers[i] = eighths(random);
+    return weft_matrix(buffer_of(cl, numbers, sizeof(numbers)), WEFT_F32, N, N);
+}
+
+// Three entries in most rows, none in every third, and all columns in one.
+static bool is_entry(int row, int column)
+{
+    return row == LONG_ROW || (row % 3 && (column * 7 + row) % 11 == 0);
+}
+
+static void make_sparse(fault_operands *o, random_state *random)
+{
+    float dense[N * N] = {0};
+    for (int row = 0; row < N; row++)
+        for (int column = 0; column < N; column++)
+            dense[row * N + column] = is_entry(row, column) ? 1 + eighths(random) : 0;
+    assert_ok(weft_csr_host_from_dense(&o->host, N, N, dense, N, 1, 0, NULL));
+    const size_t nnz = (size_t)o->host.nnz;
+    o->A = (weft_csr){.n_rows = N,
+                      .n_cols = N,
+                      .nnz = o->host.nnz,
+                      .offsets = buffer_of(o->cl, o->host.offsets, (N + 1) * sizeof(int32_t)),
+                      .indices = buffer_of(o->cl, o->host.indices, nnz * sizeof(int32_t)),
+                      .values = buffer_of(o->cl, o->host.values, nnz * sizeof(float))};
+    o->values = line(o->A.values, WEFT_F32, o->A.nnz);
+    o->source = line(o->A.indices, WEFT_I32, o->A.nnz); // columns are places among the entries
+}
+
+static cl_command_queue queue_create(const fault_operands *o,
+                                     cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue queue = clCreateCommandQueue(o->cl, o->device, properties, &code);
+    return code == CL_SUCCESS ? queue : NULL;
+}
+
+void fault_operands_create(fault_operands *o, weft_context *ctx)
+{
+    cl_int code;
+    random_state random = {1};
+    *o = (fault_operands){.device = weft_context_device(ctx)};
+    o->cl = clCreateContext(NULL, 1, &o->device, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    o->queue = o->in_order = queue_create(o, 0);
+    o->out_of_order = queue_create(o, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+    assert_non_null(o->in_order);
+    o->ready = clCreateUserEvent(o->cl, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    clSetUserEventStatus(o->ready, CL_COMPLETE);
+    make_sparse(o, &random);
+    o->X = dense_input(o->cl, &random);
+    o->Y = dense_input(o->cl, &random);
+    o->Z = dense_input(o->cl, &random);
+    o->row = o->Z;
+    o->row.ndim = 1;
+    o->row.stride[0] = 1;
+    for (int i = 0; i < FAULT_OUTPUTS; i++) {
+        const unsigned char zeros[FAULT_BYTES] = {0};
+        o->outputs[i] = buffer_of(o->cl, zeros, sizeof(zeros));
+    }
+}
+
+void fault_operands_destroy(fault_operands *o)
+{
+    cl_mem inputs[] = {o->A.offsets, o->A.indices, o->A.values,
+                       o->X.buffer,  o->Y.buffer,  o->Z.buffer};
+    for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+        clReleaseMemObject(inputs[i]);
+    for (int i = 0; i < FAULT_OUTPUTS; i++)
+        clReleaseMemObject(o->outputs[i]);
+    weft_csr_host_destroy(&o->host);
+    clReleaseEvent(o->ready);
+    clReleaseCommandQueue(o->in_order);
+    if (o->out_of_order)
+        clReleaseCommandQueue(o->out_of_order);
+    clReleaseContext(o->cl);
+}
+
+void fault_clear(fault_operands *o)
+{
+    unsigned char untouched[FAULT_BYTES];
+    memset(untouched, UNTOUCHED, sizeof(untouched));
+    memset(o->sizes, UNTOUCHED, sizeof(o->sizes));
+    for (int i = 0; i < FAULT_OUTPUTS; i++)
+        assert_int_equal(clEnqueueWriteBuffer(o->in_order, o->outputs[i], CL_FALSE, 0,
+                                              sizeof(untouched), untouched, 0, NULL, NULL),
+                         CL_SUCCESS);
+    assert_int_equal(clFinish(o->in_order), CL_SUCCESS);
+}
+
+void fault_read(const fault_operands *o, fault_results *out)
+{
+    assert_int_equal(clFinish(o->queue), CL_SUCCESS);
+    memcpy(out->sizes, o->sizes, sizeof(out->sizes));
+    for (int i = 0; i < FAULT_OUTPUTS; i++)
+        assert_int_equal(clEnqueueReadBuffer(o->in_order, o->outputs[i], CL_FALSE, 0,
+                                             sizeof(out->bytes[i]), out->bytes[i], 0, NULL, NULL),
+                         CL_SUCCESS);
+    assert_int_equal(clFinish(o->in_order), CL_SUCCESS);
+}
+
+bool fault_is_clear(const fault_results *results)
+{
+    const unsigned char *byte = &results->bytes[0][0];
+    size_t i = 0;
+    while (i < sizeof(results->bytes) && byte[i] == UNTOUCHED)
+        i++;
+    return i == sizeof(results->bytes);
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL calls fail: the n-th one that a case makes, for every n up to the first that fails none.
+//
+// With kernels in memory each call gives each of its errors; then every call from the n-th on
+// fails, as on a device that is gone. Where kernels come from disk or from the compiler a run costs
+// milliseconds: there only those calls fail that were not made before, about programs, kernels and
+// buffers; and a call gives all its errors where it is met for the first time, then one after the
+// other in turn. So it does everywhere with WEFT_TEST_REDUCED.
+#define _POSIX_C_SOURCE 200809L // nanosleep
+#include <time.h>
+
+#include "fault_case.h"
+#include "workspace.h"
+
+#include "fault_layer.h"
+
+enum { SCRATCH = 16 << 10 };
+
+static layer_faults *layer;
+static fault_operands o;
+static char kernels[600]; // a folder of compiled programs
+static bool is_reduced;
+
+// Where the kernels of a case are when it begins.
+typedef enum fault_kernels {
+    IN_MEMORY,
+    ON_DISK,
+    NOWHERE,
+} fault_kernels;
+
+typedef struct walk {
+    const fault_case *of;
+    fault_kernels from;
+    weft_context *ctx;
+    fault_results wanted, got;
+    long n_faults, n_survived; // where the call did without what had failed
+    long live[LAYER_OBJECTS];
+} walk;
+
+// ---- what is right
+
+typedef struct excuse {
+    cl_int code;
+    weft_status status;
+    const char *words;
+} excuse;
+
+// What the application has brought, and what it may see of a compiler: in words of the library's.
+static const excuse excuses[] = {
+    {CL_INVALID_CONTEXT, WEFT_BAD_ARGUMENT, "the OpenCL context is not valid"},
+    {CL_INVALID_COMMAND_QUEUE, WEFT_BAD_ARGUMENT, "the queue is not valid"},
+    {CL_INVALID_EVENT, WEFT_BAD_ARGUMENT, "of the wait list is not valid"},
+    {CL_INVALID_MEM_OBJECT, WEFT_BAD_BUFFER, "not valid"},
+    {CL_DEVICE_NOT_FOUND, WEFT_NO_DEVICE, "no OpenCL platform here has a device"},
+    {CL_OUT_OF_RESOURCES, WEFT_DEVICE_LOST, "the device answers none of the questions"},
+    {CL_BUILD_PROGRAM_FAILURE, WEFT_BUILD_FAILED, "does not compile"},
+};
+
+static weft_status kind_of(cl_int code)
+{
+    switch (code) {
+    case CL_OUT_OF_RESOURCES:
+    case CL_OUT_OF_HOST_MEMORY:
+    case CL_MEM_OBJECT_ALLOCATION_FAILURE:
+        return WEFT_NO_MEMORY;
+    case CL_DEVICE_NOT_AVAILABLE:
+        return WEFT_DEVICE_LOST;
+    default:
+        return WEFT_OPENCL_ERROR;
+    }
+}
+
+static bool is_excused(weft_status status)
+{
+    for (size_t i = 0; i < sizeof(excuses) / sizeof(excuses[0]); i++)
+        if (excuses[i].code == layer->code && excuses[i].status == status &&
+            strstr(weft_last_error(), excuses[i].words))
+            return true;
+    return false;
+}
+
+// Of the right kind, with a sentence that names the error and the call: one of those, where many
+// failed.
+static void status_check(weft_status status)
+{
+    char number[16];
+    snprintf(number, sizeof(number), "(%d)", (int)layer->code);
+    const bool is_named = (layer->goes_on || strstr(weft_last_error(), layer->call)) &&
+                          strstr(weft_last_error(), number);
+    if (!(status == kind_of(layer->code) && is_named) && !is_excused(status))
+        fail_msg("%s, call %ld, failed by %d, and this is \"%s\", \"%s\"", layer->call,
+                 layer->fails_at, (int)layer->code, weft_status_name(status), weft_last_error());
+}
+
+static bool is_wanted(const walk *w)
+{
+    return memcmp(&w->got, &w->wanted, sizeof(w->got)) == 0;
+}
+
+static void count_live(long live[LAYER_OBJECTS])
+{
+    memcpy(live, layer->live, sizeof(layer->live));
+}
+
+static void nothing_left_check(const long before[LAYER_OBJECTS])
+{
+    static const char *const names[] = {"contexts", "queues", "buffers", "programs",
+                                        "kernels",  "events", "devices"};
+    for (int i = 0; i < LAYER_OBJECTS; i++)
+        if (layer->live[i] != before[i])
+            fail_msg("%ld %s before, %ld after call %ld, %s, failed by %d", before[i], names[i],
+                     layer->live[i], layer->fails_at, layer->call ? layer->call : "none",
+                     (int)layer->code);
+}
+
+// ---- a walk
+
+// Runs with the layer in place; which call fails, if any, has been set.
+static weft_status watched(weft_status (*run)(void *), void *user)
+{
+    layer->n_calls = 0;
+    layer->call = NULL;
+    layer->watches = true;
+    const weft_status status = run(user);
+    layer->watches = false;
+    return status;
+}
+
+static weft_status run_case(void *user)
+{
+    walk *w = user;
+    return w->of->run(&o, w->ctx);
+}
+
+static void open_for(walk *w)
+{
+    assert_ok(weft_context_create(
+        &w->ctx, o.cl, o.device,
+        WEFT_CONTEXT(.cache_dir = w->from == NOWHERE ? "" : kernels, .scratch_bytes = SCRATCH)));
+}
+
+static void run_soundly(walk *w)
+{
+    layer->fails_at = 0;
+    fault_clear(&o);
+    assert_ok(watched(run_case, w));
+    fault_read(&o, &w->got);
+}
+
+// Call number n fails by that error: false where there are fewer calls.
+static bool fail_at(walk *w, long n, int error)
+{
+    if (w->from != IN_MEMORY)
+        open_for(w);
+    fault_clear(&o);
+    layer->fails_at = n;
+    layer->error = error;
+    const long n_kernels = layer->n_kernels;
+    const weft_status status = watched(run_case, w);
+    fault_read(&o, &w->got);
+    const bool did_fail = layer->call != NULL;
+    if (status != WEFT_OK && !did_fail)
+        fail_msg("nothing failed: %s", weft_last_error());
+    if (status != WEFT_OK)
+        status_check(status);
+    else if (!is_wanted(w))
+        fail_msg("call %ld, %s, failed by %d: the results are wrong", n, layer->call,
+                 (int)layer->code);
+    if (status != WEFT_OK && layer->n_kernels == n_kernels && !fault_is_clear(&w->got))
+        fail_msg("call %ld, %s: no kernel was enqueued, but there are results", n, layer->call);
+    w->n_faults += did_fail;
+    w->n_survived += did_fail && status == WEFT_OK;
+    return did_fail;
+}
+
+// The same context serves on.
+static void recover(walk *w)
+{
+    const char *call = layer->call;
+    run_soundly(w);
+    if (!is_wanted(w))
+        fail_msg("after call %s failed by %d: the results are wrong", call, (int)layer->code);
+    if (w->from == IN_MEMORY)
+        return;
+    weft_context_destroy(&w->ctx);
+    nothing_left_check(w->live);
+}
+
+static bool is_new(const char *call)
+{
+    static const char *seen[64];
+    size_t i = 0;
+    while (i < sizeof(seen) / sizeof(seen[0]) && seen[i] && strcmp(seen[i], call) != 0)
+        i++;
+    assert_true(i < sizeof(seen) / sizeof(seen[0]));
+    const bool is_met = seen[i] != NULL;
+    seen[i] = call;
+    return !is_met;
+}
+
+static void walk_calls(walk *w)
+{
+    for (long n = 1; fail_at(w, n, (int)n); n++) {
+        const bool gives_all = is_new(layer->call) || (w->from == IN_MEMORY && !is_reduced);
+        const int n_errors = gives_all && !layer->goes_on ? layer->n_errors : 1;
+        recover(w);
+        for (int i = 1; i < n_errors; i++) {
+            assert_true(fail_at(w, n, (int)n + i));
+            recover(w);
+        }
+    }
+    if (w->from != IN_MEMORY)
+        weft_context_destroy(&w->ctx);
+}
+
+static void walk_case(const fault_case *of, fault_kernels from, bool wants_event, bool goes_on)
+{
+    walk *w = calloc(1, sizeof(*w));
+    assert_non_null(w);
+    *w = (walk){.of = of, .from = from};
+    o.wants_event = wants_event;
+    o.queue = wants_event && o.out_of_order ? o.out_of_order : o.in_order;
+    count_live(w->live);
+    layer->only_makers = layer->goes_on = false;
+    open_for(w);
+    run_soundly(w); // kernels are there now
+    w->wanted = w->got;
+    run_soundly(w);
+    assert_true(is_wanted(w));
+    assert_true(fault_is_clear(&w->got) == of->writes_nothing);
+    if (from != IN_MEMORY)
+        weft_context_destroy(&w->ctx);
+    layer->only_makers = from != IN_MEMORY;
+    layer->goes_on = goes_on;
+    walk_calls(w);
+    weft_context_destroy(&w->ctx);
+    nothing_left_check(w->live);
+    assert_in_range(w->n_faults, 1, 100000);
+    print_message("# %s%s%s: %ld faults injected, %ld of them done without, nothing left\n",
+                  of->name, wants_event ? ", with events" : "", goes_on ? ", each for good" : "",
+                  w->n_faults, w->n_survived);
+    free(w);
+}
+
+// ---- what is not an operation
+
+// Opens and closes a context of its own, as on a GPU where a layer pretends to be one: there a
+// kernel is tried.
+static weft_status open_as(const char *device)
+{
+    weft_context *other;
+    setenv("WEFT_LAYER_DEVICE", device, 1);
+    const weft_status status = weft_context_open(&other, WEFT_CONTEXT(.cache_dir = kernels));
+    unsetenv("WEFT_LAYER_DEVICE");
+    assert_true((other != NULL) == (status == WEFT_OK));
+    if (status == WEFT_OK)
+        assert_ok(weft_limits_check(weft_context_limits(other)));
+    weft_context_destroy(&other);
+    return status;
+}
+
+static weft_status open_any(fault_operands *operands, weft_context *ctx)
+{
+    (void)operands;
+    (void)ctx;
+    return open_as("");
+}
+
+static weft_status open_gpu(fault_operands *operands, weft_context *ctx)
+{
+    (void)operands;
+    (void)ctx;
+    return open_as("nvidia");
+}
+
+// From the first call to the last: kernels come from disk.
+static weft_status whole_life(fault_operands *operands, weft_context *ctx)
+{
+    weft_context *other;
+    (void)ctx;
+    weft_status status =
+        weft_context_create(&other, operands->cl, operands->device,
+                            WEFT_CONTEXT(.cache_dir = kernels, .scratch_bytes = SCRATCH));
+    if (status == WEFT_OK)
+        status = fault_cases[0].run(operands, other);
+    weft_context_destroy(&other);
+    return status;
+}
+
+static void *open_later(void *gate)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    clSetUserEventStatus(*(cl_event *)gate, CL_COMPLETE);
+    return NULL;
+}
+
+// All scratch memory is in use, and some is wanted on another queue.
+static weft_status wait_for_scratch(fault_operands *operands, weft_context *ctx)
+{
+    cl_int code;
+    cl_mem all = NULL, some = NULL;
+    pthread_t thread;
+    const bool is_watched = fault_look_away(operands);
+    cl_event gate = clCreateUserEvent(operands->cl, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    assert_ok(weft_workspace_take(ctx, operands->in_order, "op", SCRATCH, &all));
+    weft_workspace_give(ctx, operands->in_order, all, gate);
+    assert_int_equal(pthread_create(&thread, NULL, open_later, &gate), 0);
+    fault_look_again(operands, is_watched);
+    const weft_status status =
+        weft_workspace_take(ctx, operands->out_of_order, "op", SCRATCH / 2, &some);
+    fault_look_away(operands);
+    pthread_join(thread, NULL);
+    clReleaseEvent(gate);
+    weft_workspace_give(ctx, operands->out_of_order, some, NULL);
+    return status;
+}
+
+static const fault_case other_cases[] = {
+    {.name = "a context", .run = open_any, .writes_nothing = true},
+    {.name = "a context as for a GPU", .run = open_gpu, .writes_nothing = true},
+    {.name = "a context for one product", .run = whole_life},
+    {.name = "a wait for scratch memory", .run = wait_for_scratch, .writes_nothing = true},
+};
+
+// ---- the tests
+
+static void walk_in_memory(const fault_case *of, bool wants_event)
+{
+    walk_case(of, IN_MEMORY, wants_event, false);
+    walk_case(of, IN_MEMORY, wants_event, true);
+}
+
+static void test_in_memory(void **state)
+{
+    walk_in_memory(*state, false);
+    walk_in_memory(*state, true);
+}
+
+static void test_on_disk(void **state)
+{
+    walk_case(*state, ON_DISK, false, false);
+}
+
+static void test_nowhere(void **state)
+{
+    walk_case(*state, NOWHERE, false, false);
+}
+
+static void test_others(void **state)
+{
+    walk_in_memory(*state, false);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    is_reduced = getenv("WEFT_TEST_REDUCED") != NULL;
+    snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
+    weft_context *ctx;
+    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")));
+    layer = find_layer();
+    fault_operands_create(&o, ctx);
+    o.watches = &layer->watches;
+    weft_context_destroy(&ctx);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fault_operands_destroy(&o);
+    return 0;
+}
+
+typedef struct walk_kind {
+    const char *name;
+    CMUnitTestFunction test;
+    const fault_case *cases;
+    size_t n;
+} walk_kind;
+
+// The last case, which runs nothing, makes no programs that the others do not make.
+
+static const walk_kind kinds[] = {
+    {"memory", test_in_memory, fault_cases, FAULT_CASES},
+    {"disk", test_on_disk, fault_cases, FAULT_CASES - 1},
+    {"nowhere", test_nowhere, fault_cases, FAULT_CASES - 1},
+    {"others", test_others, other_cases, sizeof(other_cases) / sizeof(other_cases[0])},
+};
+
+static int run_all(const walk_kind *kind)
+{
+    struct CMUnitTest tests[FAULT_CASES] = {{0}};
+    for (size_t i = 0; i < kind->n; i++)
+        tests[i] = (struct CMUnitTest){.name = kind->cases[i].name,
+                                       .test_func = kind->test,
+                                       .initial_state = (void *)(uintptr_t)&kind->cases[i]};
+    return _cmocka_run_group_tests("faults", tests, kind->n, set_up, tear_down);
+}
+
+int main(int argc, char **argv)
+{
+    need_device();
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (argc == 2 && strcmp(argv[1], kinds[i].name) == 0)
+            return run_all(&kinds[i]);
+    printf("Bail out! wanted: memory, disk, nowhere or others\n");
+    return 2;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices with little memory: what does not fit is refused, with numbers, before anything is
+// enqueued; what fits keeps to its bound; and many calls take no more memory than a few.
+#include <inttypes.h>
+#include <malloc.h>
+
+#include "fault_case.h"
+
+#include "fault_layer.h"
+
+static layer_faults *layer;
+static fault_operands o;
+static fault_results wanted, got;
+static char kernels[600]; // a folder of compiled programs
+
+// With so much scratch memory; 0: what the device's memory gives.
+static weft_context *open_with(uint64_t scratch_bytes)
+{
+    weft_context *ctx;
+    assert_ok(weft_context_create(
+        &ctx, o.cl, o.device, WEFT_CONTEXT(.cache_dir = kernels, .scratch_bytes = scratch_bytes)));
+    return ctx;
+}
+
+static weft_status run_case(const fault_case *of, weft_context *ctx, fault_results *out)
+{
+    fault_clear(&o);
+    const weft_status status = of->run(&o, ctx);
+    fault_read(&o, out);
+    return status;
+}
+
+static void learn(const fault_case *of)
+{
+    weft_context *ctx = open_with(0);
+    assert_ok(run_case(of, ctx, &wanted));
+    weft_context_destroy(&ctx);
+}
+
+// ---- scratch memory that is bounded
+
+// Refused with both numbers and nothing enqueued, or right and within the bound.
+static bool fits(const fault_case *of, uint64_t bound)
+{
+    char allowed[48];
+    weft_context *ctx = open_with(bound);
+    const long n_kernels = layer->n_kernels;
+    const weft_status status = run_case(of, ctx, &got);
+    assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, bound);
+    if (status == WEFT_OK) {
+        if (!of->writes_nothing)
+            assert_memory_equal(&got, &wanted, sizeof(got));
+    } else {
+        snprintf(allowed, sizeof(allowed), "are needed, %" PRIu64 " are allowed", bound);
+        assert_int_equal(status, WEFT_NO_MEMORY);
+        assert_says("bytes of scratch memory");
+        assert_says(allowed);
+        assert_int_equal(layer->n_kernels, n_kernels);
+        assert_true(fault_is_clear(&got));
+    }
+    weft_context_destroy(&ctx);
+    return status == WEFT_OK;
+}
+
+static void test_scratch_memory_keeps_to_its_bound(void **state)
+{
+    (void)state;
+    int n_refused = 0, n_fit = 0;
+    for (int i = 0; i < FAULT_CASES; i++) {
+        learn(&fault_cases[i]);
+        for (uint64_t bound = 16; bound <= 16 << 10; bound *= 8) {
+            const bool is_enough = fits(&fault_cases[i], bound);
+            n_fit += is_enough;
+            n_refused += !is_enough;
+        }
+        assert_true(fits(&fault_cases[i], 16 << 10));
+    }
+    print_message("# %d calls with too little scratch memory, %d with enough\n", n_refused, n_fit);
+    assert_in_range(n_refused, 10, 1000);
+}
+
+// A quarter of what the device has for one buffer.
+static void test_devices_with_small_buffers(void **state)
+{
+    (void)state;
+    layer->most_of_one = FAULT_BYTES;
+    weft_context *ctx = open_with(0);
+    assert_int_equal(weft_context_limits(ctx)->max_alloc_bytes, FAULT_BYTES);
+    int n_refused = 0;
+    for (int i = 0; i < FAULT_CASES; i++) {
+        const long n_kernels = layer->n_kernels;
+        if (run_case(&fault_cases[i], ctx, &got) == WEFT_OK)
+            continue;
+        assert_says("1024 are allowed");
+        assert_int_equal(layer->n_kernels, n_kernels);
+        n_refused++;
+    }
+    assert_in_range(n_refused, 1, FAULT_CASES);
+    assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, FAULT_BYTES / 4);
+    layer->most_of_one = 16;
+    weft_context *tiny = open_with(0);
+    weft_csr csr;
+    weft_spmm_plan *plan;
+    assert_int_equal(weft_csr_create(&csr, tiny, o.queue, &o.host), WEFT_NO_MEMORY);
+    assert_says("csr_create: 33 offsets of 4 bytes pass the device's 16 bytes for one buffer");
+    assert_int_equal(
+        weft_spmm_plan_create(&plan, tiny, o.queue, &o.A, WEFT_SPMM_PLAN(.transpose_a = true)),
+        WEFT_NO_MEMORY);
+    assert_says("spmm_plan: a buffer of 132 bytes is wanted, the device allows 16");
+    layer->most_of_one = 0;
+    weft_context_destroy(&tiny);
+    weft_context_destroy(&ctx);
+}
+
+// ---- memory that is used up
+
+// All but nothing is taken: what makes a buffer says how large it would have been, and there is no
+// trace of it when memory has come back.
+static void test_a_device_whose_memory_is_used_up(void **state)
+{
+    (void)state;
+    int n_refused = 0;
+    for (int i = 0; i < FAULT_CASES; i++) {
+        learn(&fault_cases[i]);
+        weft_context *ctx = open_with(0);
+        const long n_kernels = layer->n_kernels;
+        const long long before = layer->buffer_bytes;
+        layer->most_of_all = before + 64;
+        const weft_status status = run_case(&fault_cases[i], ctx, &got);
+        layer->most_of_all = 0;
+        if (status != WEFT_OK) {
+            assert_int_equal(status, WEFT_NO_MEMORY);
+            assert_says("clCreateBuffer (");
+            assert_says("bytes) failed: CL_MEM_OBJECT_ALLOCATION_FAILURE");
+            assert_int_equal(layer->buffer_bytes, before);
+            assert_int_equal(layer->n_kernels, n_kernels);
+            n_refused++;
+        }
+        assert_ok(run_case(&fault_cases[i], ctx, &got));
+        assert_memory_equal(&got, &wanted, sizeof(got));
+        weft_context_destroy(&ctx);
+    }
+    assert_in_range(n_refused, 10, FAULT_CASES);
+}
+
+// ---- memory of many calls
+
+// Bytes that malloc() has given out, to the OpenCL implementation too; 0 where nobody counts them.
+static long long host_bytes(void)
+{
+#if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
+    return (long long)mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
+
+typedef struct footprint {
+    long live[LAYER_OBJECTS];
+    long long buffer_bytes, host_bytes;
+} footprint;
+
+static footprint footprint_now(void)
+{
+    footprint f = {.buffer_bytes = layer->buffer_bytes, .host_bytes = host_bytes()};
+    memcpy(f.live, layer->live, sizeof(f.live));
+    return f;
+}
+
+static void run_often(weft_context *ctx, int n_rounds)
+{
+    for (int round = 0; round < n_rounds; round++) {
+        o.wants_event = round % 2;
+        o.queue = o.wants_event && o.out_of_order ? o.out_of_order : o.in_order;
+        for (int i = 0; i < FAULT_CASES; i++) {
+            assert_ok(fault_cases[i].run(&o, ctx));
+            if (o.wants_event) // or the next case would write at the same time
+                assert_int_equal(clFinish(o.queue), CL_SUCCESS);
+        }
+        assert_int_equal(clFinish(o.queue), CL_SUCCESS);
+    }
+    o.wants_event = false;
+    o.queue = o.in_order;
+    assert_ok(run_case(&fault_cases[0], ctx, &got)); // forgets events of scratch memory
+}
+
+// OpenCL implementations keep some of what they had, and take more by steps, ever fewer: sooner or
+// later ten thousand calls take none; but they always would, were a few bytes lost in any case.
+static void test_ten_thousand_calls_take_no_more_than_a_few(void **state)
+{
+    (void)state;
+    const int n_rounds = getenv("WEFT_TEST_REDUCED") ? 40 : 10000 / FAULT_CASES + 1;
+    const long long few = 16 * n_rounds;
+    long long more = INT64_MAX;
+    weft_context *ctx = open_with(64 << 10);
+    run_often(ctx, 20);
+    for (int i = 0; i < 12 && more >= few; i++) {
+        const footprint before = footprint_now();
+        run_often(ctx, n_rounds);
+        const footprint after = footprint_now();
+        assert_memory_equal(after.live, before.live, sizeof(after.live));
+        assert_int_equal(after.buffer_bytes, before.buffer_bytes);
+        more = after.host_bytes - before.host_bytes;
+        print_message("# %d calls: %lld bytes of the host more\n", n_rounds * FAULT_CASES, more);
+    }
+    assert_true(more < few);
+    assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, 64 << 10);
+    weft_context_destroy(&ctx);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
+    weft_context *ctx = open_context(NULL);
+    layer = find_layer();
+    fault_operands_create(&o, ctx);
+    weft_context_destroy(&ctx);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fault_operands_destroy(&o);
+    return 0;
+}
+
+int main(void)
+{
+    need_device();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scratch_memory_keeps_to_its_bound),
+        cmocka_unit_test(test_devices_with_small_buffers),
+        cmocka_unit_test(test_a_device_whose_memory_is_used_up),
+        cmocka_unit_test(test_ten_thousand_calls_take_no_more_than_a_few),
+    };
+    return cmocka_run_group_tests_name("small memory", tests, set_up, tear_down);
+}
