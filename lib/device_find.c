@@ -42,22 +42,25 @@ static void list(search *s, const char *platform, const char *device)
 static weft_status consider(search *s, cl_platform_id platform, cl_device_id device)
 {
     char *platform_name = weft_platform_text(platform, CL_PLATFORM_NAME);
+    char *vendor = weft_platform_text(platform, CL_PLATFORM_VENDOR);
     char *device_name = weft_device_text(device, CL_DEVICE_NAME);
     weft_status status = WEFT_OK;
-    if (!platform_name || !device_name) {
+    if (!platform_name || !vendor || !device_name) {
         status = fail(WEFT_NO_MEMORY, "context: no memory for the name of a device");
         goto done;
     }
     list(s, platform_name, device_name);
     const int rank = rank_of(device);
     if (rank > s->best_rank &&
-        (text_contains(platform_name, s->text) || text_contains(device_name, s->text))) {
+        (text_contains(platform_name, s->text) || text_contains(vendor, s->text) ||
+         text_contains(device_name, s->text))) {
         s->best = (weft_found_device){platform, device};
         s->best_rank = rank;
     }
 
 done:
     free(platform_name);
+    free(vendor);
     free(device_name);
     return status;
 }

@@ -328,6 +328,21 @@ static void test_devices_are_chosen_by_name(void **state)
     unsetenv("WEFT_DEVICE");
 }
 
+// PoCL calls itself so nowhere but in its vendor's name.
+static void test_devices_are_chosen_by_their_vendor(void **state)
+{
+    (void)state;
+    weft_context *out;
+    cl_platform_id platform;
+    assert_int_equal(clGetDeviceInfo(weft_context_device(ctx), CL_DEVICE_PLATFORM, sizeof(platform),
+                                     &platform, NULL),
+                     CL_SUCCESS);
+    char *vendor = weft_platform_text(platform, CL_PLATFORM_VENDOR);
+    assert_ok(weft_context_open(&out, WEFT_CONTEXT(.device = vendor, .cache_dir = "")));
+    weft_context_destroy(&out);
+    free(vendor);
+}
+
 static void test_a_profile_is_named_by_the_environment(void **state)
 {
     (void)state;
@@ -589,6 +604,7 @@ int main(void)
         with_context(test_lowered_limits_hold_together),
         with_context(test_a_probe_that_fails_changes_nothing),
         with_context(test_devices_are_chosen_by_name),
+        with_context(test_devices_are_chosen_by_their_vendor),
         with_context(test_a_profile_is_named_by_the_environment),
         with_context(test_defines_read_as_options),
         with_context(test_a_program_is_built_once),

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const struct argp_option options[] = {
-    {"device", 'd', "TEXT", 0, "Part of a platform or device name (default: $WEFT_DEVICE)", 0},
+    {"device", 'd', "TEXT", 0,
+     "Part of a platform's, vendor's or device's name (default: $WEFT_DEVICE)", 0},
     {"json", 'j', NULL, 0, "Print one JSON object on standard output", 0},
     {"verbose", 'v', NULL, 0, "Tell on standard error what is compiled", 0},
     {0},

@@ -29,9 +29,10 @@ typedef void (*weft_log_fn)(void *user, weft_log_level level, const char *messag
 
 typedef struct weft_context_params {
     size_t size;        // sizeof(weft_context_params): WEFT_CONTEXT() fills it in
-    const char *device; // weft_context_open: part of a platform or device name, case ignored;
-                        // NULL takes $WEFT_DEVICE; where that is unset, or the text is "", any
-                        // device: GPUs first, then accelerators, then CPUs
+    const char *device; // weft_context_open: part of the name of a device, a platform or the
+                        // platform's vendor, case ignored; NULL takes $WEFT_DEVICE; where that is
+                        // unset, or the text is "", any device: GPUs first, then accelerators,
+                        // then CPUs
     weft_log_fn log;    // NULL is silence
     void *log_user;
     const char *cache_dir; // of compiled programs; NULL takes $WEFT_CACHE_DIR,
