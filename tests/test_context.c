@@ -305,6 +305,7 @@ static void test_devices_are_chosen_by_name(void **state)
 {
     (void)state;
     weft_context *out;
+    char *named = getenv("WEFT_DEVICE") ? strdup(getenv("WEFT_DEVICE")) : NULL;
     char name[8] = {0};
     for (int i = 0; i < 7; i++)
         name[i] = (char)(i % 2 ? toupper(weft_context_limits(ctx)->name[i])
@@ -326,6 +327,9 @@ static void test_devices_are_chosen_by_name(void **state)
     assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
     weft_context_destroy(&out);
     unsetenv("WEFT_DEVICE");
+    if (named)
+        setenv("WEFT_DEVICE", named, 1);
+    free(named);
 }
 
 // PoCL calls itself so nowhere but in its vendor's name.

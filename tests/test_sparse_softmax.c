@@ -138,7 +138,7 @@ static void test_as_planned(void **state)
 {
     (void)state;
     static const sparse_rows rows[] = {ROWS_ONE_LONG, ROWS_IN_RUNS, ROWS_RANDOM, ROWS_SHORT};
-    const int less = is_on("pocl") ? 1 : 10;
+    const int less = is_on("pocl") || is_on("device") ? 1 : 10;
     if (less > 1 && !getenv("WEFT_PROFILE"))
         skip();
     for (int i = 0; i < 8; i++) {

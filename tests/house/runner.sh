@@ -71,6 +71,22 @@ case $seen in
 *) check "a program that a signal ends always fails" sh -c "echo '$seen' | grep -q '^not ok'" ;;
 esac
 
+# On a device of the machine, its loader is as it was, and the device must be there.
+cat >own.sh <<'END'
+echo 1..1
+[ "$WEFT_DEVICE, $OCL_ICD_VENDORS, $OPENCL_LAYERS" = 'mine, their-own, theirs' ] || printf 'not '
+echo ok 1
+END
+on_device() {
+    WEFT_DEVICE=mine OCL_ICD_VENDORS=their-own OPENCL_LAYERS=theirs WEFT_TEST_DIR="$WEFT_TEST_DIR/own" \
+        "$source_dir/tests/run_on" device sh "$@"
+}
+check "the machine's own devices" test "$(on_device "$PWD/own.sh")" = 'ok 1
+1..1'
+check "a device that is not there fails" test "$(on_device "$PWD/program.sh" has-no-device)" = \
+    'not ok 1 - there is a device mine
+1..1'
+
 rm build/meson-logs/testlog.json
 check "a report that is missing fails" \
     sh -c "! '$source_dir/tools/count-tests' build/meson-logs/testlog"
