@@ -13,10 +13,11 @@
 #include <weft/dtype.h>
 
 #include "json.h"
+#include "npy.h"
 
 static json_t *run_bench(const char *arguments)
 {
-    char command[1024];
+    char command[4096];
     snprintf(command, sizeof(command), "'%s' bench %s --json", WEFT_PROGRAM, arguments);
     FILE *output = popen(command, "r");
     assert_non_null(output);
@@ -84,6 +85,25 @@ static void limits_alone(void **state)
     json_decref(object);
 }
 
+// The pattern that --patterns kept of the matrix below: rows of 1, 0 and 1 entries.
+static void check_pattern(const char *folder)
+{
+    static const int32_t wanted[2][4] = {{0, 1, 1, 2}, {0, 3}};
+    static const char *const what[] = {"offsets", "indices"};
+    for (int i = 0; i < 2; i++) {
+        char path[1024];
+        npy_array array;
+        complaint why;
+        snprintf(path, sizeof(path), "%s/tiny-n128.%s.npy", folder, what[i]);
+        if (!npy_read(&array, path, WEFT_DEFAULT, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(array.dtype, WEFT_I32);
+        assert_int_equal(array.count, i == 0 ? 4 : 2);
+        assert_memory_equal(array.data, wanted[i], (size_t)array.count * sizeof(int32_t));
+        npy_free(&array);
+    }
+}
+
 static void write_matrix(const char *folder)
 {
     char path[1024];
@@ -99,11 +119,12 @@ static void cases_come_in_pairs(void **state)
 {
     (void)state;
     skip_but_on_pocl();
-    char arguments[1024];
+    char arguments[2048];
     const char *folder = getenv("WEFT_TEST_DIR");
     assert_non_null(folder);
     write_matrix(folder);
-    snprintf(arguments, sizeof(arguments), "spmm --quick --data '%s'", folder);
+    snprintf(arguments, sizeof(arguments), "spmm --quick --data '%s' --patterns '%s'", folder,
+             folder);
     json_t *object = run_bench(arguments);
     check_limits(object);
     const json_t *cases = json_object_get(object, "cases");
@@ -120,6 +141,7 @@ static void cases_come_in_pairs(void **state)
     const json_t *last = json_array_get(cases, n_cases - 1);
     assert_string_equal(string(last, "case"), "tiny-n128");
     assert_true(number(last, "m") == 3 && number(last, "k") == 4 && number(last, "nnz") == 2);
+    check_pattern(folder);
     json_decref(object);
 }
 

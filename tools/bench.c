@@ -32,7 +32,8 @@ typedef struct bench_options {
     command_options common;
     unsigned sets; // bits; none: the limits alone
     bool quick;
-    const char *folder; // --data; NULL for none
+    const char *folder;   // --data; NULL for none
+    const char *patterns; // --patterns; NULL for none
 } bench_options;
 
 typedef struct bench_job {
@@ -81,9 +82,10 @@ static bool measure_limits(bench_job *job, complaint *why)
 static bool measure_sparse(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
-    if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick, why) ||
+    if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick,
+                        options->patterns, why) ||
         !bench_sparse_run(&job->sparse, job->ctx, job->limits, options->sets & SPARSE_SETS,
-                          options->quick, why))
+                          options->quick, options->patterns, why))
         return false;
     bench_cases_close(&job->cases);
     return true;
@@ -270,7 +272,7 @@ static void clean_up(bench_job *job)
     weft_context_destroy(&job->ctx);
 }
 
-enum { OPTION_DATA = 256 };
+enum { OPTION_DATA = 256, OPTION_PATTERNS };
 
 static error_t take_what(bench_options *bench, const char *what, struct argp_state *state)
 {
@@ -319,6 +321,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_DATA:
         bench->folder = argument;
         return 0;
+    case OPTION_PATTERNS:
+        bench->patterns = argument;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -329,6 +334,10 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp_option options[] = {
         {"quick", 'q', NULL, 0, "Few cases and few runs: seconds instead of minutes", 0},
         {"data", OPTION_DATA, "DIR", 0, "Measure every .mtx and .smtx file in DIR too", 0},
+        {"patterns", OPTION_PATTERNS, "DIR", 0,
+         "Write where the non-zeros of each SpMM and SDDMM stand to DIR/CASE.offsets.npy and "
+         "DIR/CASE.indices.npy",
+         0},
         {0},
     };
     static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npy.h"
 #include "sparse.h"
 
 enum { SEED = 1, GRAPH_NODES = 32768, GRAPH_DEGREE = 8 };
@@ -222,4 +223,23 @@ bool bench_matrix_make(weft_csr_host *out, const bench_matrix *matrix, weft_dtyp
     default:
         return sparse_read(out, matrix->path, dtype, SEED, why);
     }
+}
+
+static bool save_array(weft_dtype dtype, int64_t count, const void *data, const char *folder,
+                       const char *name, const char *what, complaint *why)
+{
+    char path[1280];
+    const int length = snprintf(path, sizeof(path), "%s/%s.%s.npy", folder, name, what);
+    if ((size_t)length >= sizeof(path))
+        return complain(why, "%s: this path is too long", folder);
+    return npy_write(path, dtype, 1, &count, data, why);
+}
+
+bool bench_pattern_save(const weft_csr_host *matrix, const char *folder, const char *name,
+                        complaint *why)
+{
+    return folder == NULL || (save_array(matrix->offset_dtype, matrix->n_rows + 1, matrix->offsets,
+                                         folder, name, "offsets", why) &&
+                              save_array(matrix->index_dtype, matrix->nnz, matrix->indices, folder,
+                                         name, "indices", why));
 }

@@ -54,4 +54,9 @@ void bench_sets_free(bench_sets *sets);
 bool bench_matrix_make(weft_csr_host *out, const bench_matrix *matrix, weft_dtype dtype,
                        complaint *why);
 
+// Where its entries stand, for others to multiply the same: `folder`/`name`.offsets.npy and
+// `name`.indices.npy. Nothing where `folder` is NULL.
+bool bench_pattern_save(const weft_csr_host *matrix, const char *folder, const char *name,
+                        complaint *why);
+
 #endif

@@ -18,6 +18,7 @@ enum { MOST_OPERANDS = 4 };
 // A case on the device.
 typedef struct bench_stage {
     const bench_sparse_spec *spec;
+    const char *patterns; // a folder, or NULL
     weft_context *ctx;
     cl_command_queue queue;
     const bench_limits *limits;
@@ -79,8 +80,10 @@ static bool set_up(bench_stage *stage, complaint *why)
     weft_csr_host host;
     if (!bench_matrix_make(&host, &spec->matrix, spec->dtype, why))
         return false;
-    const bool ok = weft_csr_create(&stage->C, stage->ctx, stage->queue, &host) == WEFT_OK ||
-                    complain_weft(why);
+    const bool ok = (spec->kind != BENCH_SDDMM ||
+                     bench_pattern_save(&host, stage->patterns, spec->name, why)) &&
+                    (weft_csr_create(&stage->C, stage->ctx, stage->queue, &host) == WEFT_OK ||
+                     complain_weft(why));
     weft_csr_host_destroy(&host);
     if (!ok)
         return false;
@@ -185,7 +188,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
 }
 
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
-                      bool quick, complaint *why)
+                      bool quick, const char *patterns, complaint *why)
 {
     bench_sparse_specs specs;
     // Values are read and written, and columns lie beside them.
@@ -194,6 +197,7 @@ bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *li
               bench_rows_create(out, specs.count, why);
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
+                             .patterns = patterns,
                              .ctx = ctx,
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};

@@ -8,9 +8,10 @@
 
 // Measures the cases of the sets (bits of bench_sparse_cases.h): products and attention against
 // multiply-adds, softmax against copying. Notes on standard error name what is left out: a data
-// type that the device has not, operands too large for it.
+// type that the device has not, operands too large for it. Patterns of the products are kept in the
+// folder `patterns`, where it is not NULL.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
-                      bool quick, complaint *why);
+                      bool quick, const char *patterns, complaint *why);
 
 // The table, and the lines about the worst of it. Nothing where there is no row.
 void bench_sparse_print(const bench_rows *rows, FILE *out);

@@ -29,6 +29,7 @@ typedef struct bench_runner {
 // A set on the device.
 typedef struct bench_stage {
     const bench_set *set;
+    const char *patterns; // a folder, or NULL
     weft_context *ctx;
     cl_command_queue queue;
     const bench_limits *limits;
@@ -111,7 +112,8 @@ static bool set_up(bench_stage *stage, bool *fits, complaint *why)
         const int64_t m = set->transpose_a ? host.n_cols : host.n_rows;
         const int64_t k = set->transpose_a ? host.n_rows : host.n_cols;
         const bool too_large = is_too_large(stage, m) || is_too_large(stage, k);
-        bool ok = too_large || upload(stage, i, &host, why);
+        bool ok = too_large || (bench_pattern_save(&host, stage->patterns, matrix->name, why) &&
+                                upload(stage, i, &host, why));
         if (ok && !too_large && i == 0)
             ok = create_dense(stage, k, "B", &stage->buffer_B, &stage->B, why) &&
                  create_dense(stage, m, "C", &stage->buffer_C, &stage->C, why);
@@ -293,10 +295,11 @@ static void tear_down(bench_stage *stage)
 }
 
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
-                    const bench_sets *sets, bool quick, complaint *why)
+                    const bench_sets *sets, bool quick, const char *patterns, complaint *why)
 {
     for (size_t i = 0; i < sets->count; i++) {
         bench_stage stage = {.set = &sets->items[i],
+                             .patterns = patterns,
                              .ctx = ctx,
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};

@@ -25,9 +25,10 @@ typedef struct bench_cases {
 
 // Measures all sets and appends their cases: a planned one and, but for A^T, one without behind it.
 // Notes on standard error name what is left out: a data type that the device has not, a file that
-// cannot be read, a matrix too large for the device.
+// cannot be read, a matrix too large for the device. Patterns of the matrices are kept in the
+// folder `patterns`, where it is not NULL.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
-                    const bench_sets *sets, bool quick, complaint *why);
+                    const bench_sets *sets, bool quick, const char *patterns, complaint *why);
 
 // Points every report to the name and the plan of its case: once no more cases are added.
 void bench_cases_close(bench_cases *cases);
