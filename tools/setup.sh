@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tools/demo and tools/check: installs what is missing, and builds. Run from the top of the tree.
+# For tools/demo, tools/check and tools/gpu-check: installs what is missing, and builds. Run from the
+# top of the tree.
 # shellcheck disable=SC2034 # lists that the others use
 
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
-    pocl-opencl-icd libjansson-dev libxxhash-dev'
+    libjansson-dev libxxhash-dev'
+packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release.
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck'

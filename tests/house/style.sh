@@ -20,7 +20,7 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(demo|check|count-tests)$|meson'
+code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(demo|check|gpu-check|count-tests)$|meson'
 sources='\.([ch]|cl|clh)$'
 
 without_spdx() {
@@ -59,7 +59,7 @@ case $(clang-format --version 2>/dev/null) in
 *' version 14.'*) check "clang-format changes nothing" prints_nothing badly_formatted ;;
 *) skip "clang-format changes nothing" "there is no clang-format 14" ;;
 esac
-scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check)$')
+scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|gpu-check)$')
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086 # a list of words
     check "shellcheck finds nothing" shellcheck -s sh -S warning -x -P SCRIPTDIR:"$source_dir" $scripts

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests and measures a device with what is built, and writes a report: see tools/gpu-check.
+
+    gpu_check.py --build DIR --output DIR [--device TEXT] [--bench SETS] [--quick] [--no-tests WHY]
+
+DIR/tools/weft is asked for the device and its bench; the suite `device` of DIR's tests is run. The
+exit status is 1 where there is no such device, a test fails, none runs, or the bench fails.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import tempfile
+
+import gpu_report
+import test_log
+
+TOOLS = pathlib.Path(__file__).parent
+INFO_SECONDS, BUILD_SECONDS, BENCH_SECONDS, PEERS_SECONDS = 300, 3600, 7200, 3600
+TIMES_TESTS_SECONDS = 4  # their own timeouts are for faster compilers
+TESTS_AT_ONCE = 4  # they share a device
+SHOWN_LINES = 40  # of what a failed test program says
+
+
+class Failure(Exception):
+    """A sentence for whoever waits."""
+
+
+def tell(text):
+    print(f"\n{text}", flush=True)
+
+
+def output_of(command, seconds):
+    """What it prints on standard output and, in lines, on standard error."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{' '.join(command)}: takes longer than {seconds} s") from None
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from None
+    said = done.stderr.splitlines()
+    if done.returncode != 0:
+        raise Failure("; ".join(said[-2:]) or f"{command[0]} ends with status {done.returncode}")
+    return done.stdout, said
+
+
+def json_of(command, seconds):
+    text, said = output_of(command, seconds)
+    try:
+        return json.loads(text), said
+    except ValueError as error:
+        raise Failure(f"{' '.join(command)}: no JSON: {error}") from None
+
+
+# ---- the device
+
+def devices_of(info):
+    """One for each device, its platform's name and vendor among what is known of it."""
+    return [device | {"platform": where["name"], "vendor": where["vendor"]}
+            for where in info["platforms"] for device in where["devices"]]
+
+
+def find_device(weft, wanted):
+    """The one that is meant, and weft's version. Without a name: the first GPU."""
+    info, _ = json_of([weft, "info", "--json"] + (["--device", wanted] if wanted else []),
+                      INFO_SECONDS)
+    chosen = next(device for device in devices_of(info) if device["chosen"])
+    if wanted or chosen["limits"]["kind"] == "GPU":
+        return chosen, info["version"]
+    others = "; ".join(f"{device['platform']}: {device['name']}" for device in devices_of(info))
+    raise Failure(f"no OpenCL platform here has a GPU. There are: {others}. "
+                  "One of them is taken by --device TEXT, part of its name")
+
+
+# ---- tests
+
+def its_own(name):
+    """Of a test's name, what stands behind the project and the suite."""
+    return name.partition(" / ")[2] or name
+
+
+def run_tests(build, wanted, quick):
+    """Counts, and each failure with what was said of it."""
+    report = build / "meson-logs" / "gpu-check"
+    for ending in (".json", ".junit.xml"):
+        pathlib.Path(f"{report}{ending}").unlink(missing_ok=True)
+    environment = os.environ | ({"WEFT_TEST_REDUCED": "1"} if quick else {})
+    try:
+        output_of(["meson", "configure", str(build), f"-Ddevice={wanted}"], BUILD_SECONDS)
+        output_of(["meson", "compile", "-C", str(build)], BUILD_SECONDS)
+        subprocess.run(["meson", "test", "-C", str(build), "--no-rebuild", "--suite", "device",
+                        "--logbase", report.name, "--num-processes", str(TESTS_AT_ONCE),
+                        "-t", str(TIMES_TESTS_SECONDS)], env=environment, check=False)
+        results, explanations = test_log.read(str(report))
+    except (Failure, *test_log.UNSOUND) as error:
+        return {"why": f"no tests, or no log of them: {error}", "failed": 1}
+    tests = {result: sum(1 for _, its in results if its == result)
+             for result in ("passed", "failed", "skipped")}
+    tests["failures"] = [its_own(what) for what, result in results if result == "failed"]
+    tests["explanations"] = {its_own(program): lines[:SHOWN_LINES]
+                             for program, lines in explanations.items()}
+    return tests
+
+
+# ---- bench
+
+def run_bench(weft, device, sets, quick, patterns):
+    """The bench's own JSON, and what it left out; or why there is none."""
+    command = [weft, "bench", *sets, "--json", "--device", device, "--patterns", str(patterns)]
+    try:
+        bench, notes = json_of(command + ["--quick"] * quick, BENCH_SECONDS)
+    except Failure as failure:
+        return {"why": str(failure), "cases": []}
+    return bench | {"notes": notes}
+
+
+def run_peers(bench, on_cpu, quick, patterns):
+    """PyTorch's times of the same cases; or what is missing."""
+    if not bench["cases"]:
+        return {"missing": "the bench has no cases"}
+    listed = patterns / "bench.json"
+    listed.write_text(json.dumps(bench), encoding="utf-8")
+    command = [sys.executable, "-B", str(TOOLS / "gpu_peers.py"), str(listed), str(patterns)]
+    try:
+        return json_of(command + ["--cpu"] * on_cpu + ["--quick"] * quick, PEERS_SECONDS)[0]
+    except Failure as failure:
+        return {"missing": f"PyTorch failed: {failure}"}
+
+
+def add_ratios(bench, peers):
+    """Beside each of PyTorch's times weft's, with a plan and without: how many times as fast it is."""
+    theirs = {case["case"]: case for case in peers.get("cases", []) if "median_ms" in case}
+    peers["ratios"] = [
+        {"case": case["case"], "op": case["op"], "planned": case.get("planned"),
+         "weft_ms": case["median_ms"], "peer_ms": theirs[case["case"]]["median_ms"],
+         "ratio": theirs[case["case"]]["median_ms"] / case["median_ms"]}
+        for case in bench["cases"] if case["case"] in theirs]
+
+
+# ---- all together
+
+def commit():
+    try:
+        return output_of(["git", "-C", str(TOOLS), "describe", "--always", "--dirty"], 60)[0].strip()
+    except Failure:
+        return None
+
+
+def machine():
+    return {"system": platform.platform(), "cores": os.cpu_count(),
+            "python": platform.python_version()}
+
+
+def check(options):
+    weft = str(options.build / "tools" / "weft")
+    device, version = find_device(weft, options.device)
+    wanted = options.device or device["name"].strip()
+    report = {"weft": version, "commit": commit(), "quick": options.quick,
+              "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+              "machine": machine(), "device": device}
+    tell(f"{device['name']} ({device['platform']}), driver {device['driver']}")
+    if options.no_tests:
+        report["tests"] = {"why": options.no_tests}
+    else:
+        tell("The operations' tests on it")
+        report["tests"] = run_tests(options.build, wanted, options.quick)
+    with tempfile.TemporaryDirectory() as folder:
+        patterns = pathlib.Path(folder)
+        tell(f"weft bench {' '.join(options.bench)}")
+        bench = run_bench(weft, wanted, options.bench, options.quick, patterns)
+        tell("The same by PyTorch")
+        on_cpu = device["limits"]["kind"] == "CPU"
+        peers = run_peers(bench, on_cpu, options.quick, patterns)
+    add_ratios(bench, peers)
+    tests = report["tests"]
+    report |= {"bench": bench, "peers": peers,
+               "ok": tests.get("failed", 0) == 0 and tests.get("passed") != 0 and "why" not in bench}
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--output", type=pathlib.Path, required=True)
+    parser.add_argument("--device", default=os.environ.get("WEFT_DEVICE"))
+    parser.add_argument("--bench", type=str.split, default="all")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--no-tests", metavar="WHY")
+    options = parser.parse_args()
+    try:
+        report = check(options)
+    except Failure as failure:
+        sys.exit(f"gpu-check: {failure}")
+    options.output.mkdir(parents=True, exist_ok=True)
+    (options.output / "report.json").write_text(json.dumps(report, indent=2) + "\n",
+                                                encoding="utf-8")
+    text = gpu_report.text_of(report)
+    (options.output / "report.txt").write_text(text, encoding="utf-8")
+    print(f"\n{text}\nWritten to {options.output}/report.txt and report.json.")
+    sys.exit(0 if report["ok"] else 1)
+
+
+if __name__ == "__main__":
+    main()
