@@ -67,20 +67,31 @@ static bool is_tensor_dtype(weft_dtype dtype)
     return weft_is_floating(dtype) || dtype == WEFT_I32 || dtype == WEFT_I64 || dtype == WEFT_U8;
 }
 
+// How many there are, leaving out extents of 0: no product of extents passes it. False where that
+// does not fit in 64 bits.
+static bool elements_fit(const weft_tensor *tensor)
+{
+    int64_t n = 1;
+    for (int d = 0; d < tensor->ndim; d++)
+        if (tensor->shape[d] > 0 && !weft_mul(n, tensor->shape[d], &n))
+            return false;
+    return true;
+}
+
 // False where the range or the number of elements does not fit in 64 bits.
 static bool find_span(const weft_tensor *tensor, weft_span *span)
 {
     *span = (weft_span){0, 0};
+    if (!elements_fit(tensor))
+        return false;
     if (weft_tensor_is_empty(tensor))
         return true;
 
     weft_span reach = {tensor->offset, tensor->offset};
-    int64_t n_elements = 1;
     for (int d = 0; d < tensor->ndim; d++) {
         int64_t *end = tensor->stride[d] < 0 ? &reach.first : &reach.last;
         int64_t step;
-        if (!weft_mul(n_elements, tensor->shape[d], &n_elements) ||
-            !weft_mul(tensor->shape[d] - 1, tensor->stride[d], &step) || !weft_add(*end, step, end))
+        if (!weft_mul(tensor->shape[d] - 1, tensor->stride[d], &step) || !weft_add(*end, step, end))
             return false;
     }
     *span = reach;

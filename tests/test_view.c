@@ -116,6 +116,7 @@ static const tensor_case tensor_cases[] = {
     {WEFT_BAD_SHAPE, "pass 2^63", {.ndim = 1, .shape = {1}, .stride = {1}, .offset = BIG}},
     {WEFT_BAD_SHAPE, "pass 2^63", {.ndim = 1, .shape = {BIG / 2}, .stride = {1}}},
     {WEFT_BAD_SHAPE, "pass 2^63", {.ndim = 2, .shape = {BIG, 2}, .stride = {0, 0}}},
+    {WEFT_BAD_SHAPE, "pass 2^63", {.ndim = 3, .shape = {BIG, 0, 2}}},
 };
 
 static void test_tensors(void **state)
