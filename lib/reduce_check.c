@@ -144,12 +144,13 @@ static weft_status elements_check(const weft_reduce_call *call)
     return WEFT_OK;
 }
 
-// Where there are no elements, X is as if it had one, which nobody reads.
+// Where there are no elements, X is as if it had one, which nobody reads: its strides and offset
+// may then be anything.
 static weft_axes sorted_axes(const weft_reduce_call *call, const bool is_reduced[WEFT_MAX_NDIM],
                              const int y_axis[WEFT_MAX_NDIM])
 {
     const weft_tensor *X = call->X, *Y = call->Y;
-    int64_t shape[WEFT_MAX_NDIM], y_stride[WEFT_MAX_NDIM];
+    int64_t shape[WEFT_MAX_NDIM], x_stride[WEFT_MAX_NDIM], y_stride[WEFT_MAX_NDIM];
     weft_axes_request request = {
         .ndim = X->ndim,
         .is_folded = call->ctx->limits.fold > 1,
@@ -157,12 +158,13 @@ static weft_axes sorted_axes(const weft_reduce_call *call, const bool is_reduced
         .in_order = call->facts->result == WEFT_RESULT_PLACE,
         .n_operands = 2,
         .n_lines = 1,
-        .start = {X->offset, Y->offset},
-        .stride = {X->stride, y_stride},
+        .start = {call->n == 0 ? 0 : X->offset, Y->offset},
+        .stride = {x_stride, y_stride},
     };
     for (int d = 0; d < X->ndim; d++) {
         request.is_reduced[d] = is_reduced[d];
         shape[d] = is_reduced[d] && call->n == 0 ? 1 : X->shape[d];
+        x_stride[d] = call->n == 0 ? 0 : X->stride[d];
         y_stride[d] = is_reduced[d] ? 0 : Y->stride[y_axis[d]];
     }
     return weft_axes_sort(&request);
