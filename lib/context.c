@@ -101,6 +101,7 @@ static weft_status context_create(weft_context **out, cl_context cl, cl_device_i
         return fail(WEFT_NO_MEMORY, "context: no memory for a context");
     ctx->log = params->log;
     ctx->log_user = params->log_user;
+    ctx->check_matrices = params->check_matrices;
 
     weft_status status = weft_cl_check(clRetainContext(cl), "context", "clRetainContext");
     if (status != WEFT_OK)

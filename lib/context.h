@@ -20,6 +20,7 @@ struct weft_context {
     bool has_shuffles; // the device itself, whatever the limits want
     weft_log_fn log;
     void *log_user;
+    bool check_matrices; // before each operation, csr_content.h
 
     weft_program_table *programs;
     weft_cache *cache; // NULL: none on disk

@@ -7,18 +7,19 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "csr_content.h"
 #include "csr_pattern.h"
 #include "launch.h"
 #include "notes.h"
 #include "view.h"
 
-// The checks of a launch that never launches anything, for what copies between host and device.
-static weft_status queue_check(weft_context *ctx, cl_command_queue queue, const char *what)
+// A launch that never launches anything, for what copies between host and device.
+static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                              const char *what)
 {
-    weft_launch launch;
     if (ctx && ctx->notes)
         return fail(WEFT_UNSUPPORTED, "%s: a rehearsal copies nothing", what);
-    return weft_launch_begin(&launch, ctx, queue, what, 0, NULL, false);
+    return weft_launch_begin(launch, ctx, queue, what, 0, NULL, false);
 }
 
 // A buffer filled with the n elements of an array; none for no elements, which OpenCL refuses.
@@ -49,7 +50,8 @@ weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue q
     if (!out)
         return fail(WEFT_BAD_ARGUMENT, "csr_create: out is NULL");
     *out = (weft_csr){0};
-    TRY(queue_check(ctx, queue, "csr_create"));
+    weft_launch launch; // for its checks
+    TRY(copy_begin(&launch, ctx, queue, "csr_create"));
     TRY(weft_csr_host_form_check(host, "csr_create"));
 
     weft_csr csr = weft_csr_form(host);
@@ -79,10 +81,11 @@ void weft_csr_destroy(weft_csr *csr)
 
 enum { WINDOW_BYTES = 4 << 20 };
 
-// n integers of a buffer from element `start`, copied to the host a window at a time.
+// n integers of a buffer from element `start`, copied to the host a window at a time, once the
+// launch's wait list is complete.
 typedef struct buffer_window {
     weft_window window;
-    cl_command_queue queue;
+    const weft_launch *launch;
     cl_mem buffer;
     int64_t start, n;
     void *memory;
@@ -91,24 +94,25 @@ typedef struct buffer_window {
 static weft_status window_move(weft_window *window, int64_t i)
 {
     buffer_window *w = (buffer_window *)window;
+    const weft_launch *launch = w->launch;
     const int64_t size = (int64_t)weft_dtype_size(window->dtype);
     const int64_t count = min_i64(w->n - i, WINDOW_BYTES / size);
     const cl_int code =
-        clEnqueueReadBuffer(w->queue, w->buffer, CL_TRUE, (size_t)((w->start + i) * size),
-                            (size_t)(count * size), w->memory, 0, NULL, NULL);
-    TRY(weft_cl_check(code, "csr_check", "clEnqueueReadBuffer"));
+        clEnqueueReadBuffer(launch->queue, w->buffer, CL_TRUE, (size_t)((w->start + i) * size),
+                            (size_t)(count * size), w->memory, launch->n_wait, launch->wait, NULL);
+    TRY(weft_cl_check(code, launch->what, "clEnqueueReadBuffer"));
     window->data = w->memory;
     window->first = i;
     window->last = i + count;
     return WEFT_OK;
 }
 
-static buffer_window window_over(cl_command_queue queue, cl_mem buffer, int64_t start, int64_t n,
+static buffer_window window_over(const weft_launch *launch, cl_mem buffer, int64_t start, int64_t n,
                                  weft_dtype dtype, void *memory)
 {
     return (buffer_window){
-        .window = {.dtype = dtype, .move = window_move},
-        .queue = queue,
+        .window = {.dtype = weft_dtype_or(dtype, WEFT_I32), .move = window_move},
+        .launch = launch,
         .buffer = buffer,
         .start = start,
         .n = n,
@@ -116,23 +120,70 @@ static buffer_window window_over(cl_command_queue queue, cl_mem buffer, int64_t 
     };
 }
 
+typedef enum csr_parts { OFFSETS_ALONE, OFFSETS_AND_INDICES } csr_parts;
+
+static weft_status content_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
+                                 int demand, const char *what)
+{
+    char *memory = malloc((size_t)2 * WINDOW_BYTES);
+    if (!memory)
+        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, 2 * WINDOW_BYTES);
+    buffer_window offsets = window_over(launch, csr->offsets, csr->offsets_start, csr->n_rows + 1,
+                                        csr->offset_dtype, memory);
+    buffer_window indices = window_over(launch, csr->indices, csr->indices_start, csr->nnz,
+                                        csr->index_dtype, memory + WINDOW_BYTES);
+    const weft_status status = weft_csr_pattern_check(
+        csr, &offsets.window, parts == OFFSETS_ALONE ? NULL : &indices.window, demand, what);
+    free(memory);
+    return status;
+}
+
 weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
                            int demand)
 {
-    TRY(queue_check(ctx, queue, "csr_check"));
+    weft_launch launch;
+    TRY(copy_begin(&launch, ctx, queue, "csr_check"));
     TRY(weft_csr_view_check(ctx, csr, 1, "csr_check: the CSR"));
+    return content_check(&launch, csr, OFFSETS_AND_INDICES, demand, "csr_check");
+}
 
-    char *memory = malloc((size_t)2 * WINDOW_BYTES);
+// ---- before an operation, where the context was told to
+
+weft_status weft_csr_content_check(const weft_launch *launch, const weft_csr *csr, const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    if (!launch->ctx->check_matrices)
+        return WEFT_OK;
+    return content_check(launch, csr, OFFSETS_AND_INDICES, WEFT_CSR_SOUND,
+                         weft_operand_text(what, launch->what, name));
+}
+
+weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr *csr,
+                                       const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    if (!launch->ctx->check_matrices)
+        return WEFT_OK;
+    return content_check(launch, csr, OFFSETS_ALONE, WEFT_CSR_SOUND,
+                         weft_operand_text(what, launch->what, name));
+}
+
+weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
+                                    const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    if (!launch->ctx->check_matrices)
+        return WEFT_OK;
+    weft_operand_text(what, launch->what, name);
+    const weft_csr stored = weft_dcsr_stored(dcsr);
+    TRY(content_check(launch, &stored, OFFSETS_ALONE, WEFT_CSR_SOUND, what));
+
+    void *memory = malloc(WINDOW_BYTES);
     if (!memory)
-        return fail(WEFT_NO_MEMORY, "csr_check: no memory for %d bytes", 2 * WINDOW_BYTES);
-
-    buffer_window offsets = window_over(queue, csr->offsets, csr->offsets_start, csr->n_rows + 1,
-                                        weft_dtype_or(csr->offset_dtype, WEFT_I32), memory);
-    buffer_window indices =
-        window_over(queue, csr->indices, csr->indices_start, csr->nnz,
-                    weft_dtype_or(csr->index_dtype, WEFT_I32), memory + WINDOW_BYTES);
-    const weft_status status =
-        weft_csr_pattern_check(csr, &offsets.window, &indices.window, demand, "csr_check");
+        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, WINDOW_BYTES);
+    buffer_window rows =
+        window_over(launch, dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32, memory);
+    const weft_status status = weft_stored_rows_check(dcsr, &rows.window, what);
     free(memory);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "csr_dense_call.h"
 #include "items.h"
 #include "scan.h"
@@ -222,6 +223,10 @@ static weft_status convert(weft_csr_dense_step step, weft_context *ctx, cl_comma
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
                           params->event != NULL));
+    if (step == WEFT_CSR_TO_DENSE)
+        TRY(weft_csr_content_check(&launch, A, "A"));
+    if (step == WEFT_DENSE_TO_CSR_FILL)
+        TRY(weft_offsets_content_check(&launch, A, "A"));
     const weft_status status = run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

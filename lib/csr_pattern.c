@@ -11,7 +11,7 @@
 
 typedef struct sweep {
     const weft_csr *form;
-    weft_window *offsets, *indices;
+    weft_window *offsets, *indices; // indices NULL: not looked at
     bool sorted, unique;
     int64_t *seen; // of each column, 1 + the last entry that had it; NULL where sorting will do
     const char *what;
@@ -90,7 +90,8 @@ static weft_status rows_check(const sweep *s)
     for (int64_t row = 0; row < s->form->n_rows; row++, begin = end) {
         TRY(read_at(s->offsets, row + 1, &end));
         TRY(offsets_check(s, row, begin, end));
-        TRY(row_check(s, row, begin, end));
+        if (s->indices)
+            TRY(row_check(s, row, begin, end));
     }
     if (begin != s->form->nnz)
         return fail(WEFT_BAD_DATA,
@@ -120,6 +121,22 @@ weft_status weft_csr_pattern_check(const weft_csr *form, weft_window *offsets, w
     const weft_status status = rows_check(&s);
     free(s.seen);
     return status;
+}
+
+weft_status weft_stored_rows_check(const weft_dcsr *form, weft_window *rows, const char *what)
+{
+    int64_t previous = -1;
+    for (int64_t i = 0; i < form->n_stored; i++) {
+        int64_t row = 0;
+        TRY(read_at(rows, i, &row));
+        if (row <= previous || row >= form->n_rows)
+            return fail(WEFT_BAD_DATA,
+                        "%s: stored row %" PRId64 " is row %" PRId64 ", after row %" PRId64
+                        " of %" PRId64 ": they must rise",
+                        what, i, row, previous, form->n_rows);
+        previous = row;
+    }
+    return WEFT_OK;
 }
 
 weft_csr weft_csr_form(const weft_csr_host *host)

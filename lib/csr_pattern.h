@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_CSR_PATTERN_H
 #define WEFT_LIB_CSR_PATTERN_H
 
-#include <weft/csr.h>
+#include <weft/dcsr.h>
 
 // An array of integers seen through a window: elements first to last - 1 are at data. On the host
 // the window is the whole array and never moves.
@@ -16,9 +16,13 @@ struct weft_window {
 };
 
 // Sizes and data types are taken from `form`, which has passed weft_csr_form_check(). `demand` is
-// of weft_csr_demand. An index is read only after its row's offsets have been found sound.
+// of weft_csr_demand. An index is read only after its row's offsets have been found sound;
+// none where `indices` is NULL.
 weft_status weft_csr_pattern_check(const weft_csr *form, weft_window *offsets, weft_window *indices,
                                    int demand, const char *what);
+
+// The numbers of the rows that a DCSR stores: they rise, within the matrix.
+weft_status weft_stored_rows_check(const weft_dcsr *form, weft_window *rows, const char *what);
 
 // A weft_csr of the same sizes and data types, defaults filled in, with no buffers.
 weft_csr weft_csr_form(const weft_csr_host *host);

@@ -6,6 +6,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "csr_transpose_call.h"
 #include "items.h"
 #include "scan.h"
@@ -209,6 +210,7 @@ weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queue, const 
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, "csr_transpose", params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(weft_csr_content_check(&launch, A, "A"));
     const weft_status status = run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

@@ -4,6 +4,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "dcsr_call.h"
 #include "items.h"
 #include "scan.h"
@@ -159,6 +160,8 @@ static weft_status convert(const weft_dcsr_call *call, cl_command_queue queue,
     weft_launch launch;
     TRY(weft_launch_begin(&launch, call->ctx, queue, call->name, params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(call->step == WEFT_DCSR_TO_CSR ? weft_dcsr_content_check(&launch, &call->D, "D")
+                                       : weft_csr_content_check(&launch, &call->A, "A"));
     const weft_status status = run(&launch, call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

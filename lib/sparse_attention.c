@@ -9,6 +9,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "launch.h"
 #include "refuse.h"
 #include "scratch.h"
@@ -351,6 +352,7 @@ weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, dou
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, "sparse_attention", params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(weft_csr_content_check(&launch, M, "M"));
     const weft_status status = run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

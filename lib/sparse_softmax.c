@@ -9,6 +9,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "launch.h"
 #include "refuse.h"
 #include "scratch.h"
@@ -256,6 +257,7 @@ static weft_status sparse_softmax_call(const weft_sparse_softmax_kind *kind, wef
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, kind->name, params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(weft_csr_content_check(&launch, csr, kind->csr_name));
     const weft_status status = run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

@@ -5,6 +5,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "context.h"
+#include "csr_content.h"
 #include "items.h"
 #include "scan.h"
 #include "scratch.h"
@@ -136,6 +137,10 @@ static weft_status product(bool is_count, weft_context *ctx, cl_command_queue qu
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(weft_csr_content_check(&launch, A, "A"));
+    TRY(weft_csr_content_check(&launch, B, "B"));
+    if (!is_count)
+        TRY(weft_offsets_content_check(&launch, C, "C"));
     const weft_status status = run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

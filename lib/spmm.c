@@ -8,6 +8,7 @@
 
 #include "arithmetic.h"
 #include "context.h"
+#include "csr_content.h"
 #include "launch.h"
 #include "scratch.h"
 #include "spmm_schedule.h"
@@ -377,6 +378,7 @@ weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, c
     weft_launch launch;
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm", params->n_wait, params->wait,
                           params->event != NULL));
+    TRY(weft_csr_content_check(&launch, A, "A"));
     const weft_status status = run(&launch, &p, alpha, beta, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;

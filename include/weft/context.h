@@ -46,10 +46,25 @@ typedef struct weft_context_params {
     uint64_t scratch_bytes;    // bound on the context's scratch memory, in use or kept for later; 0
                                // takes a quarter of max_alloc_bytes. Where calls in flight have it
                                // all, the next one that needs some waits for one of them
+    bool check_matrices;       // sparse operations check what stands in the matrices they are
+                               // handed, see below; by default they trust it
 } weft_context_params;
 
 #define WEFT_CONTEXT(...)                                                                          \
     (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
+
+// With check_matrices no offset or index of a sparse operand is trusted: each operation reads them
+// back before it enqueues anything, once its wait list is complete, and demands what
+// weft_csr_check() does; of matrices whose indices it writes itself, and of a DCSR, it reads what
+// it looks at. WEFT_BAD_DATA names the operand and the row:
+//
+//     spmm: A: row 3: entry 17 has column 90, the matrix has 64 columns
+//
+// The cost is that of moving all patterns to the host, and that every such call blocks: on an
+// in-order queue until all before it is done; on one that is out of order what fills the arrays
+// must be complete or in the wait list. For data that nobody vouches for and for looking for a
+// mistake. It holds for the moment of the call: what changes the arrays before the kernels run goes
+// unseen. The source of weft_sparse_gather() is no matrix, and stays trusted.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,

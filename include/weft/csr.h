@@ -103,8 +103,8 @@ typedef enum weft_csr_demand {
 // For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
 // Blocks, through `queue`: where that is out of order, what fills the arrays must be complete.
 // WEFT_BAD_DATA names the row, the entry and the numbers; WEFT_BAD_BUFFER an array that does not
-// fit its buffer. Making a plan object checks as much. Other calls do not: in them a CSR that lies
-// makes kernels read out of bounds.
+// fit its buffer. Making a plan object checks as much. Other calls do not, unless their context was
+// told to (check_matrices): in them a CSR that lies makes kernels read out of bounds.
 WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
                                     int demand);
 WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);
