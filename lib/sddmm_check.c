@@ -93,6 +93,9 @@ static weft_status operands_check(const weft_sddmm_product *p)
     TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
     TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
     TRY(weft_csr_form_check(C, "sddmm: C"));
+    if (C->nnz > 0 && (C->n_rows == 0 || C->n_cols == 0))
+        return fail(WEFT_BAD_SHAPE, "sddmm: C has %" PRId64 " entries, but no %s", C->nnz,
+                    C->n_rows == 0 ? "rows" : "columns");
     TRY(weft_output_check(p->ctx, D, "sddmm: D"));
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));

@@ -105,6 +105,8 @@ static void test_unsound_matrices(void **state)
     (void)state;
     REFUSE(WEFT_BAD_ARGUMENT, "-5 x 4", c.C.n_rows = -5);
     REFUSE(WEFT_BAD_ARGUMENT, "-1 entries", c.C.nnz = -1);
+    REFUSE(WEFT_BAD_SHAPE, "C has 20 entries, but no rows", c.C.n_rows = 0);
+    REFUSE(WEFT_BAD_SHAPE, "C has 20 entries, but no columns", c.C.n_cols = 0);
     REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.C.offset_dtype = WEFT_F32);
     REFUSE(WEFT_BAD_DTYPE, "i64 indices", c.C.index_dtype = WEFT_I64);
     REFUSE(WEFT_BAD_DTYPE, "i32 values", c.C.dtype = WEFT_I32);
