@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// .mtx files: whatever the bytes, they are refused with a sentence or are a sound matrix.
+#include "memory_file.h"
+#include "mtx.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F16};
+    static const weft_dtype indices[] = {WEFT_DEFAULT, WEFT_I16};
+    for (int i = 0; i < 2; i++) {
+        complaint why = {""};
+        weft_csr_host csr;
+        if (mtx_read(&csr, memory_file(bytes, size),
+                     WEFT_CSR(.dtype = dtypes[i], .index_dtype = indices[i]), &why))
+            HOLDS(weft_csr_host_check(&csr, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE) == WEFT_OK, "%s\n",
+                  weft_last_error());
+        else
+            HOLDS(why.text[0] != '\0' && csr.offsets == NULL, "refused without a word\n");
+        weft_csr_host_destroy(&csr);
+    }
+    return 0;
+}
