@@ -3,11 +3,12 @@
 
     gpu_peers.py BENCH PATTERNS [--cpu] [--quick]
 
-BENCH is the JSON of `weft bench`, PATTERNS the folder of its --patterns: sizes and non-zeros are the
-same. Sparse products are cuSPARSE's; in a ROCm build of PyTorch rocSPARSE's, on a CPU MKL's. Runs
-are timed as the bench does it: two calls one behind the other, from the end of the first to the end
-of the second; small cases from the call until it is waited for. One JSON object comes out: the
-median of each case, or why there is none; where PyTorch or its GPU is not there, "missing" alone.
+BENCH is the JSON of `weft bench`, PATTERNS the folder of its --patterns: sizes and non-zeros are
+the same. Sparse products are cuSPARSE's; in a ROCm build of PyTorch rocSPARSE's, on a CPU MKL's.
+Runs are timed as the bench does it: two calls one behind the other, from the end of the first to
+the end of the second; small cases, and all on a CPU, from the call until it is waited for. One JSON
+object comes out: the median of each case, or why there is none; where PyTorch or its GPU is not
+there, "missing" alone.
 """
 import argparse
 import json
@@ -115,7 +116,8 @@ def sddmm(bench, case, title):
 def matmul(bench, case, title):
     m, n, k, dtype = case["m"], case["n"], case["k"], case["dtype"]
     if case["batch"] > 1:
-        A, B = bench.random([case["batch"], m, k], dtype), bench.random([case["batch"], k, n], dtype)
+        A = bench.random([case["batch"], m, k], dtype)
+        B = bench.random([case["batch"], k, n], dtype)
     else:
         A = bench.matrix(m, k, dtype, title in ("transposed_a", "transposed_matvec"))
         B = bench.matrix(k, n, dtype, title == "transposed_b")

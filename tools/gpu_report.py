@@ -37,7 +37,8 @@ def about_tests(tests):
     lines = heading("Tests of the operations")
     if "why" in tests:
         return lines + wrapped("not run", tests["why"])
-    lines.append(", ".join(f"{tests[result]} {result}" for result in ("passed", "failed", "skipped")))
+    counted = ("passed", "failed", "skipped")
+    lines.append(", ".join(f"{tests[result]} {result}" for result in counted))
     for what in tests["failures"]:
         lines += wrapped("failed", what)
     for program, said in tests["explanations"].items():
@@ -71,8 +72,10 @@ def table(head, rows):
 
 def about_bench(bench):
     lines = heading("Bench")
-    if "why" in bench:
-        return lines + wrapped("failed", bench["why"])
+    for name, why in bench["failures"].items():
+        lines += wrapped("failed", f"{name}: {why}")
+    if "limits" not in bench:
+        return lines
     limits = bench["limits"]
     lines.append(f"At best the device copies {limits['copy_gbps']:g} GB/s, reads "
                  f"{limits['read_gbps']:g} GB/s, and does {limits['fma_gflops']:g} GFLOP/s of "
@@ -107,7 +110,8 @@ def about_peers(peers):
     if rows:
         lines += [""] + list(table(["case", "weft ms", "PyTorch ms", "ratio"], rows)) + [""]
     for op in dict.fromkeys(row["op"] for row in peers["ratios"]):
-        its = sorted((row for row in peers["ratios"] if row["op"] == op), key=lambda row: row["ratio"])
+        its = [row for row in peers["ratios"] if row["op"] == op]
+        its.sort(key=lambda row: row["ratio"])
         middle = statistics.median(row["ratio"] for row in its)
         lines.append(f"{op}: ratio {its[0]['ratio']:.2f} to {its[-1]['ratio']:.2f}, "
                      f"median {middle:.2f}; least for {name_of(its[0])}")

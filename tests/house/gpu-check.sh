@@ -54,11 +54,12 @@ ends_with() {
 
 # holds EXPRESSION: of the report's JSON.
 holds() {
-    python3 -c "import json; report = json.load(open('report/report.json')); assert $1, report"
+    python3 -c "import json; report = json.load(open('report/report.json')); assert ($1), report"
 }
 
 check "a failed test, and a bench that fails" \
     ends_with 1 gpu_check --device PoCL --quick --bench nothing
+check "the failure is of that set" holds 'list(report["bench"]["failures"]) == ["nothing"]'
 check "failures are no success" holds 'report["ok"] is False'
 check "tests are counted" holds \
     '[report["tests"][its] for its in ("passed", "failed", "skipped")] == [1, 1, 1]'
@@ -70,14 +71,17 @@ check "what the bench says is told" grep -q "'nothing' is none of limits," repor
 
 echo 'echo ok 1 - sums; echo 1..1' >project/summed.sh
 check "all is well" ends_with 0 gpu_check --device PoCL --quick --bench sddmm
+check "no set failed" holds 'report["bench"]["failures"] == {}'
 check "all tests pass" holds 'report["ok"] and report["tests"]["failed"] == 0'
 check "the device" holds \
     'report["device"]["limits"]["kind"] == "CPU" and "pocl" in report["device"]["vendor"]'
 check "limits" holds 'all(report["bench"]["limits"][its + "_gbps"] > 0 for its in ("copy", "read"))'
 check "cases with shares and plans" holds \
-    'report["bench"]["cases"] and all(its["share"] > 0 and its["plan"] for its in report["bench"]["cases"])'
+    'len(report["bench"]["cases"]) > 1 and
+     all(its["share"] > 0 and its["plan"] for its in report["bench"]["cases"])'
 check "no PyTorch" holds 'report["peers"]["missing"] == "PyTorch is not installed"'
-check "the text" grep -qE '^sddmm-pruned-2048x512-s90-k128 .* GFLOP/s  +[0-9]+\.[0-9]+$' report/report.txt
+check "the text" grep -qE '^sddmm-pruned-2048x512-s90-k128 .* GFLOP/s  +[0-9]+\.[0-9]+$' \
+    report/report.txt
 check "its width" prints_nothing grep -E '^.{101}' report/report.txt
 
 # What PyTorch might have said of the first two cases: three times as long, and a refusal.
