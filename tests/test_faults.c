@@ -9,7 +9,7 @@
 #define _POSIX_C_SOURCE 200809L // nanosleep
 #include <time.h>
 
-#include "fault_case.h"
+#include "operation_case.h"
 #include "workspace.h"
 
 #include "fault_layer.h"
@@ -17,7 +17,7 @@
 enum { SCRATCH = 16 << 10 };
 
 static layer_faults *layer;
-static fault_operands o;
+static operation_operands o;
 static char kernels[600]; // a folder of compiled programs
 static bool is_reduced;
 
@@ -29,10 +29,10 @@ typedef enum fault_kernels {
 } fault_kernels;
 
 typedef struct walk {
-    const fault_case *of;
+    const operation_case *of;
     fault_kernels from;
     weft_context *ctx;
-    fault_results wanted, got;
+    operation_results wanted, got;
     long n_faults, n_survived; // where the call did without what had failed
     long live[LAYER_OBJECTS];
 } walk;
@@ -142,9 +142,9 @@ static void open_for(walk *w)
 static void run_soundly(walk *w)
 {
     layer->fails_at = 0;
-    fault_clear(&o);
+    operation_clear(&o);
     assert_ok(watched(run_case, w));
-    fault_read(&o, &w->got);
+    operation_read(&o, &w->got);
 }
 
 // Call number n fails by that error: false where there are fewer calls.
@@ -152,12 +152,12 @@ static bool fail_at(walk *w, long n, int error)
 {
     if (w->from != IN_MEMORY)
         open_for(w);
-    fault_clear(&o);
+    operation_clear(&o);
     layer->fails_at = n;
     layer->error = error;
     const long n_kernels = layer->n_kernels;
     const weft_status status = watched(run_case, w);
-    fault_read(&o, &w->got);
+    operation_read(&o, &w->got);
     const bool did_fail = layer->call != NULL;
     if (status != WEFT_OK && !did_fail)
         fail_msg("nothing failed: %s", weft_last_error());
@@ -166,7 +166,7 @@ static bool fail_at(walk *w, long n, int error)
     else if (!is_wanted(w))
         fail_msg("call %ld, %s, failed by %d: the results are wrong", n, layer->call,
                  (int)layer->code);
-    if (status != WEFT_OK && layer->n_kernels == n_kernels && !fault_is_clear(&w->got))
+    if (status != WEFT_OK && layer->n_kernels == n_kernels && !operation_is_clear(&w->got))
         fail_msg("call %ld, %s: no kernel was enqueued, but there are results", n, layer->call);
     w->n_faults += did_fail;
     w->n_survived += did_fail && status == WEFT_OK;
@@ -213,7 +213,7 @@ static void walk_calls(walk *w)
         weft_context_destroy(&w->ctx);
 }
 
-static void walk_case(const fault_case *of, fault_kernels from, bool wants_event, bool goes_on)
+static void walk_case(const operation_case *of, fault_kernels from, bool wants_event, bool goes_on)
 {
     walk *w = calloc(1, sizeof(*w));
     assert_non_null(w);
@@ -227,7 +227,7 @@ static void walk_case(const fault_case *of, fault_kernels from, bool wants_event
     w->wanted = w->got;
     run_soundly(w);
     assert_true(is_wanted(w));
-    assert_true(fault_is_clear(&w->got) == of->writes_nothing);
+    assert_true(operation_is_clear(&w->got) == of->writes_nothing);
     if (from != IN_MEMORY)
         weft_context_destroy(&w->ctx);
     layer->only_makers = from != IN_MEMORY;
@@ -259,14 +259,14 @@ static weft_status open_as(const char *device)
     return status;
 }
 
-static weft_status open_any(fault_operands *operands, weft_context *ctx)
+static weft_status open_any(operation_operands *operands, weft_context *ctx)
 {
     (void)operands;
     (void)ctx;
     return open_as("");
 }
 
-static weft_status open_gpu(fault_operands *operands, weft_context *ctx)
+static weft_status open_gpu(operation_operands *operands, weft_context *ctx)
 {
     (void)operands;
     (void)ctx;
@@ -274,7 +274,7 @@ static weft_status open_gpu(fault_operands *operands, weft_context *ctx)
 }
 
 // From the first call to the last: kernels come from disk.
-static weft_status whole_life(fault_operands *operands, weft_context *ctx)
+static weft_status whole_life(operation_operands *operands, weft_context *ctx)
 {
     weft_context *other;
     (void)ctx;
@@ -282,7 +282,7 @@ static weft_status whole_life(fault_operands *operands, weft_context *ctx)
         weft_context_create(&other, operands->cl, operands->device,
                             WEFT_CONTEXT(.cache_dir = kernels, .scratch_bytes = SCRATCH));
     if (status == WEFT_OK)
-        status = fault_cases[0].run(operands, other);
+        status = operation_cases[0].run(operands, other);
     weft_context_destroy(&other);
     return status;
 }
@@ -295,28 +295,28 @@ static void *open_later(void *gate)
 }
 
 // All scratch memory is in use, and some is wanted on another queue.
-static weft_status wait_for_scratch(fault_operands *operands, weft_context *ctx)
+static weft_status wait_for_scratch(operation_operands *operands, weft_context *ctx)
 {
     cl_int code;
     cl_mem all = NULL, some = NULL;
     pthread_t thread;
-    const bool is_watched = fault_look_away(operands);
+    const bool is_watched = operation_look_away(operands);
     cl_event gate = clCreateUserEvent(operands->cl, &code);
     assert_int_equal(code, CL_SUCCESS);
     assert_ok(weft_workspace_take(ctx, operands->in_order, "op", SCRATCH, &all));
     weft_workspace_give(ctx, operands->in_order, all, gate);
     assert_int_equal(pthread_create(&thread, NULL, open_later, &gate), 0);
-    fault_look_again(operands, is_watched);
+    operation_look_again(operands, is_watched);
     const weft_status status =
         weft_workspace_take(ctx, operands->out_of_order, "op", SCRATCH / 2, &some);
-    fault_look_away(operands);
+    operation_look_away(operands);
     pthread_join(thread, NULL);
     clReleaseEvent(gate);
     weft_workspace_give(ctx, operands->out_of_order, some, NULL);
     return status;
 }
 
-static const fault_case other_cases[] = {
+static const operation_case other_cases[] = {
     {.name = "a context", .run = open_any, .writes_nothing = true},
     {.name = "a context as for a GPU", .run = open_gpu, .writes_nothing = true},
     {.name = "a context for one product", .run = whole_life},
@@ -325,7 +325,7 @@ static const fault_case other_cases[] = {
 
 // ---- the tests
 
-static void walk_in_memory(const fault_case *of, bool wants_event)
+static void walk_in_memory(const operation_case *of, bool wants_event)
 {
     walk_case(of, IN_MEMORY, wants_event, false);
     walk_case(of, IN_MEMORY, wants_event, true);
@@ -360,7 +360,7 @@ static int set_up(void **state)
     weft_context *ctx;
     assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")));
     layer = find_layer();
-    fault_operands_create(&o, ctx);
+    operation_operands_create(&o, ctx);
     o.watches = &layer->watches;
     weft_context_destroy(&ctx);
     return 0;
@@ -369,29 +369,29 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    fault_operands_destroy(&o);
+    operation_operands_destroy(&o);
     return 0;
 }
 
 typedef struct walk_kind {
     const char *name;
     CMUnitTestFunction test;
-    const fault_case *cases;
+    const operation_case *cases;
     size_t n;
 } walk_kind;
 
 // The last case, which runs nothing, makes no programs that the others do not make.
 
 static const walk_kind kinds[] = {
-    {"memory", test_in_memory, fault_cases, FAULT_CASES},
-    {"disk", test_on_disk, fault_cases, FAULT_CASES - 1},
-    {"nowhere", test_nowhere, fault_cases, FAULT_CASES - 1},
+    {"memory", test_in_memory, operation_cases, OPERATION_CASES},
+    {"disk", test_on_disk, operation_cases, OPERATION_CASES - 1},
+    {"nowhere", test_nowhere, operation_cases, OPERATION_CASES - 1},
     {"others", test_others, other_cases, sizeof(other_cases) / sizeof(other_cases[0])},
 };
 
 static int run_all(const walk_kind *kind)
 {
-    struct CMUnitTest tests[FAULT_CASES] = {{0}};
+    struct CMUnitTest tests[OPERATION_CASES] = {{0}};
     for (size_t i = 0; i < kind->n; i++)
         tests[i] = (struct CMUnitTest){.name = kind->cases[i].name,
                                        .test_func = kind->test,

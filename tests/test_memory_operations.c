@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // Host memory runs out under every operation: the n-th allocation fails, for every n, with kernels
 // that come from disk.
-#include "fault_case.h"
+#include "operation_case.h"
 
 #include "short_memory.h"
 
-static fault_operands o;
-static fault_results wanted, got;
+static operation_operands o;
+static operation_results wanted, got;
 static char kernels[600]; // a folder of compiled programs
 
 // In a context of its own, for which there is memory. Results are checked; without a kernel on the
 // way there are none.
 static weft_status use(void *user)
 {
-    const fault_case *of = user;
+    const operation_case *of = user;
     const int meant = countdown;
     weft_context *ctx;
     countdown = 0;
-    fault_clear(&o);
+    operation_clear(&o);
     assert_ok(weft_context_create(&ctx, o.cl, o.device, WEFT_CONTEXT(.cache_dir = kernels)));
     countdown = meant;
     const weft_status status = of->run(&o, ctx);
     const bool has_run = weft_context_get_stats(ctx).launches > 0;
-    fault_read(&o, &got);
+    operation_read(&o, &got);
     weft_context_destroy(&ctx);
     if (status == WEFT_OK)
         assert_memory_equal(&got, &wanted, sizeof(got));
     else if (!has_run)
-        assert_true(fault_is_clear(&got));
+        assert_true(operation_is_clear(&got));
     return status;
 }
 
 static void test_every_allocation_may_fail(void **state)
 {
-    const fault_case *of = *state;
+    const operation_case *of = *state;
     int n_refused;
     weft_context *ctx;
     assert_ok(weft_context_create(&ctx, o.cl, o.device, WEFT_CONTEXT(.cache_dir = kernels)));
     for (int i = 0; i < 2; i++) { // as they come from the compiler, and from disk
-        fault_clear(&o);
+        operation_clear(&o);
         assert_ok(of->run(&o, ctx));
-        fault_read(&o, &wanted);
+        operation_read(&o, &wanted);
     }
     weft_context_destroy(&ctx);
-    assert_true(fault_is_clear(&wanted) == of->writes_nothing);
+    assert_true(operation_is_clear(&wanted) == of->writes_nothing);
     const int n = fail_each_allocation(use, (void *)(uintptr_t)of, &n_refused);
     assert_in_range(n_refused, 10, n);
     print_message("# %s: %d allocations failed, %d of them done without\n", of->name, n,
@@ -55,7 +55,7 @@ static int set_up(void **state)
     (void)state;
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
     weft_context *ctx = open_context(NULL);
-    fault_operands_create(&o, ctx);
+    operation_operands_create(&o, ctx);
     weft_context_destroy(&ctx);
     return 0;
 }
@@ -63,7 +63,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    fault_operands_destroy(&o);
+    operation_operands_destroy(&o);
     return 0;
 }
 
@@ -71,11 +71,11 @@ int main(void)
 {
     need_device();
     // The last case prepares what all others do, from disk each time.
-    const size_t n = getenv("WEFT_TEST_REDUCED") ? FAULT_CASES - 1 : FAULT_CASES;
-    struct CMUnitTest tests[FAULT_CASES] = {{0}};
+    const size_t n = getenv("WEFT_TEST_REDUCED") ? OPERATION_CASES - 1 : OPERATION_CASES;
+    struct CMUnitTest tests[OPERATION_CASES] = {{0}};
     for (size_t i = 0; i < n; i++)
-        tests[i] = (struct CMUnitTest){.name = fault_cases[i].name,
+        tests[i] = (struct CMUnitTest){.name = operation_cases[i].name,
                                        .test_func = test_every_allocation_may_fail,
-                                       .initial_state = (void *)(uintptr_t)&fault_cases[i]};
+                                       .initial_state = (void *)(uintptr_t)&operation_cases[i]};
     return _cmocka_run_group_tests("host memory", tests, n, set_up, tear_down);
 }

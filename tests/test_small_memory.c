@@ -4,13 +4,13 @@
 #include <inttypes.h>
 #include <malloc.h>
 
-#include "fault_case.h"
+#include "operation_case.h"
 
 #include "fault_layer.h"
 
 static layer_faults *layer;
-static fault_operands o;
-static fault_results wanted, got;
+static operation_operands o;
+static operation_results wanted, got;
 static char kernels[600]; // a folder of compiled programs
 
 // With so much scratch memory; 0: what the device's memory gives.
@@ -22,15 +22,15 @@ static weft_context *open_with(uint64_t scratch_bytes)
     return ctx;
 }
 
-static weft_status run_case(const fault_case *of, weft_context *ctx, fault_results *out)
+static weft_status run_case(const operation_case *of, weft_context *ctx, operation_results *out)
 {
-    fault_clear(&o);
+    operation_clear(&o);
     const weft_status status = of->run(&o, ctx);
-    fault_read(&o, out);
+    operation_read(&o, out);
     return status;
 }
 
-static void learn(const fault_case *of)
+static void learn(const operation_case *of)
 {
     weft_context *ctx = open_with(0);
     assert_ok(run_case(of, ctx, &wanted));
@@ -40,7 +40,7 @@ static void learn(const fault_case *of)
 // ---- scratch memory that is bounded
 
 // Refused with both numbers and nothing enqueued, or right and within the bound.
-static bool fits(const fault_case *of, uint64_t bound)
+static bool fits(const operation_case *of, uint64_t bound)
 {
     char allowed[48];
     weft_context *ctx = open_with(bound);
@@ -56,7 +56,7 @@ static bool fits(const fault_case *of, uint64_t bound)
         assert_says("bytes of scratch memory");
         assert_says(allowed);
         assert_int_equal(layer->n_kernels, n_kernels);
-        assert_true(fault_is_clear(&got));
+        assert_true(operation_is_clear(&got));
     }
     weft_context_destroy(&ctx);
     return status == WEFT_OK;
@@ -66,14 +66,14 @@ static void test_scratch_memory_keeps_to_its_bound(void **state)
 {
     (void)state;
     int n_refused = 0, n_fit = 0;
-    for (int i = 0; i < FAULT_CASES; i++) {
-        learn(&fault_cases[i]);
+    for (int i = 0; i < OPERATION_CASES; i++) {
+        learn(&operation_cases[i]);
         for (uint64_t bound = 16; bound <= 16 << 10; bound *= 8) {
-            const bool is_enough = fits(&fault_cases[i], bound);
+            const bool is_enough = fits(&operation_cases[i], bound);
             n_fit += is_enough;
             n_refused += !is_enough;
         }
-        assert_true(fits(&fault_cases[i], 16 << 10));
+        assert_true(fits(&operation_cases[i], 16 << 10));
     }
     print_message("# %d calls with too little scratch memory, %d with enough\n", n_refused, n_fit);
     assert_in_range(n_refused, 10, 1000);
@@ -83,20 +83,20 @@ static void test_scratch_memory_keeps_to_its_bound(void **state)
 static void test_devices_with_small_buffers(void **state)
 {
     (void)state;
-    layer->most_of_one = FAULT_BYTES;
+    layer->most_of_one = OPERATION_BYTES;
     weft_context *ctx = open_with(0);
-    assert_int_equal(weft_context_limits(ctx)->max_alloc_bytes, FAULT_BYTES);
+    assert_int_equal(weft_context_limits(ctx)->max_alloc_bytes, OPERATION_BYTES);
     int n_refused = 0;
-    for (int i = 0; i < FAULT_CASES; i++) {
+    for (int i = 0; i < OPERATION_CASES; i++) {
         const long n_kernels = layer->n_kernels;
-        if (run_case(&fault_cases[i], ctx, &got) == WEFT_OK)
+        if (run_case(&operation_cases[i], ctx, &got) == WEFT_OK)
             continue;
         assert_says("1024 are allowed");
         assert_int_equal(layer->n_kernels, n_kernels);
         n_refused++;
     }
-    assert_in_range(n_refused, 1, FAULT_CASES);
-    assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, FAULT_BYTES / 4);
+    assert_in_range(n_refused, 1, OPERATION_CASES);
+    assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, OPERATION_BYTES / 4);
     layer->most_of_one = 16;
     weft_context *tiny = open_with(0);
     weft_csr csr;
@@ -120,13 +120,13 @@ static void test_a_device_whose_memory_is_used_up(void **state)
 {
     (void)state;
     int n_refused = 0;
-    for (int i = 0; i < FAULT_CASES; i++) {
-        learn(&fault_cases[i]);
+    for (int i = 0; i < OPERATION_CASES; i++) {
+        learn(&operation_cases[i]);
         weft_context *ctx = open_with(0);
         const long n_kernels = layer->n_kernels;
         const long long before = layer->buffer_bytes;
         layer->most_of_all = before + 64;
-        const weft_status status = run_case(&fault_cases[i], ctx, &got);
+        const weft_status status = run_case(&operation_cases[i], ctx, &got);
         layer->most_of_all = 0;
         if (status != WEFT_OK) {
             assert_int_equal(status, WEFT_NO_MEMORY);
@@ -136,11 +136,11 @@ static void test_a_device_whose_memory_is_used_up(void **state)
             assert_int_equal(layer->n_kernels, n_kernels);
             n_refused++;
         }
-        assert_ok(run_case(&fault_cases[i], ctx, &got));
+        assert_ok(run_case(&operation_cases[i], ctx, &got));
         assert_memory_equal(&got, &wanted, sizeof(got));
         weft_context_destroy(&ctx);
     }
-    assert_in_range(n_refused, 10, FAULT_CASES);
+    assert_in_range(n_refused, 10, OPERATION_CASES);
 }
 
 // ---- memory of many calls
@@ -172,8 +172,8 @@ static void run_often(weft_context *ctx, int n_rounds)
     for (int round = 0; round < n_rounds; round++) {
         o.wants_event = round % 2;
         o.queue = o.wants_event && o.out_of_order ? o.out_of_order : o.in_order;
-        for (int i = 0; i < FAULT_CASES; i++) {
-            assert_ok(fault_cases[i].run(&o, ctx));
+        for (int i = 0; i < OPERATION_CASES; i++) {
+            assert_ok(operation_cases[i].run(&o, ctx));
             if (o.wants_event) // or the next case would write at the same time
                 assert_int_equal(clFinish(o.queue), CL_SUCCESS);
         }
@@ -181,7 +181,7 @@ static void run_often(weft_context *ctx, int n_rounds)
     }
     o.wants_event = false;
     o.queue = o.in_order;
-    assert_ok(run_case(&fault_cases[0], ctx, &got)); // forgets events of scratch memory
+    assert_ok(run_case(&operation_cases[0], ctx, &got)); // forgets events of scratch memory
 }
 
 // OpenCL implementations keep some of what they had, and take more by steps, ever fewer: sooner or
@@ -189,7 +189,7 @@ static void run_often(weft_context *ctx, int n_rounds)
 static void test_ten_thousand_calls_take_no_more_than_a_few(void **state)
 {
     (void)state;
-    const int n_rounds = getenv("WEFT_TEST_REDUCED") ? 40 : 10000 / FAULT_CASES + 1;
+    const int n_rounds = getenv("WEFT_TEST_REDUCED") ? 40 : 10000 / OPERATION_CASES + 1;
     const long long few = 16 * n_rounds;
     long long more = INT64_MAX;
     weft_context *ctx = open_with(64 << 10);
@@ -201,7 +201,8 @@ static void test_ten_thousand_calls_take_no_more_than_a_few(void **state)
         assert_memory_equal(after.live, before.live, sizeof(after.live));
         assert_int_equal(after.buffer_bytes, before.buffer_bytes);
         more = after.host_bytes - before.host_bytes;
-        print_message("# %d calls: %lld bytes of the host more\n", n_rounds * FAULT_CASES, more);
+        print_message("# %d calls: %lld bytes of the host more\n", n_rounds * OPERATION_CASES,
+                      more);
     }
     assert_true(more < few);
     assert_in_range(weft_context_get_stats(ctx).scratch_bytes, 0, 64 << 10);
@@ -214,7 +215,7 @@ static int set_up(void **state)
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
     weft_context *ctx = open_context(NULL);
     layer = find_layer();
-    fault_operands_create(&o, ctx);
+    operation_operands_create(&o, ctx);
     weft_context_destroy(&ctx);
     return 0;
 }
@@ -222,7 +223,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    fault_operands_destroy(&o);
+    operation_operands_destroy(&o);
     return 0;
 }
 

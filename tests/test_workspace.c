@@ -2,6 +2,7 @@
 // The pool of scratch memory: what is shared, what is waited for, what is refused.
 #define _POSIX_C_SOURCE                   200809L
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include <stdatomic.h>
 #include <time.h>
 
 #include "context.h"
@@ -199,7 +200,7 @@ static void test_idle_pieces_make_room(void **state)
 typedef struct later {
     cl_event gate; // opened, or NULL
     cl_mem piece;  // given back, or NULL
-    bool done;
+    atomic_bool done;
 } later;
 
 static void *do_later(void *argument)

@@ -8,7 +8,7 @@ packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev
 packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release.
-packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck'
+packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev'
 
 n_steps=0
 
@@ -98,8 +98,8 @@ quietly() {
     }
 }
 
-# build_in FOLDER [MESON_OPTION ...]
-build_in() {
+# set_up_in FOLDER [MESON_OPTION ...]
+set_up_in() {
     folder=$1
     shift
     mkdir -p build
@@ -108,5 +108,10 @@ build_in() {
     else
         quietly meson setup "$folder" "$@"
     fi
+}
+
+# build_in FOLDER [MESON_OPTION ...]
+build_in() {
+    set_up_in "$@"
     quietly meson compile -C "$folder"
 }

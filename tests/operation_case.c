@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every public operation, on matrices of 32 rows and columns.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
-#include "fault_case.h"
+#include "operation_case.h"
 
 #include "random.h"
 #include "tilings.h"
 
-enum { N = FAULT_EXTENT, UNTOUCHED = 0xa5, LONG_ROW = 5, PIECE = 4 };
+enum { N = OPERATION_EXTENT, UNTOUCHED = 0xa5, LONG_ROW = 5, PIECE = 4 };
 
 // ---- what every call is given, and has to give back
 
@@ -14,7 +14,7 @@ enum { N = FAULT_EXTENT, UNTOUCHED = 0xa5, LONG_ROW = 5, PIECE = 4 };
     .n_wait = (o)->wants_event ? 1 : 0, .wait = (o)->wants_event ? &(o)->ready : NULL,             \
     .event = (o)->wants_event ? &done : NULL
 
-bool fault_look_away(const fault_operands *o)
+bool operation_look_away(const operation_operands *o)
 {
     const bool watched = o->watches && *o->watches;
     if (o->watches)
@@ -22,30 +22,30 @@ bool fault_look_away(const fault_operands *o)
     return watched;
 }
 
-void fault_look_again(const fault_operands *o, bool watched)
+void operation_look_again(const operation_operands *o, bool watched)
 {
     if (o->watches)
         *o->watches = watched;
 }
 
-static void release(const fault_operands *o, cl_event event)
+static void release(const operation_operands *o, cl_event event)
 {
-    const bool watched = fault_look_away(o);
+    const bool watched = operation_look_away(o);
     if (event)
         clReleaseEvent(event);
-    fault_look_again(o, watched);
+    operation_look_again(o, watched);
 }
 
 // Before what kernels use is destroyed.
-static void finish(const fault_operands *o)
+static void finish(const operation_operands *o)
 {
-    const bool watched = fault_look_away(o);
+    const bool watched = operation_look_away(o);
     assert_int_equal(clFinish(o->queue), CL_SUCCESS);
-    fault_look_again(o, watched);
+    operation_look_again(o, watched);
 }
 
 // An event comes with success alone, and with every one.
-static weft_status ended(const fault_operands *o, weft_status status, cl_event done)
+static weft_status ended(const operation_operands *o, weft_status status, cl_event done)
 {
     assert_true((done != NULL) == (o->wants_event && status == WEFT_OK));
     release(o, done);
@@ -61,7 +61,7 @@ static weft_status ended(const fault_operands *o, weft_status status, cl_event d
             return status;                                                                         \
     } while (0)
 
-static weft_tensor dense_output(const fault_operands *o, int i, weft_dtype dtype)
+static weft_tensor dense_output(const operation_operands *o, int i, weft_dtype dtype)
 {
     return weft_matrix(o->outputs[i], dtype, N, N);
 }
@@ -71,14 +71,14 @@ static weft_tensor line(cl_mem buffer, weft_dtype dtype, int64_t n)
     return (weft_tensor){.buffer = buffer, .dtype = dtype, .ndim = 1, .shape = {n}, .stride = {1}};
 }
 
-static weft_tensor values_output(const fault_operands *o)
+static weft_tensor values_output(const operation_operands *o)
 {
     return line(o->outputs[0], WEFT_F32, o->A.nnz);
 }
 
 // ---- sparse times dense
 
-static weft_spmm_tiling spmm_in_pieces(const fault_operands *o, const weft_context *ctx)
+static weft_spmm_tiling spmm_in_pieces(const operation_operands *o, const weft_context *ctx)
 {
     const weft_spmm_problem problem = {
         .m = N, .k = N, .n = N, .nnz = o->A.nnz, .columns_adjacent = true};
@@ -87,7 +87,7 @@ static weft_spmm_tiling spmm_in_pieces(const fault_operands *o, const weft_conte
     return tiling;
 }
 
-static weft_status spmm(fault_operands *o, weft_context *ctx)
+static weft_status spmm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
@@ -95,8 +95,8 @@ static weft_status spmm(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status product_with(fault_operands *o, weft_context *ctx, const weft_spmm_plan *plan,
-                                bool transpose_a)
+static weft_status product_with(operation_operands *o, weft_context *ctx,
+                                const weft_spmm_plan *plan, bool transpose_a)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
@@ -105,7 +105,7 @@ static weft_status product_with(fault_operands *o, weft_context *ctx, const weft
     return WEFT_OK;
 }
 
-static weft_status spmm_planned(fault_operands *o, weft_context *ctx, bool transpose_a,
+static weft_status spmm_planned(operation_operands *o, weft_context *ctx, bool transpose_a,
                                 weft_spmm_order order)
 {
     weft_spmm_plan *plan;
@@ -120,22 +120,22 @@ static weft_status spmm_planned(fault_operands *o, weft_context *ctx, bool trans
     return status;
 }
 
-static weft_status spmm_with_plan(fault_operands *o, weft_context *ctx)
+static weft_status spmm_with_plan(operation_operands *o, weft_context *ctx)
 {
     return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_DEFAULT);
 }
 
-static weft_status spmm_from_queue(fault_operands *o, weft_context *ctx)
+static weft_status spmm_from_queue(operation_operands *o, weft_context *ctx)
 {
     return spmm_planned(o, ctx, false, WEFT_SPMM_ORDER_QUEUE);
 }
 
-static weft_status spmm_transposed(fault_operands *o, weft_context *ctx)
+static weft_status spmm_transposed(operation_operands *o, weft_context *ctx)
 {
     return spmm_planned(o, ctx, true, WEFT_SPMM_ORDER_SORTED);
 }
 
-static weft_status spmm_largest(fault_operands *o, weft_context *ctx)
+static weft_status spmm_largest(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32), places = dense_output(o, 1, WEFT_I32);
     weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
@@ -147,7 +147,7 @@ static weft_status spmm_largest(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status sparse_linear(fault_operands *o, weft_context *ctx)
+static weft_status sparse_linear(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     STEP(weft_sparse_linear(ctx, o->queue, &o->A, &o->X, &D,
@@ -155,7 +155,7 @@ static weft_status sparse_linear(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status sparse_linear_dw(fault_operands *o, weft_context *ctx)
+static weft_status sparse_linear_dw(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dW = values_output(o);
     STEP(weft_sparse_linear_dw(ctx, o->queue, &o->X, &o->Y, &o->A, &dW,
@@ -163,7 +163,7 @@ static weft_status sparse_linear_dw(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status sparse_linear_dx(fault_operands *o, weft_context *ctx)
+static weft_status sparse_linear_dx(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = dense_output(o, 0, WEFT_F32);
     weft_spmm_plan *plan = NULL;
@@ -182,7 +182,7 @@ static weft_status sparse_linear_dx(fault_operands *o, weft_context *ctx)
 
 // ---- at the entries of a sparse matrix
 
-static weft_status sddmm(fault_operands *o, weft_context *ctx)
+static weft_status sddmm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = values_output(o);
     STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D, WEFT_SDDMM(ORDER(o))));
@@ -190,7 +190,7 @@ static weft_status sddmm(fault_operands *o, weft_context *ctx)
 }
 
 // Tile by tile, from a copy of B.
-static weft_status sddmm_in_passes(fault_operands *o, weft_context *ctx)
+static weft_status sddmm_in_passes(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = values_output(o);
     const weft_sddmm_problem problem = {
@@ -204,7 +204,7 @@ static weft_status sddmm_in_passes(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_sparse_softmax_tiling softmax_in_pieces(const fault_operands *o,
+static weft_sparse_softmax_tiling softmax_in_pieces(const operation_operands *o,
                                                     const weft_context *ctx)
 {
     const weft_sparse_softmax_problem problem = {.n_rows = N, .nnz = o->A.nnz};
@@ -214,7 +214,7 @@ static weft_sparse_softmax_tiling softmax_in_pieces(const fault_operands *o,
     return tiling;
 }
 
-static weft_status sparse_softmax(fault_operands *o, weft_context *ctx)
+static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = values_output(o);
     const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
@@ -223,7 +223,7 @@ static weft_status sparse_softmax(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status sparse_softmax_backward(fault_operands *o, weft_context *ctx)
+static weft_status sparse_softmax_backward(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = values_output(o);
     const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
@@ -232,7 +232,7 @@ static weft_status sparse_softmax_backward(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status attend(fault_operands *o, weft_context *ctx, bool in_steps)
+static weft_status attend(operation_operands *o, weft_context *ctx, bool in_steps)
 {
     const weft_tensor O = dense_output(o, 0, WEFT_F32);
     const weft_sparse_attention_problem problem = {
@@ -246,17 +246,17 @@ static weft_status attend(fault_operands *o, weft_context *ctx, bool in_steps)
     return WEFT_OK;
 }
 
-static weft_status sparse_attention(fault_operands *o, weft_context *ctx)
+static weft_status sparse_attention(operation_operands *o, weft_context *ctx)
 {
     return attend(o, ctx, false);
 }
 
-static weft_status sparse_attention_in_steps(fault_operands *o, weft_context *ctx)
+static weft_status sparse_attention_in_steps(operation_operands *o, weft_context *ctx)
 {
     return attend(o, ctx, true);
 }
 
-static weft_status sparse_gather(fault_operands *o, weft_context *ctx)
+static weft_status sparse_gather(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor out = values_output(o);
     STEP(weft_sparse_gather(ctx, o->queue, &o->values, &o->source, &out,
@@ -267,7 +267,7 @@ static weft_status sparse_gather(fault_operands *o, weft_context *ctx)
 // ---- formats
 
 // A sparse result: offsets, indices and values in three outputs.
-static weft_csr sparse_output(const fault_operands *o, int64_t nnz)
+static weft_csr sparse_output(const operation_operands *o, int64_t nnz)
 {
     return (weft_csr){.n_rows = N,
                       .n_cols = N,
@@ -277,7 +277,7 @@ static weft_csr sparse_output(const fault_operands *o, int64_t nnz)
                       .values = o->outputs[2]};
 }
 
-static weft_status csr_transpose(fault_operands *o, weft_context *ctx)
+static weft_status csr_transpose(operation_operands *o, weft_context *ctx)
 {
     const weft_csr T = sparse_output(o, o->A.nnz);
     const weft_tensor source = line(o->outputs[3], WEFT_I32, o->A.nnz);
@@ -287,7 +287,7 @@ static weft_status csr_transpose(fault_operands *o, weft_context *ctx)
 }
 
 // Up to the device, checked there, and spread out.
-static weft_status csr(fault_operands *o, weft_context *ctx)
+static weft_status csr(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     weft_csr up;
@@ -309,7 +309,7 @@ static weft_status csr(fault_operands *o, weft_context *ctx)
     return status;
 }
 
-static weft_status dense_to_csr(fault_operands *o, weft_context *ctx)
+static weft_status dense_to_csr(operation_operands *o, weft_context *ctx)
 {
     int64_t nnz = -1;
     weft_csr A = sparse_output(o, 0);
@@ -320,7 +320,7 @@ static weft_status dense_to_csr(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status spgemm(fault_operands *o, weft_context *ctx)
+static weft_status spgemm(operation_operands *o, weft_context *ctx)
 {
     int64_t nnz = -1;
     weft_csr C = sparse_output(o, 0);
@@ -331,7 +331,7 @@ static weft_status spgemm(fault_operands *o, weft_context *ctx)
 }
 
 // To stored rows, and back when that is done.
-static weft_status dcsr_there_and_back(fault_operands *o, weft_context *ctx, const weft_dcsr *D)
+static weft_status dcsr_there_and_back(operation_operands *o, weft_context *ctx, const weft_dcsr *D)
 {
     cl_event stored = NULL;
     const weft_csr back = {.n_rows = N,
@@ -353,7 +353,7 @@ static weft_status dcsr_there_and_back(fault_operands *o, weft_context *ctx, con
     return status;
 }
 
-static weft_status dcsr(fault_operands *o, weft_context *ctx)
+static weft_status dcsr(operation_operands *o, weft_context *ctx)
 {
     int64_t n_stored = -1;
     STEP(weft_dcsr_count(ctx, o->queue, &o->A, &n_stored, WEFT_DCSR(ORDER(o))));
@@ -372,7 +372,7 @@ static weft_status dcsr(fault_operands *o, weft_context *ctx)
 
 static const weft_axis_tiling in_parts = TILING(1, 3, 1, 1, 2, 1, 2, 4, 4, 3);
 
-static weft_status reduce(fault_operands *o, weft_context *ctx)
+static weft_status reduce(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = line(o->outputs[0], WEFT_F32, N);
     STEP(weft_reduce(ctx, o->queue, WEFT_SUM, &o->X, 1, (const int[]){1}, &Y,
@@ -380,28 +380,28 @@ static weft_status reduce(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status softmax(fault_operands *o, weft_context *ctx)
+static weft_status softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
     STEP(weft_softmax(ctx, o->queue, 1, &o->X, 1, &Y, WEFT_SOFTMAX(.tiling = &in_parts, ORDER(o))));
     return WEFT_OK;
 }
 
-static weft_status log_softmax(fault_operands *o, weft_context *ctx)
+static weft_status log_softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
     STEP(weft_log_softmax(ctx, o->queue, 1, &o->X, 0, &Y, WEFT_SOFTMAX(ORDER(o))));
     return WEFT_OK;
 }
 
-static weft_status softmax_backward(fault_operands *o, weft_context *ctx)
+static weft_status softmax_backward(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = dense_output(o, 0, WEFT_F32);
     STEP(weft_softmax_backward(ctx, o->queue, 1, &o->X, &o->Y, 1, &dX, WEFT_SOFTMAX(ORDER(o))));
     return WEFT_OK;
 }
 
-static weft_status log_softmax_backward(fault_operands *o, weft_context *ctx)
+static weft_status log_softmax_backward(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = dense_output(o, 0, WEFT_F32);
     STEP(weft_log_softmax_backward(ctx, o->queue, 1, &o->X, &o->Y, 1, &dX,
@@ -409,7 +409,7 @@ static weft_status log_softmax_backward(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status layer_norm(fault_operands *o, weft_context *ctx)
+static weft_status layer_norm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
     STEP(weft_layer_norm(ctx, o->queue, 1e-5, &o->X, 1, &Y,
@@ -417,7 +417,7 @@ static weft_status layer_norm(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status rms_norm(fault_operands *o, weft_context *ctx)
+static weft_status rms_norm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
     STEP(
@@ -425,7 +425,7 @@ static weft_status rms_norm(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status elementwise(fault_operands *o, weft_context *ctx)
+static weft_status elementwise(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Z = dense_output(o, 0, WEFT_F32);
     STEP(weft_elementwise(ctx, o->queue, WEFT_INPUTS({"x", &o->X}, {"y", &o->Y}),
@@ -434,7 +434,7 @@ static weft_status elementwise(fault_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status elementwise_with_plan(fault_operands *o, weft_context *ctx)
+static weft_status elementwise_with_plan(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Z = dense_output(o, 0, WEFT_F32);
     const weft_elementwise_input inputs[] = {{"x", &o->X}, {"y", &o->Y}};
@@ -452,7 +452,7 @@ static weft_status elementwise_with_plan(fault_operands *o, weft_context *ctx)
     return status;
 }
 
-static weft_status matmul(fault_operands *o, weft_context *ctx)
+static weft_status matmul(operation_operands *o, weft_context *ctx)
 {
     static const weft_matmul_tiling in_pieces = {.method = WEFT_MATMUL_BLOCKS,
                                                  .fold = 4,
@@ -473,7 +473,7 @@ static weft_status matmul(fault_operands *o, weft_context *ctx)
 // ---- scratch memory
 
 // What all operations that may want some say of these operands.
-static weft_status workspaces(fault_operands *o, weft_context *ctx)
+static weft_status workspaces(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32), V = values_output(o);
     const weft_tensor sums = line(o->outputs[1], WEFT_F32, N);
@@ -495,7 +495,7 @@ static weft_status workspaces(fault_operands *o, weft_context *ctx)
     return weft_matmul_workspace(ctx, &o->X, &o->Y, &D, NULL, bytes);
 }
 
-const fault_case fault_cases[FAULT_CASES] = {
+const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "spmm", .run = spmm},
     {.name = "spmm with a plan", .run = spmm_with_plan},
     {.name = "spmm from a queue of rows", .run = spmm_from_queue},
@@ -559,7 +559,7 @@ static bool is_entry(int row, int column)
     return row == LONG_ROW || (row % 3 && (column * 7 + row) % 11 == 0);
 }
 
-static void make_sparse(fault_operands *o, random_state *random)
+static void make_sparse(operation_operands *o, random_state *random)
 {
     float dense[N * N] = {0};
     for (int row = 0; row < N; row++)
@@ -577,7 +577,7 @@ static void make_sparse(fault_operands *o, random_state *random)
     o->source = line(o->A.indices, WEFT_I32, o->A.nnz); // columns are places among the entries
 }
 
-static cl_command_queue queue_create(const fault_operands *o,
+static cl_command_queue queue_create(const operation_operands *o,
                                      cl_command_queue_properties properties)
 {
     cl_int code;
@@ -585,13 +585,22 @@ static cl_command_queue queue_create(const fault_operands *o,
     return code == CL_SUCCESS ? queue : NULL;
 }
 
-void fault_operands_create(fault_operands *o, weft_context *ctx)
+void operation_operands_create(operation_operands *o, weft_context *ctx)
+{
+    cl_int code;
+    cl_device_id device = weft_context_device(ctx);
+    cl_context cl = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    operation_operands_create_in(o, cl, device);
+    clReleaseContext(cl);
+}
+
+void operation_operands_create_in(operation_operands *o, cl_context cl, cl_device_id device)
 {
     cl_int code;
     random_state random = {1};
-    *o = (fault_operands){.device = weft_context_device(ctx)};
-    o->cl = clCreateContext(NULL, 1, &o->device, NULL, NULL, &code);
-    assert_int_equal(code, CL_SUCCESS);
+    *o = (operation_operands){.cl = cl, .device = device};
+    clRetainContext(cl);
     o->queue = o->in_order = queue_create(o, 0);
     o->out_of_order = queue_create(o, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     assert_non_null(o->in_order);
@@ -605,19 +614,19 @@ void fault_operands_create(fault_operands *o, weft_context *ctx)
     o->row = o->Z;
     o->row.ndim = 1;
     o->row.stride[0] = 1;
-    for (int i = 0; i < FAULT_OUTPUTS; i++) {
-        const unsigned char zeros[FAULT_BYTES] = {0};
+    for (int i = 0; i < OPERATION_OUTPUTS; i++) {
+        const unsigned char zeros[OPERATION_BYTES] = {0};
         o->outputs[i] = buffer_of(o->cl, zeros, sizeof(zeros));
     }
 }
 
-void fault_operands_destroy(fault_operands *o)
+void operation_operands_destroy(operation_operands *o)
 {
     cl_mem inputs[] = {o->A.offsets, o->A.indices, o->A.values,
                        o->X.buffer,  o->Y.buffer,  o->Z.buffer};
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
         clReleaseMemObject(inputs[i]);
-    for (int i = 0; i < FAULT_OUTPUTS; i++)
+    for (int i = 0; i < OPERATION_OUTPUTS; i++)
         clReleaseMemObject(o->outputs[i]);
     weft_csr_host_destroy(&o->host);
     clReleaseEvent(o->ready);
@@ -627,30 +636,30 @@ void fault_operands_destroy(fault_operands *o)
     clReleaseContext(o->cl);
 }
 
-void fault_clear(fault_operands *o)
+void operation_clear(operation_operands *o)
 {
-    unsigned char untouched[FAULT_BYTES];
+    unsigned char untouched[OPERATION_BYTES];
     memset(untouched, UNTOUCHED, sizeof(untouched));
     memset(o->sizes, UNTOUCHED, sizeof(o->sizes));
-    for (int i = 0; i < FAULT_OUTPUTS; i++)
+    for (int i = 0; i < OPERATION_OUTPUTS; i++)
         assert_int_equal(clEnqueueWriteBuffer(o->in_order, o->outputs[i], CL_FALSE, 0,
                                               sizeof(untouched), untouched, 0, NULL, NULL),
                          CL_SUCCESS);
     assert_int_equal(clFinish(o->in_order), CL_SUCCESS);
 }
 
-void fault_read(const fault_operands *o, fault_results *out)
+void operation_read(const operation_operands *o, operation_results *out)
 {
     assert_int_equal(clFinish(o->queue), CL_SUCCESS);
     memcpy(out->sizes, o->sizes, sizeof(out->sizes));
-    for (int i = 0; i < FAULT_OUTPUTS; i++)
+    for (int i = 0; i < OPERATION_OUTPUTS; i++)
         assert_int_equal(clEnqueueReadBuffer(o->in_order, o->outputs[i], CL_FALSE, 0,
                                              sizeof(out->bytes[i]), out->bytes[i], 0, NULL, NULL),
                          CL_SUCCESS);
     assert_int_equal(clFinish(o->in_order), CL_SUCCESS);
 }
 
-bool fault_is_clear(const fault_results *results)
+bool operation_is_clear(const operation_results *results)
 {
     const unsigned char *byte = &results->bytes[0][0];
     size_t i = 0;
