@@ -21,7 +21,7 @@ fuzz() {
 }
 
 runs_well() {
-    "$1" >"$log" 2>&1 || { tail -n 60 "$log" && false; }
+    "$1" >"$log" 2>&1 || { tail -n 60 "$log" | tr -cd '\n -~' && false; }
 }
 
 if [ "$seconds" = 0 ]; then
