@@ -27,7 +27,16 @@ typedef struct {
     long a_row, a_column, b_row;
     int n_vectors; // of the block, for each item: sums of row r begin at r * n_vectors
     int n_columns; // from the item's first one on
+    int last_row;  // of those that it has
 } terms;
+
+// Sums of an item that has one vector of each row are registers, which have to be known by number:
+// all rows of a step are summed then, those past the last as that one, and nobody asks for them.
+#if VECTORS == 1
+#define ROW_OF_A(r) min(r, t.last_row)
+#else
+#define ROW_OF_A(r) (r)
+#endif
 
 // Asks for what the next turn reads of B, beside what this one does.
 #if VECTORS > 1
@@ -59,17 +68,33 @@ typedef struct {
 #define WHOLE(p) load_vector(p)
 #define REST(p)  load_some(p, 1, t.n_columns - v * ITEMS * FOLD)
 
-#define ADD_TERMS(rows, steps)                                                                     \
+#if VECTORS == 1
+#define ADD_VECTORS(rows, steps)                                                                   \
     {                                                                                              \
-        ACC left[rows][steps];                                                                     \
+        const int v = 0;                                                                           \
+        if (n_whole > 0)                                                                           \
+            ADD_VECTOR(rows, steps, WHOLE)                                                         \
+        else if (t.n_columns > 0)                                                                  \
+            ADD_VECTOR(rows, steps, REST)                                                          \
+    }
+#else
+#define ADD_VECTORS(rows, steps)                                                                   \
+    {                                                                                              \
         int v = 0;                                                                                 \
-        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
-            _Pragma("unroll") for (int i = 0; i < steps; ++i) left[r][i] =                         \
-                load_one(a + r * t.a_row + i * t.a_column);                                        \
         for (; v < n_whole; ++v)                                                                   \
             ADD_VECTOR(rows, steps, WHOLE)                                                         \
         if (v < t.n_vectors && v * ITEMS * FOLD < t.n_columns)                                     \
             ADD_VECTOR(rows, steps, REST)                                                          \
+    }
+#endif
+
+#define ADD_TERMS(rows, steps)                                                                     \
+    {                                                                                              \
+        ACC left[rows][steps];                                                                     \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+            _Pragma("unroll") for (int i = 0; i < steps; ++i) left[r][i] =                         \
+                load_one(a + ROW_OF_A(r) * t.a_row + i * t.a_column);                              \
+        ADD_VECTORS(rows, steps)                                                                   \
         a += steps * t.a_column;                                                                   \
         b += steps * t.b_row;                                                                      \
     }
@@ -108,6 +133,28 @@ SUM_ROWS(1)
 // Of ROWS rows, or as many as there are.
 INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upto)
 {
+#if VECTORS == 1
+    t.last_row = n_rows - 1;
+#if ROWS >= 8
+    if (n_rows > 4) {
+        sum_rows_8(sums, t, row, from, upto);
+        return;
+    }
+#endif
+#if ROWS >= 4
+    if (n_rows > 2) {
+        sum_rows_4(sums, t, row, from, upto);
+        return;
+    }
+#endif
+#if ROWS >= 2
+    if (n_rows > 1) {
+        sum_rows_2(sums, t, row, from, upto);
+        return;
+    }
+#endif
+    sum_rows_1(sums, t, row, from, upto);
+#else
     int done = 0;
 #if ROWS >= 8
     SUM_PART(8)
@@ -119,6 +166,7 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
     SUM_PART(2)
 #endif
     SUM_PART(1)
+#endif
 }
 
 // Groups are counted along columns, rows and products, pieces of one product side by side.
@@ -143,9 +191,10 @@ kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n,
             const int bottom = (int)min((long)m, top + block_rows);
             for (int row = (int)top + get_local_id(1) * ROWS; row < bottom; row += TEAM * ROWS) {
                 const int n_rows = min(ROWS, bottom - row);
+                const int n_set = VECTORS == 1 ? ROWS : n_rows;
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < t.n_vectors && r < n_rows; ++v)
+                    for (int v = 0; v < t.n_vectors && r < n_set; ++v)
                         sums[r * t.n_vectors + v] = (ACCS)0;
                 sum_rows(sums, t, row, n_rows, e.begin, end);
 #pragma unroll

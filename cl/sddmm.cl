@@ -207,7 +207,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                     sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
                 }
             }
-            shares[SHARE_OF(b)] = share_of(sum);
+            put_share(shares, b, sum);
         }
         write_block(shares, exchange, o, e, stop);
     }

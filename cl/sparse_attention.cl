@@ -140,7 +140,7 @@ INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int 
                 sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
             }
         }
-        shares[SHARE_OF(b)] = share_of(sum);
+        put_share(shares, b, sum);
     }
     const SUMS products = block_sums(shares, X.shares) * (SUMS)A.scale;
 #if LANES == 1
@@ -149,6 +149,13 @@ INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int 
     return (int)get_local_id(0) < count ? products : -INFINITY;
 #endif
 }
+
+// Entries of a block, by numbers that the compiler knows where lanes are items.
+#if LANES == 1
+#define EACH_ENTRY(b, count) for (int b = 0; b < (count); ++b)
+#else
+#define EACH_ENTRY(b, count) _Pragma("unroll") for (int b = 0; b < BLOCK; ++b) if (b < (count))
+#endif
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 #define ADD(a, b)    ((a) + (b))
@@ -221,7 +228,8 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
         }
         ACC weights[BLOCK];
         w.sum += weigh(weights, products, base_of(w.top), X);
-        for (int b = 0; b < count; ++b) {
+        EACH_ENTRY(b, count)
+        {
             global const T *from = A.v + A.columns[e + b] * A.v_row;
 #pragma unroll
             for (int v = 0; v < OUTPUTS; ++v) {
@@ -244,8 +252,8 @@ INLINE void write_columns(ACCS x, global T *row, long stride, int v, int n_colum
     }
     ACC lanes[FOLD];
     VSTORE(x, lanes);
-    for (int i = (int)min(owned - column, (long)FOLD); i < FOLD; ++i)
-        store_one(lanes[i], row + (column + i) * stride);
+    EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+    store_one(lanes[i], row + (column + i) * stride);
 }
 
 // Where nothing has a weight, 0.
@@ -302,8 +310,8 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
         const long owned = owned_column(v), column = column_of(v, n_columns);
         ACC lanes[FOLD];
         VSTORE(sums[v], lanes);
-        for (int i = (int)min(owned - column, (long)FOLD); i < FOLD; ++i)
-            out[2 + column + i] = lanes[i];
+        EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+        out[2 + column + i] = lanes[i];
     }
 }
 

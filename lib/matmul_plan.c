@@ -309,7 +309,7 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
 {
     const int64_t most = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ROW_ITEMS);
     const int64_t along = min_i64(most, weft_limits_items_along(limits, 0));
-    t->rows = SPAN_ROWS;
+    t->rows = SPREAD_ROWS;
     t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->fold)));
     t->team = (int)min_i64(min_i64(most / t->items, weft_limits_items_along(limits, 1)),
                            pow2_up(ceil_div(f->m, t->rows)));

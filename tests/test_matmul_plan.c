@@ -420,9 +420,9 @@ static void test_known_tilings(void **state)
          "dots, turned: 2 rows x 2 vectors of 4, 64 x 2 items a group, blocks of 1 x 4, 1024 of k "
          "at a time"},
         {"intel-arc-a770", 1, 4096, 4096, WEFT_BF16,
-         "rows: 8 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 8 x 512, pieces of 512"},
+         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512, pieces of 512"},
         {"apple-m1", 1000, 1000, 4, WEFT_F32,
-         "rows: 8 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 8 x 512"},
+         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
          "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 96 x 128, 256 of k at "
          "a time"},
