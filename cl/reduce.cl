@@ -397,8 +397,10 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
                        const state found[VECTORS])
 {
     if (!WIDENED || w->widen == 1) {
-        for (int v = 0; v < c.n; v++)
+        EACH_VECTOR(v, c.n)
+        {
             write_found(out, w, y, high, column(c, v), found[v], moved(c, v), FOLD);
+        }
         return;
     }
     if (ROWS) {

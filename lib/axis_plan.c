@@ -6,6 +6,7 @@
 #include <weft/axis.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "fail.h"
 #include "refuse.h"
 #include "view.h"
@@ -34,9 +35,10 @@ enum {
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_UNROLL = 4, // loads in flight for each item
-    SPREAD_TURNS = 8,  // of a team at its part: fewer, and a second kernel costs more than it saves
-    SPREAD_IDLE = 2,   // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
+    SPREAD_ITEMS = 256, // of a group: more of them have too few registers each
+    SPREAD_UNROLL = 4,  // loads in flight for each item
+    SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
+    SPREAD_IDLE = 2,  // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
 };
 
 // What plans say that they do without.
@@ -315,8 +317,10 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 
 // ---- GPUs: lanes are items
 
-static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
+static weft_axis_tiling spread_tiling(const weft_limits *device, const facts *f)
 {
+    const weft_limits lowered = weft_limits_lowered(device, SPREAD_ITEMS);
+    const weft_limits *limits = device->max_block > SPREAD_ITEMS ? &lowered : device;
     const int64_t lines = product(f->mid, f->outer);
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
     const int64_t items = g.block_x / g.fold_x;
