@@ -8,7 +8,8 @@ packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev
 packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release.
-packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev'
+packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev clang-15
+    libclc-15'
 
 n_steps=0
 
