@@ -14,7 +14,7 @@
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
 // Of arithmetic, for each lane of a team: the most that an operation keeps in local memory.
-enum { STATE_NUMBERS = 5 };
+enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
@@ -35,8 +35,10 @@ enum {
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 256, // of a group: more of them have too few registers each
-    SPREAD_UNROLL = 4,  // loads in flight for each item
+    SPREAD_ITEMS = 256,      // of a group, where states are large or all is written: more of them
+                             // have too few registers each
+    SPREAD_STATE_BYTES = 12, // that are not yet large
+    SPREAD_UNROLL = 4,       // loads in flight for each item
     SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
     SPREAD_IDLE = 2,  // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
 };
@@ -49,6 +51,7 @@ static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
 typedef struct {
     int64_t high, mid, low, outer;
     int64_t bytes, accumulator_bytes; // of an element
+    int64_t state_bytes;              // of a column's state
     bool low_adjacent, mid_adjacent, writes_all, keeps;
 } facts;
 
@@ -57,15 +60,15 @@ static facts facts_of(const weft_axis_problem *problem)
     const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
     const bool is_wide = dtype == WEFT_F64 || dtype == WEFT_I64;
     const int given = problem->accumulator_bytes;
+    const int64_t accumulator_bytes = given > 0 ? given : is_wide ? 8 : 4;
     return (facts){
         .high = max_i64(problem->high, 1),
         .mid = max_i64(problem->mid, 1),
         .low = max_i64(problem->low, 1),
         .outer = max_i64(problem->outer, 1),
         .bytes = max_i64((int64_t)weft_dtype_size(dtype), 1),
-        .accumulator_bytes = given > 0 ? given
-                             : is_wide ? 8
-                                       : 4,
+        .accumulator_bytes = accumulator_bytes,
+        .state_bytes = accumulator_bytes * (problem->numbers > 0 ? problem->numbers : SUM_NUMBERS),
         .low_adjacent = problem->low_adjacent,
         .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
         .writes_all = problem->writes_all,
@@ -320,7 +323,9 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 static weft_axis_tiling spread_tiling(const weft_limits *device, const facts *f)
 {
     const weft_limits lowered = weft_limits_lowered(device, SPREAD_ITEMS);
-    const weft_limits *limits = device->max_block > SPREAD_ITEMS ? &lowered : device;
+    const bool wants_registers = f->writes_all || f->state_bytes > SPREAD_STATE_BYTES;
+    const bool is_lower = wants_registers && device->max_block > SPREAD_ITEMS;
+    const weft_limits *limits = is_lower ? &lowered : device;
     const int64_t lines = product(f->mid, f->outer);
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
     const int64_t items = g.block_x / g.fold_x;

@@ -195,6 +195,7 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
     call->axes = sorted_axes(call, is_reduced, y_axis);
     call->problem = weft_axis_problem_of(&call->axes, call->dtype);
     call->problem.accumulator_bytes = (int)weft_dtype_size(call->arithmetic);
+    call->problem.numbers = call->facts->n_numbers;
     if (params->tiling)
         TRY(weft_axis_tiling_check(params->tiling, &call->ctx->limits, &call->problem));
     return WEFT_OK;

@@ -131,18 +131,18 @@ static void test_known_reductions(void **state)
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
-        // the method's known answer, in groups of 256
-        {DENSE(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
-                              "unrolled by 4, runs of 1, mid whole, grid 2 x 320"},
-        {DENSE(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 256, lines of 1 x low, "
-                               "unrolled by 4, runs of 1, mid whole, grid 1 x 640"},
+        // the method's known answer
+        {DENSE(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                              "unrolled by 4, runs of 1, mid whole, grid 2 x 80"},
+        {DENSE(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
+                               "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
         // all
-        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 256, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid in 640 parts, grid 1 x 1"},
-        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
-                               "unrolled by 4, runs of 1, mid in 22 parts, grid 28 x 1"},
-        {APART(512, 896, 5), "items of 1 x 1 columns in groups of 8 x 32, lines of 1 x low, "
-                             "unrolled by 4, runs of 1, mid whole, grid 1 x 512"},
+        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid in 160 parts, grid 1 x 1"},
+        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
+                               "unrolled by 4, runs of 1, mid in 5 parts, grid 28 x 1"},
+        {APART(512, 896, 5), "items of 1 x 1 columns in groups of 8 x 128, lines of 1 x low, "
+                             "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -180,18 +180,25 @@ static void test_known_softmax(void **state)
     CHECK_KNOWN(&gpu, on_gpu);
 }
 
-// The method's geometry, of a device that has groups of 256, is the tiling, as numbers.
+// The method's geometry is the tiling, as numbers.
 static void test_known_geometry(void **state)
 {
     (void)state;
-    const weft_axis_problem problem = {
+    weft_axis_problem problem = {
         .high = 512, .mid = 896, .low = 48, .low_adjacent = true, .mid_adjacent = true};
     const weft_axis_tiling t = weft_axis_tiling_for(&gpu, &problem);
     assert_int_equal(t.items, 32);
-    assert_int_equal(t.team, 8);
+    assert_int_equal(t.team, 32);
     assert_int_equal(t.grid_x, 2);
-    assert_int_equal(t.grid_y, 320);
+    assert_int_equal(t.grid_y, 80);
     assert_int_equal(t.parts, 1);
+
+    // Variances are many numbers: groups are smaller, so that an item has registers for them.
+    problem.numbers = 5;
+    const weft_axis_tiling of_many = weft_axis_tiling_for(&gpu, &problem);
+    assert_int_equal(of_many.items, 32);
+    assert_int_equal(of_many.team, 8);
+    assert_int_equal(of_many.grid_y, 320);
 }
 
 // Bytes decide: f16 in arithmetic of f32, f64 in vectors half as long.

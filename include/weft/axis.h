@@ -26,6 +26,8 @@ typedef struct weft_axis_problem {
     int64_t outer;    // mid that often, elsewhere in memory: further reduced axes; 0 counts as 1
     weft_dtype dtype; // WEFT_DEFAULT is f32
     int accumulator_bytes; // of one number in arithmetic; 0: 8 for f64 and i64, else 4
+    int numbers;           // that are remembered of a column: 1 for a maximum, 5 for a variance; 0
+                           // counts as the 2 of a sum
     bool low_adjacent;     // neighbours of a line are neighbours in memory, in every operand
     bool mid_adjacent;     // and mid steps on where low ends: lines may be widened
     bool writes_all;       // writes as many elements as it reads: softmax, normalisation
