@@ -187,18 +187,10 @@ static void test_known_geometry(void **state)
     weft_axis_problem problem = {
         .high = 512, .mid = 896, .low = 48, .low_adjacent = true, .mid_adjacent = true};
     const weft_axis_tiling t = weft_axis_tiling_for(&gpu, &problem);
-    assert_int_equal(t.items, 32);
-    assert_int_equal(t.team, 32);
-    assert_int_equal(t.grid_x, 2);
-    assert_int_equal(t.grid_y, 80);
-    assert_int_equal(t.parts, 1);
-
-    // Variances are many numbers: groups are smaller, so that an item has registers for them.
-    problem.numbers = 5;
-    const weft_axis_tiling of_many = weft_axis_tiling_for(&gpu, &problem);
-    assert_int_equal(of_many.items, 32);
-    assert_int_equal(of_many.team, 8);
-    assert_int_equal(of_many.grid_y, 320);
+    assert_true(t.items == 32 && t.team == 32 && t.parts == 1);
+    assert_true(t.grid_x == 2 && t.grid_y == 80);
+    problem.numbers = 5; // of a variance: groups are smaller, so that items have registers for them
+    assert_int_equal(weft_axis_tiling_for(&gpu, &problem).team, 8);
 }
 
 // Bytes decide: f16 in arithmetic of f32, f64 in vectors half as long.
