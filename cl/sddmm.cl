@@ -140,6 +140,9 @@ INLINE void write_entries(const state shares[BLOCK], local state *exchange, cons
                           long stop)
 {
     const int lane = get_local_id(0);
+#ifdef HAND_DOWN
+#pragma unroll // GPUs cannot index registers
+#endif
     for (int b = 0; b < BLOCK; ++b) {
         state mine = shares[b];
         for (int below = LANES / 2; below > 0; below /= 2)

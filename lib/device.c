@@ -222,6 +222,7 @@ static void ask_abilities(asked *a, weft_limits *out)
     out->has_fma = ask(a, single_config) & CL_FP_FMA;
     out->has_subgroups =
         has_extension(a, "cl_intel_subgroups") ||
+        has_extension(a, "cl_nv_device_attribute_query") || // by PTX, see cl/shuffle.clh
         (has_extension(a, "cl_khr_subgroups") &&
          has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
 }

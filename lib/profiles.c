@@ -18,10 +18,10 @@
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": warp, threads of
 // a block and along z, static shared memory. The OpenCL driver names neither cl_khr_fp16 nor
-// sub-groups.
+// sub-groups, but warps have shuffles in PTX.
 #define NVIDIA(units, resident, memory)                                                            \
     .warp = 32, .max_items_along = {1024, 1024, 64}, .local_bytes = KIB(48),                       \
-    .local_is_fast = true, .cache_line_bytes = 128, .has_f64 = true,                               \
+    .local_is_fast = true, .cache_line_bytes = 128, .has_f64 = true, .has_subgroups = true,        \
     GPU(units, resident, 1024, memory)
 
 // AMD ROCm documentation, "Accelerator and GPU hardware specifications": wavefront, LDS. The

@@ -218,8 +218,8 @@ static void test_nvidia(void **state)
     assert_int_equal(limits.load_bytes, 16);
     assert_int_equal(limits.cache_line_bytes, 128);
     assert_int_equal(limits.max_items_along[2], 64);
-    assert_true(limits.local_is_fast && limits.has_f64 && limits.has_fma);
-    assert_false(limits.has_f16 || limits.has_subgroups);
+    assert_true(limits.local_is_fast && limits.has_f64 && limits.has_fma && limits.has_subgroups);
+    assert_false(limits.has_f16);
 }
 
 static void test_amd(void **state)

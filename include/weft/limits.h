@@ -52,8 +52,9 @@ typedef struct weft_limits {
     bool has_f64;       // double arithmetic
     bool has_f16;       // half arithmetic (half storage needs nothing)
     bool has_fma;       // fma() in hardware, as far as CL_FP_FMA tells
-    bool has_subgroups; // sub-groups with relative shuffles in OpenCL C; a plan that wants them
-                        // runs without, too, through local memory and with the same bits
+    bool has_subgroups; // sub-groups with relative shuffles, in OpenCL C or, on NVIDIA's, in PTX;
+                        // a plan that wants them runs without, too, through local memory and
+                        // with the same bits
 
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked.
     double peak_gbps;   // memory, 1e9 bytes a second

@@ -147,7 +147,9 @@ cl_int clGetDeviceInfo(cl_device_id of, cl_device_info what, size_t room, void *
     case CL_DEVICE_NAME:
         return text_answer(l->name, room, to, size);
     case CL_DEVICE_EXTENSIONS:
-        return text_answer(l->has_subgroups ? "cl_intel_subgroups cl_khr_fp16" : "cl_khr_fp16",
+        return text_answer(!l->has_subgroups                     ? "cl_khr_fp16"
+                           : strncmp(l->name, "nvidia-", 7) == 0 ? "cl_nv_device_attribute_query"
+                                                                 : "cl_intel_subgroups cl_khr_fp16",
                            room, to, size);
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
         return ANSWER(cl_uint, (cl_uint)l->fold);
