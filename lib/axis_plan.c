@@ -13,7 +13,7 @@
 
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
-// Of arithmetic, for each lane of a team: the most that an operation keeps in local memory.
+// That are remembered of a column: the most, which teams have room for in local memory, and a sum's.
 enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
 // Where an item carries whole vectors: CPUs.

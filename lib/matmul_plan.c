@@ -39,9 +39,10 @@ enum {
 enum {
     SPREAD_FOLD = 4, // widest vector that is loaded at once, in elements
     // Blocks:
-    SPREAD_ITEMS = 256, // of a group
-    SPREAD_SIDE = 16,   // of them along rows and along columns
-    SPREAD_ROWS = 4,    // of an item, and twice as many where there are blocks enough
+    SPREAD_ITEMS = 256,  // of a group
+    SPREAD_SIDE = 16,    // of them along rows and along columns
+    SPREAD_ROWS = 4,     // of an item, and twice as many where there are blocks enough
+    SPREAD_FEW_ROWS = 4, // of an item that takes whole rows: of more the sums are too many
     SPREAD_DEPTH = 16,
     SPREAD_PIECE = 512,
     // Rows and dots:
@@ -309,14 +310,15 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
 {
     const int64_t most = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ROW_ITEMS);
     const int64_t along = min_i64(most, weft_limits_items_along(limits, 0));
-    t->rows = SPREAD_ROWS;
+    t->rows = SPREAD_FEW_ROWS;
     t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->fold)));
     t->team = (int)min_i64(min_i64(most / t->items, weft_limits_items_along(limits, 1)),
                            pow2_up(ceil_div(f->m, t->rows)));
     t->block_rows = (int64_t)t->team * t->rows;
     t->block_columns = (int64_t)t->items * t->fold;
-    t->piece = row_piece(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold), limits->max_blocks,
-                         SPREAD_ROW_PIECE);
+    const int64_t across =
+        ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold) * ceil_div(f->m, t->block_rows);
+    t->piece = row_piece(f, across, limits->max_blocks, SPREAD_ROW_PIECE);
 }
 
 // ---- dots

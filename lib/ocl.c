@@ -106,6 +106,8 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call)
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
 {
     char call[64];
+    if (code == CL_SUCCESS)
+        return WEFT_OK;
     snprintf(call, sizeof(call), "clCreateBuffer (%zu bytes)", bytes);
     return weft_cl_check(code, what, call);
 }

@@ -4,7 +4,8 @@
     gpu_check.py --build DIR --output DIR [--device TEXT] [--bench SETS] [--quick] [--no-tests WHY]
 
 DIR/tools/weft is asked for the device and its bench; the suite `device` of DIR's tests is run. The
-exit status is 1 where there is no such device, a test fails, none runs, or the bench fails.
+exit status is 1 where there is no such device, a test fails, none runs though there are some, or
+the bench fails.
 """
 import argparse
 import datetime
@@ -63,7 +64,7 @@ def json_of(command, seconds):
 
 def devices_of(info):
     """One for each device, its platform's name and vendor among what is known of it."""
-    return [device | {"platform": where["name"], "vendor": where["vendor"]}
+    return [{**device, "platform": where["name"], "vendor": where["vendor"]}
             for where in info["platforms"] for device in where["devices"]]
 
 
@@ -91,7 +92,7 @@ def run_tests(build, wanted, quick):
     report = build / "meson-logs" / "gpu-check"
     for ending in (".json", ".junit.xml"):
         pathlib.Path(f"{report}{ending}").unlink(missing_ok=True)
-    environment = os.environ | ({"WEFT_TEST_REDUCED": "1"} if quick else {})
+    environment = {**os.environ, **({"WEFT_TEST_REDUCED": "1"} if quick else {})}
     try:
         output_of(["meson", "configure", str(build), f"-Ddevice={wanted}"], BUILD_SECONDS)
         output_of(["meson", "compile", "-C", str(build)], BUILD_SECONDS)
@@ -127,7 +128,7 @@ def run_bench(weft, device, sets, quick, patterns):
             continue
         bench["cases"] += its["cases"]
         bench["notes"] += notes
-        bench = its | bench
+        bench = {**its, **bench}
     return bench
 
 
@@ -191,7 +192,7 @@ def check(options):
     add_ratios(bench, peers)
     tests = report["tests"]
     passes = tests.get("failed", 0) == 0 and tests.get("passed") != 0
-    return report | {"bench": bench, "peers": peers, "ok": passes and not bench["failures"]}
+    return {**report, "bench": bench, "peers": peers, "ok": passes and not bench["failures"]}
 
 
 def main():

@@ -221,12 +221,15 @@ def time_case(bench, case):
 
 
 def the_same_gpu(torch, name):
-    """The index of the GPU of that name; the first one where none is called so."""
-    for index in range(torch.cuda.device_count()):
-        its_name = torch.cuda.get_device_name(index).casefold()
-        if its_name in name.casefold() or name.casefold() in its_name:
-            return index
-    return 0
+    """The index of the GPU of that name, or the only one: drivers do not agree on names. None where
+    it cannot be told."""
+    names = [torch.cuda.get_device_name(index).casefold()
+             for index in range(torch.cuda.device_count())]
+    alike = [index for index, its_name in enumerate(names)
+             if its_name in name.casefold() or name.casefold() in its_name]
+    if len(names) == 1:
+        return 0
+    return alike[0] if len(alike) == 1 else None
 
 
 def compare(listed, patterns, on_cpu, quick):
@@ -246,7 +249,10 @@ def compare(listed, patterns, on_cpu, quick):
         device, name = torch.device("cpu"), f"the CPU, {torch.get_num_threads()} threads"
         sparse = "MKL" if torch.backends.mkl.is_available() else "PyTorch itself"
     else:
-        device = torch.device("cuda", the_same_gpu(torch, listed["device"]))
+        index = the_same_gpu(torch, listed["device"])
+        if index is None:
+            return {"missing": f"which of PyTorch's GPUs is {listed['device']} cannot be told"}
+        device = torch.device("cuda", index)
         torch.cuda.set_device(device)
         hip = torch.version.hip
         name = torch.cuda.get_device_name(device) + (f", HIP {hip}" if hip else

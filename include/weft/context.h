@@ -64,7 +64,9 @@ typedef struct weft_context_params {
 // in-order queue until all before it is done; on one that is out of order what fills the arrays
 // must be complete or in the wait list. For data that nobody vouches for and for looking for a
 // mistake. It holds for the moment of the call: what changes the arrays before the kernels run goes
-// unseen. The source of weft_sparse_gather() is no matrix, and stays trusted.
+// unseen. weft_sparse_linear() and its gradients move W's pattern twice. What stays trusted: that a
+// plan is given the pattern that it was made from, and the source of weft_sparse_gather(), which is
+// no matrix.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,
