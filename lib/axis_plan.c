@@ -13,7 +13,8 @@
 
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
-// That are remembered of a column: the most, which teams have room for in local memory, and a sum's.
+// That are remembered of a column: the most, which teams have room for in local memory, and a
+// sum's.
 enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
 // Where an item carries whole vectors: CPUs.

@@ -29,11 +29,12 @@ WEFT_API const char *weft_status_name(weft_status status);
 // The sentence of the last call on this thread that did not return WEFT_OK; "" before the first.
 // Valid until the next failing call on the same thread. A call that succeeds leaves it as it was.
 //
-// After a failure a call gives no event: what .event points to is as it was, or NULL. What it allocated is gone. One that a check refused
-// has enqueued nothing: outputs are as they were. Where OpenCL or memory failed on the way
-// (NO_MEMORY, BUILD_FAILED, DEVICE_LOST, OPENCL_ERROR) some of its kernels may be in the queue:
-// outputs, and a workspace of the caller's, are undefined, and in use until the queue has finished.
-// Inputs are never written. The context and its plans serve on, unless the device is lost.
+// After a failure a call gives no event: what .event points to is as it was, or NULL. What it
+// allocated is gone. One that a check refused has enqueued nothing: outputs are as they were. Where
+// OpenCL or memory failed on the way (NO_MEMORY, BUILD_FAILED, DEVICE_LOST, OPENCL_ERROR) some of
+// its kernels may be in the queue: outputs, and a workspace of the caller's, are undefined, and in
+// use until the queue has finished. Inputs are never written. The context and its plans serve on,
+// unless the device is lost.
 WEFT_API const char *weft_last_error(void);
 
 WEFT_END
