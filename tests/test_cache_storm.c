@@ -5,6 +5,7 @@
 //     WEFT_TEST_STORM   how many writers are killed; 100 by default
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
@@ -24,7 +25,7 @@
 #include "random.h"
 #include "runtime.h"
 
-enum { N_KEYS = 6, N_PROCESSES = 200 };
+enum { N_KEYS = 6, N_PROCESSES = 200, FEWEST_PROCESSES = 16 };
 static const uint64_t bound = UINT64_C(64) << 20;
 
 static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -111,7 +112,7 @@ static mode_t mode_of(const char *path)
 {
     struct stat info;
     assert_int_equal(stat(path, &info), 0);
-    return info.st_mode & 07777;
+    return info.st_mode & 0777; // folders of setgid folders are so, too
 }
 
 // Files in the folder, and how many of them are no records.
@@ -132,20 +133,32 @@ static int n_files(int *n_others)
 
 // ---- processes
 
-// What the child answers, 0 where all is well.
-static pid_t start(int (*run)(void))
+enum { OUT_OF_REACH = 77 };
+
+// What the child answers, 0 where all is well. Less than 0 where there is no room for one more.
+static pid_t start_if_possible(int (*run)(void))
 {
     const pid_t child = fork();
-    assert_true(child >= 0);
+    assert_true(child >= 0 || errno == EAGAIN);
     if (child == 0)
         _exit(run());
     return child;
 }
 
+static pid_t start(int (*run)(void))
+{
+    const pid_t child = start_if_possible(run);
+    assert_true(child >= 0);
+    return child;
+}
+
+// Skips where the child could not reach the folder.
 static void expect_well(pid_t child)
 {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == OUT_OF_REACH)
+        skip();
     if (status != 0)
         fail_msg("a process ended with status 0x%x", status);
 }
@@ -172,22 +185,28 @@ static void test_many_processes_at_once(void **state)
 {
     (void)state;
     pid_t children[N_PROCESSES];
-    int n_others;
+    int n_started = 0, n_others;
     assert_int_equal(pipe(gun), 0);
-    for (int i = 0; i < N_PROCESSES; i++)
-        children[i] = start(take_part);
+    while (n_started < N_PROCESSES && (children[n_started] = start_if_possible(take_part)) >= 0)
+        n_started++;
     close(gun[0]);
     close(gun[1]);
-    for (int i = 0; i < N_PROCESSES; i++)
+    for (int i = 0; i < n_started; i++)
         expect_well(children[i]);
+    printf("# %d processes of %d\n", n_started, N_PROCESSES);
+    assert_true(n_started >= FEWEST_PROCESSES);
     assert_int_equal(n_files(&n_others), N_KEYS);
     assert_int_equal(n_others, 0);
     for (int i = 0; i < N_KEYS; i++)
         assert_int_equal(load(i), RIGHT);
 }
 
+static int ready[2]; // a pipe: the child says that it begins
+
 static int write_for_ever(void)
 {
+    if (write(ready[1], "", 1) != 1)
+        return 1;
     for (int i = 0; i < N_KEYS; i = (i + 1) % N_KEYS)
         save(i);
     return 0;
@@ -212,9 +231,14 @@ static void test_killed_writers_do_no_damage(void **state)
     const int n_kills = wanted ? atoi(wanted) : 100;
     random_state random = {1};
     int n_others, n_left = 0;
+    if (n_kills < 1)
+        fail_msg("WEFT_TEST_STORM is \"%s\": at least 1 is wanted", wanted);
     save(0);
+    assert_int_equal(pipe(ready), 0);
     for (int i = 0; i < n_kills; i++) {
+        char nothing;
         const pid_t child = start(write_for_ever);
+        assert_int_equal(read(ready[0], &nothing, 1), 1);
         nanosleep(&(struct timespec){.tv_nsec = random_below(&random, 8000000)}, NULL);
         kill(child, SIGKILL);
         assert_int_equal(waitpid(child, NULL, 0), child);
@@ -222,6 +246,8 @@ static void test_killed_writers_do_no_damage(void **state)
             assert_int_not_equal(load(k), WRONG);
         assert_int_equal(load(0), RIGHT);
     }
+    close(ready[0]);
+    close(ready[1]);
     n_files(&n_left);
     printf("# %d writers killed, %d of them while writing\n", n_kills, n_left);
     age_all();
@@ -236,18 +262,21 @@ static void test_killed_writers_do_no_damage(void **state)
 
 // ---- places
 
-// Not even root reads and writes what modes forbid.
-static void obey_modes(void)
+// Not even root reads and writes what modes forbid; false where they forbid the way to the folder.
+static bool obey_modes(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    struct stat info;
     if (syscall(SYS_capset, &head, none) != 0)
         abort();
+    return stat(folder, &info) == 0;
 }
 
 static int use_unreadable_file(void)
 {
-    obey_modes();
+    if (!obey_modes())
+        return OUT_OF_REACH;
     if (load(1) != MISSED)
         return 1;
     save(1);
@@ -267,7 +296,8 @@ static void test_an_unreadable_file_is_replaced(void **state)
 
 static int use_read_only_folder(void)
 {
-    obey_modes();
+    if (!obey_modes())
+        return OUT_OF_REACH;
     if (load(1) != RIGHT || load(2) != MISSED)
         return 1;
     save(2);
@@ -331,36 +361,47 @@ static void test_files_are_private_whatever_the_umask(void **state)
     assert_int_equal(mode_of(path), 0700); // made on the way
 }
 
-// Neither read, though what stands there is sound, nor written.
-static void expect_untrusted(int n_warnings)
+// Neither read, though what stands there is sound, nor written; told once, by a cache of its own.
+static void expect_untrusted(void)
 {
     int n_others;
+    journal_clear(&heard);
+    weft_cache_destroy(ctx->cache);
+    assert_ok(weft_cache_create(&ctx->cache, ctx, folder, bound));
     assert_int_equal(load(1), MISSED);
     save(2);
+    save(3);
     assert_int_equal(n_files(&n_others), 1);
-    assert_int_equal(heard.n[WEFT_LOG_WARNING], n_warnings);
+    assert_int_equal(heard.n[WEFT_LOG_WARNING], 1);
     assert_non_null(strstr(heard.text, "belongs to somebody else or may be written by others"));
 }
 
-static void test_a_folder_of_others_is_not_trusted(void **state)
+static void test_a_folder_open_to_others_is_not_trusted(void **state)
 {
     (void)state;
     static const mode_t modes[] = {0770, 0720, 0707, 0702, 01777};
     save(1);
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         assert_int_equal(chmod(folder, modes[i]), 0);
-        expect_untrusted(1); // told once
+        expect_untrusted();
     }
     assert_int_equal(chmod(folder, 0700), 0);
     assert_int_equal(load(1), RIGHT);
-    if (geteuid() != 0)
-        return;
+}
+
+// Only root gives files away, and not where a container has no other users.
+static void test_what_belongs_to_others_is_not_trusted(void **state)
+{
+    (void)state;
     char path[1024];
-    path_of(1, path);
-    assert_int_equal(chown(folder, 65534, (gid_t)-1), 0);
-    expect_untrusted(1);
+    save(1);
+    if (geteuid() != 0 || chown(folder, 65534, (gid_t)-1) != 0)
+        skip();
+    expect_untrusted();
     assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
-    assert_int_equal(chown(path, 65534, (gid_t)-1), 0); // nor is a file of others
+    assert_int_equal(load(1), RIGHT);
+    path_of(1, path);
+    assert_int_equal(chown(path, 65534, (gid_t)-1), 0);
     assert_int_equal(load(1), MISSED);
 }
 
@@ -374,7 +415,8 @@ int main(void)
         TEST(test_a_read_only_folder_is_read),
         TEST(test_a_full_disk_leaves_what_is_there),
         TEST(test_files_are_private_whatever_the_umask),
-        TEST(test_a_folder_of_others_is_not_trusted),
+        TEST(test_a_folder_open_to_others_is_not_trusted),
+        TEST(test_what_belongs_to_others_is_not_trusted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
