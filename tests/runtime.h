@@ -31,6 +31,14 @@
             fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());              \
     } while (0)
 
+// Whether the sentence begins as those of that call do: "spmm: ".
+static inline bool says_by(const char *call)
+{
+    const size_t length = strlen(call);
+    return strncmp(weft_last_error(), call, length) == 0 &&
+           strncmp(weft_last_error() + length, ": ", 2) == 0;
+}
+
 // x[i] = FACTOR * x[i] + y, and x[i] = x[i] - y. FACTOR has no default: the program needs it.
 static const char step_text[] =
     "kernel void step_up(global int *x, int y)\n"

@@ -152,8 +152,7 @@ static void expect(int i, const weft_tensor *out, const char *part, const char *
         return;
     }
     if (status == WEFT_OK || told->n_launches > 0 || !strstr(weft_last_error(), part) ||
-        !strstr(weft_last_error(), and_part) ||
-        strncmp(weft_last_error(), calls[i].name, strlen(calls[i].name)) != 0)
+        !strstr(weft_last_error(), and_part) || !says_by(calls[i].name))
         fail_msg("call %d: %s: \"%s\"", i, weft_status_name(status), weft_last_error());
 }
 
