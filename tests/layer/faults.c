@@ -287,9 +287,19 @@ HANDLE_CALL(clCreateUserEvent, false, LAYER_EVENTS, cl_event, (cl_context contex
             (context, out), CL_INVALID_CONTEXT)
 RETAIN_CALL(clRetainEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
 RELEASE_CALL(clReleaseEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
-STATUS_CALL(clWaitForEvents, false, (cl_uint n, const cl_event *events), (n, events),
-            CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
-            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+
+static cl_int CL_API_CALL layer_clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    ERRORS(CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
+           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    const cl_int code = FAULT(clWaitForEvents, false);
+    if (code == CL_SUCCESS && told->gate)
+        target->clSetUserEventStatus(told->gate, CL_COMPLETE);
+    if (code == CL_SUCCESS)
+        told->gate = NULL;
+    return code != CL_SUCCESS ? code : target->clWaitForEvents(n, events);
+}
+
 STATUS_CALL(clGetEventInfo, false, QUERY(cl_event, cl_event_info), (of, what, room, out, size),
             CL_INVALID_VALUE, CL_INVALID_EVENT)
 
