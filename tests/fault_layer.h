@@ -9,16 +9,24 @@
 
 #include "layer/faults.h"
 
-// After the first OpenCL call, which loads it.
-static inline layer_faults *find_layer(void)
+// After the first OpenCL call, which loads it, and before any test. Skips them all where the loader
+// knows no layers.
+static inline layer_faults *need_layer(void)
 {
     const char *layers = getenv("WEFT_TEST_LAYER");
     const char *colon = layers ? strrchr(layers, ':') : NULL;
-    void *handle = layers ? dlopen(colon ? colon + 1 : layers, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    const char *path = colon ? colon + 1 : layers;
+    const bool is_loaded = path && dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = path ? dlopen(path, RTLD_LAZY) : NULL;
     layer_faults *found = handle ? dlsym(handle, "weft_layer_faults") : NULL;
-    if (!found)
-        fail_msg("the loader has not loaded the layer \"%s\"", layers ? layers : "");
-    dlclose(handle);
+    if (!found) {
+        printf("Bail out! there is no layer \"%s\"\n", path ? path : "");
+        exit(2);
+    }
+    if (!is_loaded) {
+        printf("1..0 # SKIP the loader knows no layers\n");
+        exit(0);
+    }
     return found;
 }
 

@@ -383,7 +383,6 @@ static int set_up(void **state)
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
     weft_context *ctx;
     assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")));
-    layer = find_layer();
     operation_operands_create(&o, ctx);
     o.watches = &layer->watches;
     weft_context_destroy(&ctx);
@@ -426,6 +425,7 @@ static int run_all(const walk_kind *kind)
 int main(int argc, char **argv)
 {
     need_device();
+    layer = need_layer();
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (argc == 2 && strcmp(argv[1], kinds[i].name) == 0)
             return run_all(&kinds[i]);

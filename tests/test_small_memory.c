@@ -214,7 +214,6 @@ static int set_up(void **state)
     (void)state;
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
     weft_context *ctx = open_context(NULL);
-    layer = find_layer();
     operation_operands_create(&o, ctx);
     weft_context_destroy(&ctx);
     return 0;
@@ -230,6 +229,7 @@ static int tear_down(void **state)
 int main(void)
 {
     need_device();
+    layer = need_layer();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scratch_memory_keeps_to_its_bound),
         cmocka_unit_test(test_devices_with_small_buffers),
