@@ -30,4 +30,13 @@ static inline layer_faults *need_layer(void)
     return found;
 }
 
+// Lets every call through again, whatever a test before has left.
+static inline void restore_layer(layer_faults *layer)
+{
+    layer->watches = layer->only_makers = layer->goes_on = false;
+    layer->fails_at = 0;
+    layer->most_of_one = layer->most_of_all = 0;
+    layer->gate = NULL;
+}
+
 #endif

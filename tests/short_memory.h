@@ -39,6 +39,14 @@ void *__wrap_realloc(void *old, size_t size)
     return fails_now() ? NULL : __real_realloc(old, size);
 }
 
+// For the setup of a test: there is memory again, whatever a test before has left.
+static inline int restore_memory(void **state)
+{
+    (void)state;
+    countdown = 0;
+    return 0;
+}
+
 // How many allocations could fail before all that `use` does worked with none failing, and how many
 // of these failures it could not do without. After each of them it works again.
 static inline int fail_each_allocation(weft_status (*use)(void *user), void *user, int *n_refused)

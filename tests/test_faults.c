@@ -389,6 +389,13 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_one(void **state)
+{
+    (void)state;
+    restore_layer(layer);
+    return 0;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -418,6 +425,7 @@ static int run_all(const walk_kind *kind)
     for (size_t i = 0; i < kind->n; i++)
         tests[i] = (struct CMUnitTest){.name = kind->cases[i].name,
                                        .test_func = kind->test,
+                                       .setup_func = set_up_one,
                                        .initial_state = (void *)(uintptr_t)&kind->cases[i]};
     return _cmocka_run_group_tests("faults", tests, kind->n, set_up, tear_down);
 }

@@ -95,7 +95,7 @@ int main(void)
     need_device();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_allocation_may_fail),
-        cmocka_unit_test(test_messages_without_memory),
+        cmocka_unit_test_setup(test_messages_without_memory, restore_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,7 @@ int main(void)
     for (size_t i = 0; i < n; i++)
         tests[i] = (struct CMUnitTest){.name = operation_cases[i].name,
                                        .test_func = test_every_allocation_may_fail,
+                                       .setup_func = restore_memory,
                                        .initial_state = (void *)(uintptr_t)&operation_cases[i]};
     return _cmocka_run_group_tests("host memory", tests, n, set_up, tear_down);
 }

@@ -219,6 +219,15 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_one(void **state)
+{
+    (void)state;
+    restore_layer(layer);
+    o.wants_event = false;
+    o.queue = o.in_order;
+    return 0;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -231,10 +240,10 @@ int main(void)
     need_device();
     layer = need_layer();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scratch_memory_keeps_to_its_bound),
-        cmocka_unit_test(test_devices_with_small_buffers),
-        cmocka_unit_test(test_a_device_whose_memory_is_used_up),
-        cmocka_unit_test(test_ten_thousand_calls_take_no_more_than_a_few),
+        cmocka_unit_test_setup(test_scratch_memory_keeps_to_its_bound, set_up_one),
+        cmocka_unit_test_setup(test_devices_with_small_buffers, set_up_one),
+        cmocka_unit_test_setup(test_a_device_whose_memory_is_used_up, set_up_one),
+        cmocka_unit_test_setup(test_ten_thousand_calls_take_no_more_than_a_few, set_up_one),
     };
     return cmocka_run_group_tests_name("small memory", tests, set_up, tear_down);
 }
