@@ -156,11 +156,13 @@ static weft_status run_case(void *user)
     return w->of->run(&o, w->ctx);
 }
 
+// Matrices are checked where there are events.
 static void open_for(walk *w)
 {
-    assert_ok(weft_context_create(
-        &w->ctx, o.cl, o.device,
-        WEFT_CONTEXT(.cache_dir = w->from == NOWHERE ? "" : kernels, .scratch_bytes = SCRATCH)));
+    assert_ok(weft_context_create(&w->ctx, o.cl, o.device,
+                                  WEFT_CONTEXT(.cache_dir = w->from == NOWHERE ? "" : kernels,
+                                               .scratch_bytes = SCRATCH,
+                                               .check_matrices = o.wants_event)));
 }
 
 static void run_soundly(walk *w)
@@ -264,8 +266,8 @@ static void walk_case(const operation_case *of, fault_kernels from, bool wants_e
     nothing_left_check(w->live);
     assert_in_range(w->n_faults, 1, 100000);
     print_message("# %s%s%s: %ld faults injected, %ld of them done without, nothing left\n",
-                  of->name, wants_event ? ", with events" : "", goes_on ? ", each for good" : "",
-                  w->n_faults, w->n_survived);
+                  of->name, wants_event ? ", with events and matrices checked" : "",
+                  goes_on ? ", each for good" : "", w->n_faults, w->n_survived);
     free(w);
 }
 

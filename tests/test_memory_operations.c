@@ -9,16 +9,24 @@ static operation_operands o;
 static operation_results wanted, got;
 static char kernels[600]; // a folder of compiled programs
 
+// With operations that look into their matrices, which takes memory, too.
+static weft_context *open_checking(void)
+{
+    weft_context *ctx;
+    assert_ok(weft_context_create(&ctx, o.cl, o.device,
+                                  WEFT_CONTEXT(.cache_dir = kernels, .check_matrices = true)));
+    return ctx;
+}
+
 // In a context of its own, for which there is memory. Results are checked; without a kernel on the
 // way there are none.
 static weft_status use(void *user)
 {
     const operation_case *of = user;
     const int meant = countdown;
-    weft_context *ctx;
     countdown = 0;
     operation_clear(&o);
-    assert_ok(weft_context_create(&ctx, o.cl, o.device, WEFT_CONTEXT(.cache_dir = kernels)));
+    weft_context *ctx = open_checking();
     countdown = meant;
     const weft_status status = of->run(&o, ctx);
     const bool has_run = weft_context_get_stats(ctx).launches > 0;
@@ -35,8 +43,7 @@ static void test_every_allocation_may_fail(void **state)
 {
     const operation_case *of = *state;
     int n_refused;
-    weft_context *ctx;
-    assert_ok(weft_context_create(&ctx, o.cl, o.device, WEFT_CONTEXT(.cache_dir = kernels)));
+    weft_context *ctx = open_checking();
     for (int i = 0; i < 2; i++) { // as they come from the compiler, and from disk
         operation_clear(&o);
         assert_ok(of->run(&o, ctx));
