@@ -316,9 +316,8 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
                            pow2_up(ceil_div(f->m, t->rows)));
     t->block_rows = (int64_t)t->team * t->rows;
     t->block_columns = (int64_t)t->items * t->fold;
-    const int64_t across =
-        ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold) * ceil_div(f->m, t->block_rows);
-    t->piece = row_piece(f, across, limits->max_blocks, SPREAD_ROW_PIECE);
+    t->piece = row_piece(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold), limits->max_blocks,
+                         SPREAD_ROW_PIECE);
 }
 
 // ---- dots
