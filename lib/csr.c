@@ -149,23 +149,25 @@ weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft
 
 // ---- before an operation, where the context was told to
 
-weft_status weft_csr_content_check(const weft_launch *launch, const weft_csr *csr, const char *name)
+static weft_status operand_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
+                                 const char *name)
 {
     char what[WEFT_OPERAND_TEXT];
     if (!launch->ctx->check_matrices)
         return WEFT_OK;
-    return content_check(launch, csr, OFFSETS_AND_INDICES, WEFT_CSR_SOUND,
+    return content_check(launch, csr, parts, WEFT_CSR_SOUND,
                          weft_operand_text(what, launch->what, name));
+}
+
+weft_status weft_csr_content_check(const weft_launch *launch, const weft_csr *csr, const char *name)
+{
+    return operand_check(launch, csr, OFFSETS_AND_INDICES, name);
 }
 
 weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr *csr,
                                        const char *name)
 {
-    char what[WEFT_OPERAND_TEXT];
-    if (!launch->ctx->check_matrices)
-        return WEFT_OK;
-    return content_check(launch, csr, OFFSETS_ALONE, WEFT_CSR_SOUND,
-                         weft_operand_text(what, launch->what, name));
+    return operand_check(launch, csr, OFFSETS_ALONE, name);
 }
 
 weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,

@@ -590,14 +590,16 @@ static cl_command_queue queue_create(const operation_operands *o,
     return code == CL_SUCCESS ? queue : NULL;
 }
 
-void operation_operands_create(operation_operands *o, weft_context *ctx)
+void operation_operands_create(operation_operands *o)
 {
     cl_int code;
+    weft_context *ctx = open_context(NULL);
     cl_device_id device = weft_context_device(ctx);
     cl_context cl = clCreateContext(NULL, 1, &device, NULL, NULL, &code);
     assert_int_equal(code, CL_SUCCESS);
     operation_operands_create_in(o, cl, device);
     clReleaseContext(cl);
+    weft_context_destroy(&ctx);
 }
 
 void operation_operands_create_in(operation_operands *o, cl_context cl, cl_device_id device)

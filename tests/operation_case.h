@@ -50,8 +50,9 @@ typedef struct operation_case {
 enum { OPERATION_CASES = 31 };
 extern const operation_case operation_cases[OPERATION_CASES];
 
-// `ctx` only lends its device. With a queue that keeps no order where there is one.
-void operation_operands_create(operation_operands *o, weft_context *ctx);
+// On the device that a context opens by default, with a queue that keeps no order where there is
+// one.
+void operation_operands_create(operation_operands *o);
 // On an OpenCL context that there is.
 void operation_operands_create_in(operation_operands *o, cl_context cl, cl_device_id device);
 void operation_operands_destroy(operation_operands *o);

@@ -383,11 +383,8 @@ static int set_up(void **state)
     (void)state;
     is_reduced = getenv("WEFT_TEST_REDUCED") != NULL;
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
-    weft_context *ctx;
-    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = "")));
-    operation_operands_create(&o, ctx);
+    operation_operands_create(&o);
     o.watches = &layer->watches;
-    weft_context_destroy(&ctx);
     return 0;
 }
 

@@ -216,9 +216,7 @@ static int set_up(void **state)
 {
     (void)state;
     snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
-    weft_context *ctx = open_context(NULL);
-    operation_operands_create(&o, ctx);
-    weft_context_destroy(&ctx);
+    operation_operands_create(&o);
     return 0;
 }
 

@@ -86,7 +86,7 @@ static void worker_prepare(worker *w, int number, const crowd *of)
     if (w->ctx)
         operation_operands_create_in(&w->o, weft_context_cl(ctx), weft_context_device(ctx));
     else
-        operation_operands_create(&w->o, ctx);
+        operation_operands_create(&w->o);
     if (of->queue)
         w->o.queue = of->queue;
     else if (number % 3 == 0 && w->o.out_of_order)

@@ -5,18 +5,13 @@
 //
 // A call that fails does nothing, but for releases: they are done, whatever they answer. The calls
 // are those that the library makes, and those by which tests make what it is given.
-#define CL_TARGET_OPENCL_VERSION 300
-#include <string.h>
-
-#include <CL/cl_layer.h>
+#include "layer.h"
 
 #include "faults.h"
 
 layer_faults weft_layer_faults;
 
 static layer_faults *const told = &weft_layer_faults;
-static const cl_icd_dispatch *target;
-static cl_icd_dispatch layer;
 
 // The error of this call; CL_SUCCESS where it is not to fail.
 static cl_int fault(const char *call, bool is_maker, const cl_int *errors, size_t n)
@@ -262,22 +257,20 @@ static cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue queue, c
     return code;
 }
 
+#define TRANSFER_ERRORS                                                                            \
+    CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,         \
+        CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET,                               \
+        CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_MEM_OBJECT_ALLOCATION_FAILURE,            \
+        CL_INVALID_OPERATION
+
 ENQUEUE_CALL(clEnqueueReadBuffer,
              (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t start, size_t size,
               void *out, cl_uint n_wait, const cl_event *wait, cl_event *event),
-             (queue, buffer, blocks, start, size, out, n_wait, wait, event),
-             CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
-             CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET,
-             CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-             CL_INVALID_OPERATION)
+             (queue, buffer, blocks, start, size, out, n_wait, wait, event), TRANSFER_ERRORS)
 ENQUEUE_CALL(clEnqueueWriteBuffer,
              (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t start, size_t size,
               const void *data, cl_uint n_wait, const cl_event *wait, cl_event *event),
-             (queue, buffer, blocks, start, size, data, n_wait, wait, event),
-             CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT, CL_INVALID_MEM_OBJECT, CL_INVALID_VALUE,
-             CL_INVALID_EVENT_WAIT_LIST, CL_MISALIGNED_SUB_BUFFER_OFFSET,
-             CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_MEM_OBJECT_ALLOCATION_FAILURE,
-             CL_INVALID_OPERATION)
+             (queue, buffer, blocks, start, size, data, n_wait, wait, event), TRANSFER_ERRORS)
 ENQUEUE_CALL(clEnqueueMarkerWithWaitList,
              (cl_command_queue queue, cl_uint n_wait, const cl_event *wait, cl_event *event),
              (queue, n_wait, wait, event), CL_INVALID_COMMAND_QUEUE, CL_INVALID_CONTEXT,
@@ -308,17 +301,7 @@ STATUS_CALL(clGetEventInfo, false, QUERY(cl_event, cl_event_info), (of, what, ro
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
                                                size_t *size)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    static const char name[] = "faults";
-    const void *value = what == CL_LAYER_NAME ? (const void *)name : &version;
-    const size_t bytes = what == CL_LAYER_NAME ? sizeof(name) : sizeof(version);
-    if ((what != CL_LAYER_NAME && what != CL_LAYER_API_VERSION) || (out && room < bytes))
-        return CL_INVALID_VALUE;
-    if (out)
-        memcpy(out, value, bytes);
-    if (size)
-        *size = bytes;
-    return CL_SUCCESS;
+    return layer_info("faults", what, room, out, size);
 }
 
 #define INSTALL(name) layer.name = layer_##name
@@ -326,12 +309,9 @@ CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
                                             const cl_icd_dispatch **out)
 {
-    const cl_uint most = sizeof(layer) / sizeof(layer.clGetPlatformIDs);
-    if (!next || !n_out || !out)
-        return CL_INVALID_VALUE;
-    *n_out = n < most ? n : most;
-    memcpy(&layer, next, *n_out * sizeof(layer.clGetPlatformIDs));
-    target = next;
+    const cl_int code = layer_init(n, next, n_out, out);
+    if (code != CL_SUCCESS)
+        return code;
     INSTALL(clGetPlatformIDs);
     INSTALL(clGetPlatformInfo);
     INSTALL(clGetDeviceIDs);
@@ -368,6 +348,5 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ne
     INSTALL(clReleaseEvent);
     INSTALL(clWaitForEvents);
     INSTALL(clGetEventInfo);
-    *out = &layer;
     return CL_SUCCESS;
 }

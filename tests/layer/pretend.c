@@ -9,15 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define CL_TARGET_OPENCL_VERSION 300
-#include <CL/cl_layer.h>
+#include "layer.h"
 
 #include <CL/cl_ext.h>
-
-static const cl_icd_dispatch *target;
-static cl_icd_dispatch layer;
 
 typedef struct pretended {
     const char *name, *extensions;
@@ -87,19 +82,6 @@ static bool is_silent(cl_device_info what)
     const char *silent = getenv("WEFT_LAYER_SILENT");
     return silent && (strcmp(silent, "all") == 0 || strtoul(silent, NULL, 0) == what);
 }
-
-static cl_int give(const void *value, size_t size, size_t room, void *out, size_t *needed)
-{
-    if (out && room < size)
-        return CL_INVALID_VALUE;
-    if (out)
-        memcpy(out, value, size);
-    if (needed)
-        *needed = size;
-    return CL_SUCCESS;
-}
-
-#define GIVE(value) give(&(value), sizeof(value), room, out, needed)
 
 // The lesser of what is pretended and what the device says of a size.
 static cl_ulong within(cl_device_id device, cl_device_info what, cl_ulong size)
@@ -227,29 +209,17 @@ static cl_int CL_API_CALL enqueue(cl_command_queue queue, cl_kernel kernel, cl_u
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
                                                size_t *needed)
 {
-    const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-    static const char name[] = "another device";
-    switch (what) {
-    case CL_LAYER_API_VERSION:
-        return GIVE(version);
-    case CL_LAYER_NAME:
-        return GIVE(name);
-    }
-    return CL_INVALID_VALUE;
+    return layer_info("another device", what, room, out, needed);
 }
 
 CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
                                             const cl_icd_dispatch **out)
 {
-    const cl_uint most = sizeof(layer) / sizeof(layer.clGetPlatformIDs);
-    if (!next || !n_out || !out)
-        return CL_INVALID_VALUE;
-    *n_out = n < most ? n : most;
-    memcpy(&layer, next, *n_out * sizeof(layer.clGetPlatformIDs));
-    target = next;
+    const cl_int code = layer_init(n, next, n_out, out);
+    if (code != CL_SUCCESS)
+        return code;
     layer.clGetDeviceInfo = device_info;
     layer.clGetKernelWorkGroupInfo = kernel_info;
     layer.clEnqueueNDRangeKernel = enqueue;
-    *out = &layer;
     return CL_SUCCESS;
 }
