@@ -81,8 +81,9 @@ static weft_status build_failed(const weft_context *ctx, const weft_source *sour
 
     int length;
     const char *line = first_error(words, &length);
-    const weft_status status = fail(WEFT_BUILD_FAILED, "%s.cl does not compile with %.400s: %.*s",
-                                    source->name, options_text, length < 400 ? length : 400, line);
+    const weft_status status =
+        fail(WEFT_BUILD_FAILED, "%s.cl does not compile: %.*s (options: %.400s)", source->name,
+             length < 400 ? length : 400, line, options_text);
     free(log);
     free(lines);
     return status;

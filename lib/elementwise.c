@@ -207,8 +207,10 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
         add_operand(&defines, plan, i);
     for (int i = 0; i < plan->n_outputs; ++i)
         TRY(weft_formula_define(&defines, i, &expressions[i], plan->arithmetic, "elementwise"));
-    return weft_kernel_get(plan->ctx, &weft_source_elementwise, &defines, "elementwise",
-                           &plan->kernel);
+    const weft_status status = weft_kernel_get(plan->ctx, &weft_source_elementwise, &defines,
+                                               "elementwise", &plan->kernel);
+    return weft_formula_blame(status, plan->n_outputs, (const char *const *)plan->formulas,
+                              expressions, "elementwise");
 }
 
 // Plans again where the built kernel takes fewer items than the device promised.

@@ -77,6 +77,7 @@ static weft_status add_node(parser *p, weft_node node, int at, int *index)
                                 (int)WEFT_EXPRESSION_NODES);
     *index = out->n_nodes++;
     out->nodes[*index] = node;
+    out->nodes[*index].at = at;
     p->depth[*index] = 0;
     return WEFT_OK;
 }

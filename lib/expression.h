@@ -77,6 +77,7 @@ typedef enum weft_node_kind {
 
 typedef struct weft_node {
     weft_node_kind kind;
+    int at;           // where the text has it, from 0
     int index;        // of an input or value
     uint64_t integer; // the magnitude
     bool is_negative; // only of an integer: -2147483648 is one

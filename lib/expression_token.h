@@ -41,7 +41,8 @@ weft_status weft_scan_next(weft_scan *scan);
 // Whether the token at hand is this sign.
 bool weft_scan_is(const weft_scan *scan, const char *sign);
 
-// WEFT_BAD_ARGUMENT with a sentence about what begins at `at`, and the text with a caret there.
+// WEFT_BAD_ARGUMENT with a sentence about what begins at `at`, and the text with a caret there. Of
+// `scan`, what, text and length count.
 weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// An expression's code as a define.
+// An expression's code as a define, and what a compiler says of it.
 #include "formula.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "expression_token.h"
 #include "fail.h"
 
 enum { AROUND = 16 }; // characters of the define around the code
@@ -27,4 +29,40 @@ weft_status weft_formula_define(weft_defines *defines, int i, const weft_express
     weft_defines_add_word(defines, name, code);
     free(code);
     return WEFT_OK;
+}
+
+// The call of what the compiler names: a node, or -1.
+static int named_in(const char *sentence, const weft_expression *expression)
+{
+    for (int i = 0; i < expression->n_nodes; i++) {
+        char quoted[64];
+        if (expression->nodes[i].kind != WEFT_NODE_CALL)
+            continue;
+        snprintf(quoted, sizeof(quoted), "'%s'", expression->nodes[i].function->code);
+        if (strstr(sentence, quoted))
+            return i;
+    }
+    return -1;
+}
+
+weft_status weft_formula_blame(weft_status status, int n, const char *const *texts,
+                               const weft_expression *expressions, const char *what)
+{
+    enum { room = 512 };
+    char sentence[room], all[room] = "";
+    if (status != WEFT_BUILD_FAILED)
+        return status;
+    snprintf(sentence, sizeof(sentence), "%s", weft_last_error());
+    for (int i = 0; i < n; i++) {
+        const int node = named_in(sentence, &expressions[i]);
+        if (node < 0) {
+            const size_t length = strlen(all);
+            snprintf(all + length, room - length, "\n    %s", texts[i]);
+            continue;
+        }
+        const weft_scan scan = {.what = what, .text = texts[i], .length = (int)strlen(texts[i])};
+        (void)weft_scan_refuse(&scan, expressions[i].nodes[node].at, "%s", sentence);
+        return status;
+    }
+    return fail(status, "%s: %s%s", what, sentence, all);
 }

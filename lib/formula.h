@@ -11,4 +11,10 @@
 weft_status weft_formula_define(weft_defines *defines, int i, const weft_expression *expression,
                                 weft_dtype arithmetic, const char *what);
 
+// Passes on the status of a program that has the formulas' code. Where a device's compiler refused
+// it, the sentence shows the formula that calls what the compiler names in quotes, with a caret
+// there; or else the formulas.
+weft_status weft_formula_blame(weft_status status, int n, const char *const *texts,
+                               const weft_expression *expressions, const char *what);
+
 #endif

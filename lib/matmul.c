@@ -146,6 +146,13 @@ static weft_status kernels_for(kernels *k, size_t *most, const weft_matmul_call 
     return weft_kernel_narrow(&k->combine, most, call->ctx, source, &defines, "matmul_combine");
 }
 
+static weft_status build(kernels *k, size_t *most, const weft_matmul_call *call, const schedule *s)
+{
+    const weft_status status = kernels_for(k, most, call, s);
+    return weft_formula_blame(status, call->has_formula, &call->params->epilogue, &call->formula,
+                              "matmul");
+}
+
 // Plans again where the built kernels take fewer items than the device promised.
 static weft_status prepare(schedule *s, kernels *k, const weft_matmul_call *call)
 {
@@ -154,7 +161,7 @@ static weft_status prepare(schedule *s, kernels *k, const weft_matmul_call *call
         TRY(schedule_for(s, call, &limits));
         const size_t wanted = (size_t)s->tiling.items * (size_t)s->tiling.team;
         size_t most = wanted;
-        TRY(kernels_for(k, &most, call, s));
+        TRY(build(k, &most, call, s));
         bool fits;
         TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, "matmul"));
         if (fits)
