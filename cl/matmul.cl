@@ -87,10 +87,15 @@ INLINE void fetch_line(part from, int line)
 INLINE void copy_line(local ACC *to, int width, long panel, part from, int line)
 {
     global const T *first = from.first + line * from.across;
+    local ACC *at = to + line * (long)width;
     int j = 0;
-    if (from.along == 1)
-        for (; j + FOLD <= from.n; j += FOLD)
-            LOCAL(place(to, width, panel, line, j)) = load_vector(first + j);
+    if (from.along == 1) {
+        for (; j + width <= from.n; j += width, at += panel)
+            for (int i = 0; i < width; i += FOLD)
+                LOCAL(at + i) = load_vector(first + j + i);
+        for (; j + FOLD <= from.n; j += FOLD, at += FOLD)
+            LOCAL(at) = load_vector(first + j);
+    }
     for (; j < from.n; j += FOLD)
         LOCAL(place(to, width, panel, line, j)) =
             load_some(first + j * from.along, from.along, from.n - j);
@@ -134,26 +139,23 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 #define TURN 8 // of k
 
 // Part of some lines, asked for bit by bit while an item multiplies: all at once they would wait
-// for each other, and what is multiplied for them.
+// for each other, and what is multiplied for them. In bytes.
 typedef struct {
-    global const T *line;
+    size_t line;
     long across, next; // to the next line, and to what the next panel asks for
-    int n, at, step;   // elements of a line, and so many of them each turn
+    int n, at, step;   // of a line, and so many each turn
 } ahead;
 
-// n_lines lines of n elements each from a part's line `first` on, while k takes `depth` steps.
-INLINE ahead ahead_of(part from, int first, int n_lines, int n, int depth)
+// From address `first` on n_lines lines of n bytes each, while k takes `depth` steps.
+INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
 {
-    const int elements = from.along == 1 ? n_lines * n : 0;
-    const ahead a = {from.first + first * from.across,     from.across, n_lines * from.across, n, 0,
-                     (elements + depth - 1) / depth * TURN};
+    const ahead a = {first, across, n_lines * across,
+                     n,     0,      (n_lines * n + depth - 1) / depth * TURN};
     return a;
 }
 
-INLINE void fetch_turn(ahead *a)
+INLINE void go_on(ahead *a)
 {
-    for (int j = 0; j < a->step; j += LINE)
-        FETCH_AHEAD((size_t)(a->line + a->at + j), 2);
     a->at += a->step;
     if (a->at >= a->n) {
         a->at -= a->n;
@@ -161,10 +163,24 @@ INLINE void fetch_turn(ahead *a)
     }
 }
 
-// What comes after a strip, of A, and after a step, of B: for each panel a part.
+// What comes after a strip, of A, and after a step, of B: for each panel a part. Of C, what is
+// written where strip and panel meet.
 typedef struct {
-    ahead a, b;
+    ahead a, b, c;
 } coming;
+
+INLINE void fetch_turn(coming *next)
+{
+    for (int j = 0; j < next->a.step; j += 64)
+        FETCH_AHEAD(next->a.line + next->a.at + j, 2);
+    for (int j = 0; j < next->b.step; j += 64)
+        FETCH_AHEAD(next->b.line + next->b.at + j, 2);
+    for (int j = 0; j < next->c.step; j += 64)
+        FETCH_TO_WRITE(next->c.line + next->c.at + j);
+    go_on(&next->a);
+    go_on(&next->b);
+    go_on(&next->c);
+}
 
 // ---- strip by panel
 
@@ -198,8 +214,7 @@ INLINE void add_tile(ACCS s[ROWS][VECTORS], local const ACC *a, local const ACC 
             _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] =                          \
                 is_first ? (ACCS)0 : LOCAL(sums + r * pitch + v * ITEMS * FOLD);                   \
         for (int turn = 0; turn < depth; turn += TURN) {                                           \
-            fetch_turn(&next.a);                                                                   \
-            fetch_turn(&next.b);                                                                   \
+            fetch_turn(&next);                                                                     \
             const int upto = min(turn + TURN, depth);                                              \
             ADD_PRODUCTS(rows, vectors, turn, upto)                                                \
         }                                                                                          \
@@ -329,8 +344,10 @@ INLINE void finish_tile(ACCS sums[ROWS][VECTORS], const ending *e, block at, int
 }
 #else
 // While a strip meets its panels one after the other: the next strip, or the first one of what
-// comes then, and the strip's share of the B that comes after this step. For the first panel.
-INLINE coming coming_at(const product *now, const product *then, block at, int strip, int from)
+// comes then, and the strip's share of the B that comes after this step; in the last step the
+// strip's rows of C. For the first panel.
+INLINE coming coming_at(const product *now, const product *then, const ending *e, block at,
+                        int strip, int from)
 {
     const bool is_last = from + DEPTH >= now->end, is_bottom = strip + STRIP >= at.n_rows;
     const product *next = is_last ? then : now;
@@ -340,11 +357,18 @@ INLINE coming coming_at(const product *now, const product *then, block at, int s
     const part b = part_of_B(next, at, next_from);
     const int n_panels = (at.n_columns + PANEL - 1) / PANEL;
     const int n_strips = (at.n_rows + STRIP - 1) / STRIP;
-    const int share = (b.n_lines + n_strips - 1) / n_strips;
+    const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
+    const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
+    const bool writes = is_last && e->c_column == 1 && !e->is_piece && !e->streams;
     coming c;
-    c.a = ahead_of(a, 0, (a.n_lines + n_panels - 1) / n_panels, a.n, depth);
-    c.b = ahead_of(b, strip / STRIP * share, share, PANEL, depth);
-    c.b.next = PANEL;
+    c.a = ahead_of((size_t)a.first, a.across * size,
+                   a.along == 1 ? (a.n_lines + n_panels - 1) / n_panels : 0, a.n * size, depth);
+    c.b = ahead_of((size_t)(b.first + first * b.across), b.across * size, b.along == 1 ? share : 0,
+                   PANEL * size, depth);
+    c.b.next = PANEL * size;
+    c.c = ahead_of((size_t)(e->c + (at.row + strip) * e->c_row + at.column), e->c_row * c_size,
+                   writes ? min(STRIP, at.n_rows - strip) : 0, PANEL * c_size, depth);
+    c.c.next = PANEL * c_size;
     return c;
 }
 
@@ -355,11 +379,22 @@ INLINE int vectors_in(int n_columns)
     return behind <= 0 ? 0 : min(VECTORS, (behind + ITEMS * FOLD - 1) / (ITEMS * FOLD));
 }
 
+// Where whole vectors follow each other in C, and nothing is added, no vector asks for that again.
 INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
 {
-    for (int r = get_local_id(1); r < at.n_rows; r += TEAM)
-        for (int c = get_local_id(0) * FOLD; c < at.n_columns; c += ITEMS * FOLD)
+    const bool is_plain = !e->is_piece && e->beta == 0 && e->c_column == 1;
+    ending plain = *e;
+    plain.beta = 0;
+    plain.c_column = 1;
+    for (int r = get_local_id(1); r < at.n_rows; r += TEAM) {
+        int c = get_local_id(0) * FOLD;
+        if (is_plain)
+            for (; c + FOLD <= at.n_columns; c += ITEMS * FOLD)
+                write_result(*(local const ACCS *)(sums + r * pitch + c), &plain, at.row + r,
+                             at.column + c, FOLD);
+        for (; c < at.n_columns; c += ITEMS * FOLD)
             finish(*(local const ACCS *)(sums + r * pitch + c), e, at.row + r, at.column + c);
+    }
 }
 #endif
 
@@ -400,13 +435,14 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int 
 #if ONE_TILE
                     add_tile(sums, strip + y * PITCH, panels + x, depth);
 #else
-                    coming next = coming_at(&now, &then, at, s, from);
+                    coming next = coming_at(&now, &then, &e, at, s, from);
                     for (int c = 0; c < at.n_columns; c += PANEL) {
                         add_tile(waiting + (s + y) * width + c + x, width, strip + y * PITCH,
                                  panels + c * DEPTH + x, depth, at.n_rows - s - y,
                                  vectors_in(at.n_columns - c), from == now.begin, next);
                         next.a.line += next.a.next;
                         next.b.line += next.b.next;
+                        next.c.line += next.c.next;
                     }
 #endif
                     TOGETHER;

@@ -40,18 +40,27 @@ INLINE ACC sum_of_lanes(ACCS x)
     return lanes[0];
 }
 
-#define BYTES_AHEAD 4096
+#define AHEAD (2048 / (int)sizeof(T))
+
+// How far behind b stands what is read so much later than element l: where the step ends before, in
+// the columns that come next.
+INLINE long place_ahead(stretch here, int l, int columns)
+{
+    const int at = l + AHEAD;
+    return at < here.depth ? at : at - here.depth + columns * here.b_column;
+}
 
 // sums += `rows` rows of A times `columns` columns of B, at l; LOAD is how the latter are read.
 #define ADD_VECTORS(rows, columns, LOAD)                                                           \
     {                                                                                              \
         ACCS right[columns];                                                                       \
+        const long ahead = place_ahead(here, l, columns);                                          \
         _Pragma("unroll") for (int c = 0; c < columns; ++c)                                        \
         {                                                                                          \
             global const T *from = b + c * here.b_column + l;                                      \
             right[c] = LOAD(from);                                                                 \
             if (ITEMS == 1)                                                                        \
-                FETCH_AHEAD((size_t)from + BYTES_AHEAD, 2);                                        \
+                FETCH_AHEAD((size_t)b + (c * here.b_column + ahead) * sizeof(T), 2);               \
         }                                                                                          \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
         {                                                                                          \
@@ -101,7 +110,7 @@ INLINE ACC sum_of_lanes(ACCS x)
             return;                                                                                \
         }                                                                                          \
         EACH_OF(c, n, VECTORS)                                                                     \
-            shares_##name##_one(s + c, here, row, column + c);                                     \
+        shares_##name##_one(s + c, here, row, column + c);                                         \
     }
 
 SHARES_OF(single, 1)
@@ -148,8 +157,8 @@ INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_ro
     if (get_local_id(0) > 0)
         return;
     EACH_OF(r, n_rows, ROWS)
-        EACH_OF(c, n, VECTORS)
-            sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
+    EACH_OF(c, n, VECTORS)
+    sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
 }
 
 // A step's part of A: m rows, ended by zeros for the last vector.

@@ -14,8 +14,7 @@ enum { FEW_TERMS = 8 }; // of k, for which sums of rows are better than blocks
 // Where an item carries whole vectors: CPUs.
 enum {
     MAX_FOLD = 16,
-    WIDE_FOLD = 16,     // such vectors come in 32 registers, narrower ones in 16
-    FOLDED_ERRANDS = 4, // groups for each core, so that the last ones end together
+    FOLDED_ERRANDS = 2, // groups for each core
     // Blocks:
     FOLDED_VECTORS = 2,  // of a tile
     FOLDED_DEPTH = 1024, // bytes of a row of A in one step
@@ -28,8 +27,6 @@ enum {
     SPAN_ROWS = 8,
     SPAN_VECTORS = 32,
     SPAN_PIECE = 256,
-    // Dots: independent sums hide the latency of a multiply-add.
-    DOT_COLUMNS = 4,
     DOT_ROWS = 2,
     DOT_BLOCK = 1024, // columns of a group at most
     DOT_PIECE = 4096,
@@ -48,6 +45,7 @@ enum {
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_PIECE = 64,
+    SPREAD_DOT_VECTORS = 2,  // columns of an item
     SPREAD_DOT_TURNS = 4,    // of the items, in one step
     SPREAD_DOT_COLUMNS = 16, // of a usual block
     SPREAD_DOT_PIECE = 4096,
@@ -217,6 +215,12 @@ static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dty
     }
 }
 
+// Vectors of 16 come in 32 registers, narrower ones in 16.
+static int64_t registers_of(const weft_limits *limits)
+{
+    return limits->fold >= 16 ? 32 : 16;
+}
+
 static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
 {
     return ceil_div(f->m, rows) * ceil_div(f->n, columns);
@@ -227,9 +231,8 @@ static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
 static void folded_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                           const facts *f)
 {
-    const int64_t registers = limits->fold >= WIDE_FOLD ? 32 : 16;
     t->vectors = FOLDED_VECTORS;
-    t->rows = (int)(registers * 3 / 8);
+    t->rows = (int)(registers_of(limits) * 3 / 8);
     t->depth = (int)max_i64(FOLDED_DEPTH / f->sum_bytes, t->fold);
     t->block_rows = FOLDED_STRIPS * t->rows;
     t->block_columns = (int64_t)FOLDED_PANELS * t->vectors * t->fold;
@@ -329,15 +332,17 @@ static bool dots_fit(const weft_matmul_tiling *t, const weft_limits *limits, wef
     return weft_matmul_local_bytes(t, dtype, f->m) <= (int64_t)limits->local_bytes;
 }
 
+// Half of the registers have sums: each column that an item goes along at once is one more stream
+// from memory.
 static void folded_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                         const facts *f)
 {
     const weft_caches near = weft_caches_of(limits);
-    const int64_t step = max_i64(DOT_COLUMNS, t->fold);
+    const int64_t columns = registers_of(limits) / 2 / DOT_ROWS, step = max_i64(columns, t->fold);
     const int64_t near_l1 = near.l1_bytes / (2 * f->m * f->sum_bytes);
-    const int64_t most = min_i64(min_i64(near_l1, f->k), WEFT_MATMUL_MARGIN - t->fold);
+    const int64_t most = min_i64(min_i64(near_l1, f->k), WEFT_MATMUL_MARGIN);
     t->rows = DOT_ROWS;
-    t->vectors = DOT_COLUMNS;
+    t->vectors = (int)columns;
     t->depth = (int)round_up(max_i64(most, 1), t->fold);
     t->block_rows = f->m;
     t->block_columns = round_up(min_i64(f->n, DOT_BLOCK), step);
@@ -360,7 +365,7 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
     t->items = (int)min_i64(min_i64(limits->warp, most), weft_limits_items_along(limits, 0));
     t->team = (int)min_i64(most / t->items, weft_limits_items_along(limits, 1));
     t->rows = DOT_ROWS;
-    t->vectors = DOT_COLUMNS / 2;
+    t->vectors = SPREAD_DOT_VECTORS;
     t->depth = t->items * t->fold * SPREAD_DOT_TURNS;
     t->block_rows = f->m;
     t->block_columns = max_i64((int64_t)t->team * t->vectors, t->fold);

@@ -424,15 +424,15 @@ static void test_known_tilings(void **state)
         {"apple-m1", 1000, 1000, 4, WEFT_F32,
          "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
-         "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 96 x 128, 256 of k at "
+         "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 192 x 128, 256 of k at "
          "a time"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F64,
-         "blocks: 12 rows x 2 vectors of 8, 1 x 1 items a group, blocks of 192 x 64, 128 of k at a "
+         "blocks: 12 rows x 2 vectors of 8, 1 x 1 items a group, blocks of 348 x 64, 128 of k at a "
          "time"},
         {"amd-ryzen-5950x", 3, 10000, 1000, WEFT_I8,
          "rows: 8 rows x 32 vectors of 8, 1 x 1 items a group, blocks of 8 x 456, pieces of 334"},
         {"arm-graviton2", 10000, 2, 1000, WEFT_F32,
-         "dots, turned: 2 rows x 4 vectors of 4, 1 x 1 items a group, blocks of 2 x 40, 1000 of k "
+         "dots, turned: 2 rows x 4 vectors of 4, 1 x 1 items a group, blocks of 2 x 80, 1000 of k "
          "at a time"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
