@@ -172,17 +172,45 @@ weft_status weft_softmax_workspace(weft_context *ctx, const weft_tensor *X, int 
     return WEFT_OK;
 }
 
-int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis, const weft_tensor *Y,
-                          const weft_softmax_params *params, char *text, size_t size)
+static int describe(const weft_softmax_kind *kind, weft_context *ctx, const weft_tensor *first,
+                    const weft_tensor *second, int axis, const weft_tensor *last,
+                    const weft_softmax_params *params, char *text, size_t size)
 {
     weft_softmax_call call;
     weft_axis_schedule s;
     params = params ? params : WEFT_SOFTMAX(.masked = false);
-    if (weft_softmax_check(&call, &softmax, ctx, 1, X, NULL, axis, Y, params) != WEFT_OK)
+    if (weft_softmax_check(&call, kind, ctx, 1, first, second, axis, last, params) != WEFT_OK)
         return -1;
     if (call.is_empty)
         return snprintf(text, size, "nothing to do");
     if (schedule_for(&s, &call) != WEFT_OK)
         return -1;
     return weft_axis_schedule_print(&s, text, size);
+}
+
+int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis, const weft_tensor *Y,
+                          const weft_softmax_params *params, char *text, size_t size)
+{
+    return describe(&softmax, ctx, X, NULL, axis, Y, params, text, size);
+}
+
+int weft_log_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
+                              const weft_tensor *Y, const weft_softmax_params *params, char *text,
+                              size_t size)
+{
+    return describe(&log_softmax, ctx, X, NULL, axis, Y, params, text, size);
+}
+
+int weft_softmax_backward_describe(weft_context *ctx, const weft_tensor *Y, const weft_tensor *dY,
+                                   int axis, const weft_tensor *dX,
+                                   const weft_softmax_params *params, char *text, size_t size)
+{
+    return describe(&softmax_backward, ctx, Y, dY, axis, dX, params, text, size);
+}
+
+int weft_log_softmax_backward_describe(weft_context *ctx, const weft_tensor *Y,
+                                       const weft_tensor *dY, int axis, const weft_tensor *dX,
+                                       const weft_softmax_params *params, char *text, size_t size)
+{
+    return describe(&log_softmax_backward, ctx, Y, dY, axis, dX, params, text, size);
 }

@@ -236,21 +236,32 @@ weft_status rewrite_workspace(const rewrite_operands *o, size_t *bytes)
                                      : weft_softmax_workspace(o->ctx, X, o->of.axis, Y, &s, bytes);
 }
 
+static int describe(const rewrite_operands *o, const weft_softmax_params *s,
+                    const weft_norm_params *n, char *text, size_t size)
+{
+    const int axis = o->of.axis;
+    const weft_tensor *X = &o->in[0].t, *dY = &o->in[1].t, *Y = &rewrite_target(o)->t;
+    switch (o->of.op) {
+    case SOFTMAX:
+        return weft_softmax_describe(o->ctx, X, axis, Y, s, text, size);
+    case LOG_SOFTMAX:
+        return weft_log_softmax_describe(o->ctx, X, axis, Y, s, text, size);
+    case SOFTMAX_BACKWARD:
+        return weft_softmax_backward_describe(o->ctx, X, dY, axis, Y, s, text, size);
+    case LOG_SOFTMAX_BACKWARD:
+        return weft_log_softmax_backward_describe(o->ctx, X, dY, axis, Y, s, text, size);
+    default:
+        return weft_norm_describe(o->ctx, X, axis, Y, n, text, size);
+    }
+}
+
 const char *rewrite_words(const rewrite_operands *o)
 {
     static char text[512];
     const rewrite_how how = how_of(o);
     const weft_softmax_params s = softmax_params(o, &how);
     const weft_norm_params n = norm_params(o, &how);
-    const weft_tensor *X = &o->in[0].t, *Y = &rewrite_target(o)->t;
-    text[0] = '\0';
-    if (rewrite_is_backward(o->of.op))
-        return text;
-    const int length =
-        rewrite_is_norm(o->of.op)
-            ? weft_norm_describe(o->ctx, X, o->of.axis, Y, &n, text, sizeof(text))
-            : weft_softmax_describe(o->ctx, X, o->of.axis, Y, &s, text, sizeof(text));
-    if (length < 0)
+    if (describe(o, &s, &n, text, sizeof(text)) < 0)
         snprintf(text, sizeof(text), "%s", weft_last_error());
     return text;
 }

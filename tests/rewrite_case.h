@@ -87,7 +87,7 @@ void rewrite_restore(const rewrite_operands *o);
 void rewrite_call(const rewrite_operands *o);
 weft_status rewrite_call_how(const rewrite_operands *o, const rewrite_how *how);
 
-// What the library says that it would do, in static storage; "" for a backward.
+// What the library says that it would do, in static storage.
 const char *rewrite_words(const rewrite_operands *o);
 
 weft_status rewrite_workspace(const rewrite_operands *o, size_t *bytes);

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include <weft/rehearsal.h>
+
 static weft_context *ctx;
 static rewrite_operands o; // of the running test: 4 x 50 x 7, along the middle; forward
 static rewrite_operands p; // and backward
@@ -292,6 +294,26 @@ static void test_words(void **state)
     assert_says("axis is 5");
 }
 
+// Softmax alone keeps in local memory what it has made of the elements.
+static void test_words_are_the_call_s_own(void **state)
+{
+    weft_context *v100;
+    char text[4][300];
+    (void)state;
+    assert_ok(weft_rehearsal_create(&v100, weft_profile_find("v100"), NULL));
+    const weft_tensor t = weft_matrix(weft_rehearsal_buffer(v100, NULL), WEFT_F32, 512, 300);
+    assert_true(weft_softmax_describe(v100, &t, 1, &t, NULL, text[0], 300) > 0);
+    assert_true(weft_log_softmax_describe(v100, &t, 1, &t, NULL, text[1], 300) > 0);
+    assert_true(weft_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[2], 300) > 0);
+    assert_true(weft_log_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[3], 300) > 0);
+    for (int i = 0; i < 4; i++)
+        if ((strstr(text[i], "mid whole and kept") != NULL) != (i == 0))
+            fail_msg("%s", text[i]);
+    assert_int_equal(weft_softmax_backward_describe(v100, &t, NULL, 1, &t, NULL, text[2], 300), -1);
+    assert_says("softmax_backward: dY is NULL");
+    weft_context_destroy(&v100);
+}
+
 static void refuse_events(const call *c, const char *part)
 {
     refuse(c, WEFT_BAD_ARGUMENT, part);
@@ -344,6 +366,7 @@ int main(void)
         WITH_OPERANDS(test_workspace),
         WITH_OPERANDS(test_workspaces_among_the_operands),
         WITH_OPERANDS(test_words),
+        cmocka_unit_test(test_words_are_the_call_s_own),
         WITH_OPERANDS(test_events),
     };
     const int failed = cmocka_run_group_tests_name("softmax calls", tests, NULL, NULL);

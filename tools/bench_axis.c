@@ -142,18 +142,33 @@ static weft_status call(const void *of)
                        NULL);
 }
 
-static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
+static int plan_in_words(const bench_stage *stage, char *text, size_t size)
 {
     const bench_axis_spec *spec = stage->spec;
     const weft_norm_params norm = norm_params(stage);
-    const int length =
-        spec->kind == BENCH_REDUCE
-            ? weft_reduce_describe(stage->ctx, spec->op, &stage->X, spec->n_axes, spec->axes,
-                                   &stage->Y, NULL, text, size)
-        : is_norm(spec) ? weft_norm_describe(stage->ctx, &stage->X, 1, &stage->Y, &norm, text, size)
-                        : weft_softmax_describe(stage->ctx, &stage->X, spec->axes[0], &stage->Y,
-                                                NULL, text, size);
-    return length >= 0 || complain(why, "%s: %s", spec->name, weft_last_error());
+    const weft_tensor *X = &stage->X, *Y = &stage->Y;
+    weft_context *ctx = stage->ctx;
+    switch (spec->kind) {
+    case BENCH_SOFTMAX:
+        return weft_softmax_describe(ctx, X, spec->axes[0], Y, NULL, text, size);
+    case BENCH_LOG_SOFTMAX:
+        return weft_log_softmax_describe(ctx, X, spec->axes[0], Y, NULL, text, size);
+    case BENCH_SOFTMAX_BACKWARD:
+        return weft_softmax_backward_describe(ctx, X, &stage->more_view, spec->axes[0], Y, NULL,
+                                              text, size);
+    case BENCH_LAYER_NORM:
+    case BENCH_RMS_NORM:
+        return weft_norm_describe(ctx, X, 1, Y, &norm, text, size);
+    case BENCH_REDUCE:
+        break;
+    }
+    return weft_reduce_describe(ctx, spec->op, X, spec->n_axes, spec->axes, Y, NULL, text, size);
+}
+
+static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
+{
+    return plan_in_words(stage, text, size) >= 0 ||
+           complain(why, "%s: %s", stage->spec->name, weft_last_error());
 }
 
 static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)

@@ -288,7 +288,8 @@ static bool explain_softmax(stage *s)
     s->answer->operations = SOFTMAX_OPERATIONS * elements_of(&X);
     return called(s, (o->is_log ? weft_log_softmax : weft_softmax)(s->ctx, NULL, 1, &X, axis, &Y,
                                                                    NULL)) &&
-           described(s, weft_softmax_describe(s->ctx, &X, axis, &Y, NULL, PLAN_TEXT));
+           described(s, (o->is_log ? weft_log_softmax_describe
+                                   : weft_softmax_describe)(s->ctx, &X, axis, &Y, NULL, PLAN_TEXT));
 }
 
 // Of each element: its share of the mean, the difference from it, the square of that and its share

@@ -40,7 +40,8 @@ static int describe(const dense_job *job, char *text, size_t size)
 {
     const softmax_options *options = job->own;
     const weft_softmax_params params = params_of(options);
-    return weft_softmax_describe(job->ctx, &job->X, options->axis, &job->Y, &params, text, size);
+    return (options->is_log ? weft_log_softmax_describe : weft_softmax_describe)(
+        job->ctx, &job->X, options->axis, &job->Y, &params, text, size);
 }
 
 static bool reference(const dense_job *job, reference_values *out, complaint *why)

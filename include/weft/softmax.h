@@ -86,11 +86,23 @@ WEFT_API weft_status weft_softmax_workspace(weft_context *ctx, const weft_tensor
                                             const weft_tensor *Y, const weft_softmax_params *params,
                                             size_t *bytes);
 
-// What weft_softmax() would do with these operands, in words, as snprintf() does it. May compile.
+// What each of the four would do with these operands, in words, as snprintf() does it. May compile.
 // Returns the length, or -1 after a failure.
 WEFT_API int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
                                    const weft_tensor *Y, const weft_softmax_params *params,
                                    char *text, size_t size);
+WEFT_API int weft_log_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
+                                       const weft_tensor *Y, const weft_softmax_params *params,
+                                       char *text, size_t size);
+WEFT_API int weft_softmax_backward_describe(weft_context *ctx, const weft_tensor *Y,
+                                            const weft_tensor *dY, int axis, const weft_tensor *dX,
+                                            const weft_softmax_params *params, char *text,
+                                            size_t size);
+WEFT_API int weft_log_softmax_backward_describe(weft_context *ctx, const weft_tensor *Y,
+                                                const weft_tensor *dY, int axis,
+                                                const weft_tensor *dX,
+                                                const weft_softmax_params *params, char *text,
+                                                size_t size);
 
 WEFT_END
 

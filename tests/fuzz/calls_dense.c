@@ -182,17 +182,22 @@ call_result call_softmax(call_input *in)
     const weft_softmax_params *params = take_chance(in, 64) ? NULL : &p;
     const double scale = take_real(in);
 
-    if (which == 2)
-        return (call_result){
-            .status = weft_softmax_backward(in->ctx, NULL, scale, X, Y, axis, dX, params)};
-    if (which == 3)
-        return (call_result){
-            .status = weft_log_softmax_backward(in->ctx, NULL, scale, X, Y, axis, dX, params)};
+    call_result r = {0};
+    if (which == 2) {
+        r.status = weft_softmax_backward(in->ctx, NULL, scale, X, Y, axis, dX, params);
+        r.described = weft_softmax_backward_describe(in->ctx, X, Y, axis, dX, params, NULL, 0);
+        return r;
+    }
+    if (which == 3) {
+        r.status = weft_log_softmax_backward(in->ctx, NULL, scale, X, Y, axis, dX, params);
+        r.described = weft_log_softmax_backward_describe(in->ctx, X, Y, axis, dX, params, NULL, 0);
+        return r;
+    }
     size_t bytes;
-    call_result r = {.status = which ? weft_log_softmax(in->ctx, NULL, scale, X, axis, Y, params)
-                                     : weft_softmax(in->ctx, NULL, scale, X, axis, Y, params)};
+    r.status = (which ? weft_log_softmax : weft_softmax)(in->ctx, NULL, scale, X, axis, Y, params);
     r.asked = weft_softmax_workspace(in->ctx, X, axis, Y, params, &bytes);
-    r.described = weft_softmax_describe(in->ctx, X, axis, Y, params, NULL, 0);
+    r.described = (which ? weft_log_softmax_describe : weft_softmax_describe)(in->ctx, X, axis, Y,
+                                                                              params, NULL, 0);
     return r;
 }
 
