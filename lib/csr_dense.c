@@ -277,15 +277,28 @@ weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D,
     return WEFT_OK;
 }
 
-int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
-                               const weft_csr_dense_params *params, char *text, size_t size)
+static int describe(weft_csr_dense_step step, weft_context *ctx, const weft_csr *A,
+                    const weft_tensor *D, const weft_csr_dense_params *params, char *text,
+                    size_t size)
 {
     weft_csr_dense_call call;
     schedule s;
     params = params ? params : WEFT_CSR_DENSE(.threshold = 0);
-    if (weft_csr_dense_check(&call, WEFT_CSR_TO_DENSE, ctx, A, D, params) != WEFT_OK)
+    if (weft_csr_dense_check(&call, step, ctx, A, D, params) != WEFT_OK)
         return -1;
     if (is_empty(&call))
         return snprintf(text, size, "nothing to do");
     return prepare(&s, &call) == WEFT_OK ? weft_csr_dense_tiling_print(&s.tiling, text, size) : -1;
+}
+
+int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
+                               const weft_csr_dense_params *params, char *text, size_t size)
+{
+    return describe(WEFT_CSR_TO_DENSE, ctx, A, D, params, text, size);
+}
+
+int weft_dense_to_csr_describe(weft_context *ctx, const weft_tensor *D, const weft_csr *A,
+                               const weft_csr_dense_params *params, char *text, size_t size)
+{
+    return describe(WEFT_DENSE_TO_CSR_FILL, ctx, A, D, params, text, size);
 }

@@ -280,14 +280,15 @@ weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_queue que
 
 // ---- what a call would do
 
-// The schedule of a forward call; all zero where there is nothing to do.
-static weft_status plan_only(schedule *s, weft_context *ctx, const weft_csr *X,
-                             const weft_tensor *Y, const weft_sparse_softmax_params *params)
+// The schedule of a call; all zero where there is nothing to do.
+static weft_status plan_only(schedule *s, const weft_sparse_softmax_kind *kind, weft_context *ctx,
+                             const weft_csr *csr, const weft_tensor *dY, const weft_tensor *out,
+                             const weft_sparse_softmax_params *params)
 {
     weft_sparse_softmax_call call;
     *s = (schedule){0};
     params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
-    TRY(weft_sparse_softmax_check(&call, &forward, ctx, 1, X, NULL, Y, params));
+    TRY(weft_sparse_softmax_check(&call, kind, ctx, 1, csr, dY, out, params));
     return call.is_empty ? WEFT_OK : prepare(s, &call);
 }
 
@@ -299,20 +300,35 @@ weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
         return fail(WEFT_BAD_ARGUMENT, "sparse_softmax_workspace: bytes is NULL");
     *bytes = 0;
     schedule s;
-    TRY(plan_only(&s, ctx, X, Y, params));
+    TRY(plan_only(&s, &forward, ctx, X, NULL, Y, params));
     *bytes = s.scratch_bytes;
     return WEFT_OK;
 }
 
-int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X, const weft_tensor *Y,
-                                 const weft_sparse_softmax_params *params, char *text, size_t size)
+static int describe(const weft_sparse_softmax_kind *kind, weft_context *ctx, const weft_csr *csr,
+                    const weft_tensor *dY, const weft_tensor *out,
+                    const weft_sparse_softmax_params *params, char *text, size_t size)
 {
     schedule s;
-    if (plan_only(&s, ctx, X, Y, params) != WEFT_OK)
+    if (plan_only(&s, kind, ctx, csr, dY, out, params) != WEFT_OK)
         return -1;
     if (!s.rows)
         return snprintf(text, size, "nothing to do");
     char tiling[256];
     weft_sparse_softmax_tiling_print(&s.tiling, tiling, sizeof(tiling));
     return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s.n_pieces);
+}
+
+int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X, const weft_tensor *Y,
+                                 const weft_sparse_softmax_params *params, char *text, size_t size)
+{
+    return describe(&forward, ctx, X, NULL, Y, params, text, size);
+}
+
+int weft_sparse_softmax_backward_describe(weft_context *ctx, const weft_csr *Y,
+                                          const weft_tensor *dY, const weft_tensor *dX,
+                                          const weft_sparse_softmax_params *params, char *text,
+                                          size_t size)
+{
+    return describe(&backward, ctx, Y, dY, dX, params, text, size);
 }

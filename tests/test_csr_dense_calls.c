@@ -321,11 +321,15 @@ static void test_it_says_what_it_would_do(void **state)
     c.params.tiling = &t;
     assert_true(weft_csr_to_dense_describe(ctx, &c.A, &c.D, &c.params, text, sizeof(text)) > 0);
     assert_string_equal(text, "groups of 2 items, 3 rows, 5 columns of each");
+    assert_true(weft_dense_to_csr_describe(ctx, &c.D, &c.A, &c.params, text, sizeof(text)) > 0);
+    assert_string_equal(text, "groups of 2 items, 3 rows, 5 columns of each");
     c.A.n_rows = c.D.shape[0] = 0;
     assert_true(weft_csr_to_dense_describe(ctx, &c.A, &c.D, NULL, text, sizeof(text)) > 0);
     assert_string_equal(text, "nothing to do");
     c.D.ndim = 1;
     assert_int_equal(weft_csr_to_dense_describe(ctx, &c.A, &c.D, NULL, text, sizeof(text)), -1);
+    assert_int_equal(weft_dense_to_csr_describe(ctx, &c.D, &c.A, NULL, text, sizeof(text)), -1);
+    assert_says("dense_to_csr: D has 1 dimensions; 2 are wanted");
 }
 
 static void test_tilings_for_every_known_device(void **state)

@@ -349,6 +349,14 @@ static void test_describe(void **state)
     assert_int_equal(weft_sparse_softmax_describe(ctx, NULL, &p.out, &params, text, sizeof(text)),
                      -1);
     assert_says("X is NULL");
+    char backward[512];
+    assert_int_equal(weft_sparse_softmax_backward_describe(ctx, &p.csr, &p.out, &p.out, &params,
+                                                           backward, sizeof(backward)),
+                     length);
+    assert_string_equal(backward, text);
+    assert_int_equal(
+        weft_sparse_softmax_backward_describe(ctx, &p.csr, NULL, &p.out, &params, backward, 1), -1);
+    assert_says("sparse_softmax_backward: dY is NULL");
     sparse_destroy(&p);
 }
 

@@ -118,12 +118,16 @@ WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft
                                                    const weft_sparse_softmax_params *params,
                                                    size_t *bytes);
 
-// What weft_sparse_softmax() would do with these operands, in words, as snprintf() does it.
-// Compiles as above. Returns the length, or -1 after a failure.
+// What either would do with these operands, in words, as snprintf() does it. Compiles as above.
+// Returns the length, or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
                                           const weft_tensor *Y,
                                           const weft_sparse_softmax_params *params, char *text,
                                           size_t size);
+WEFT_API int weft_sparse_softmax_backward_describe(weft_context *ctx, const weft_csr *Y,
+                                                   const weft_tensor *dY, const weft_tensor *dX,
+                                                   const weft_sparse_softmax_params *params,
+                                                   char *text, size_t size);
 
 WEFT_END
 

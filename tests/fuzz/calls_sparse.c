@@ -106,11 +106,14 @@ call_result call_sparse_softmax(call_input *in)
     const weft_sparse_softmax_params *params = take_chance(in, 32) ? NULL : &p;
     const double scale = take_real(in);
 
-    if (is_backward)
-        return (call_result){
-            .status = weft_sparse_softmax_backward(in->ctx, NULL, scale, X, Y, dX, params)};
+    call_result r = {0};
+    if (is_backward) {
+        r.status = weft_sparse_softmax_backward(in->ctx, NULL, scale, X, Y, dX, params);
+        r.described = weft_sparse_softmax_backward_describe(in->ctx, X, Y, dX, params, NULL, 0);
+        return r;
+    }
     size_t bytes;
-    call_result r = {.status = weft_sparse_softmax(in->ctx, NULL, scale, X, Y, params)};
+    r.status = weft_sparse_softmax(in->ctx, NULL, scale, X, Y, params);
     r.asked = weft_sparse_softmax_workspace(in->ctx, X, Y, params, &bytes);
     r.described = weft_sparse_softmax_describe(in->ctx, X, Y, params, NULL, 0);
     return r;
@@ -221,6 +224,7 @@ call_result call_csr_dense(call_input *in)
         r.asked = weft_dense_to_csr_workspace(in->ctx, D, A, params, &bytes);
     } else {
         r.status = weft_dense_to_csr(in->ctx, NULL, D, A, params);
+        r.described = weft_dense_to_csr_describe(in->ctx, D, A, params, NULL, 0);
     }
     return r;
 }
