@@ -165,6 +165,8 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_f64 = wanted->has_f64 && real->has_f64;
     out.has_f16 = wanted->has_f16 && real->has_f16;
     out.has_fma = wanted->has_fma && real->has_fma;
+    out.peak_gbps = real->peak_gbps;
+    out.peak_gflops = real->peak_gflops;
     return out;
 }
 

@@ -216,6 +216,7 @@ static void test_clamping_holds_for_all_pairs(void **state)
             assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
             assert_true((size_t)out.max_team <= real->max_items_along[1]);
             assert_int_equal(out.has_f64, wanted->has_f64 && real->has_f64);
+            assert_true(out.peak_gbps == real->peak_gbps && out.peak_gflops == real->peak_gflops);
             assert_non_null(strstr(out.name, wanted->name));
             assert_non_null(strstr(out.name, real->name));
         }

@@ -380,6 +380,33 @@ static void explain_asks_the_device(void **state)
     json_decref(answer);
 }
 
+// Planned as for another device, it still is this one whose memory and speed are told.
+static void explain_knows_two_devices(void **state)
+{
+    static outcome out;
+    char line[256];
+    (void)state;
+    json_t *here = run_json("explain norm 65536x65536 --json");
+    const char *name = string(here, "device");
+    snprintf(line, sizeof(line), "explain norm 65536x65536 --profile h100 --device %.*s",
+             (int)strcspn(name, " "), name);
+    run(&out, line);
+    expect_status(&out, line, 0);
+    expect_part(out.output, "  device      nvidia-h100 on ");
+    expect_part(out.output, "there is no figure of a data sheet of ");
+    assert_null(strstr(out.output, "roofline"));
+    strcat(line, " --json");
+    json_t *both = run_json(line);
+    const json_t *roofline = json_object_get(both, "roofline");
+    assert_string_equal(string(roofline, "device"), name);
+    assert_true(json_is_null(json_object_get(roofline, "ms")));
+    assert_int_equal(number(json_object_get(both, "limits"), "warp"), 32);
+    assert_int_equal(json_is_true(json_object_get(both, "fits")),
+                     json_is_true(json_object_get(here, "fits")));
+    json_decref(here);
+    json_decref(both);
+}
+
 static void spmm_multiplies(void **state)
 {
     static const double want[] = {11, 14, 0, 0, 9, 12};
@@ -565,6 +592,7 @@ int main(void)
         cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),
         cmocka_unit_test(explain_asks_the_device),
+        cmocka_unit_test(explain_knows_two_devices),
         cmocka_unit_test(spmm_multiplies),
         cmocka_unit_test(spmm_says_the_same_in_words),
         cmocka_unit_test(spmm_scales_and_adds_once),

@@ -84,7 +84,7 @@ static bool answer_on(answers *to, const weft_limits *limits, const weft_context
     explanation answer;
     const bool done =
         (weft_rehearsal_create(&ctx, limits, real) == WEFT_OK || complain_weft(why)) &&
-        explain_rehearse(&answer, to->problem, ctx, why) && print_answer(to, &answer, why);
+        explain_rehearse(&answer, to->problem, ctx, real, why) && print_answer(to, &answer, why);
     weft_context_destroy(&ctx);
     return done;
 }

@@ -50,17 +50,19 @@ void explain_problem_free(explain_problem *problem);
 typedef struct explanation {
     char operands[256]; // "A 2048 x 512 with 104857 entries, B 512 x 128"
     char plan[1024];
-    const weft_limits *limits;
+    const weft_limits *limits; // that were planned with
+    const weft_limits *device; // whose memory and data sheet the figures below go by
     const weft_rehearsal *told;
     weft_dtype dtype;
     double bytes;      // each operand read or written once
     double operations; // each multiply-add counted as two
 } explanation;
 
+// The device is that of `real`, or where that is NULL the one that is planned for.
 bool explain_rehearse(explanation *out, const explain_problem *problem, weft_context *ctx,
-                      complaint *why);
+                      const weft_context *real, complaint *why);
 
-// The time that the data sheet allows; NaN where it has no figure.
+// The time that the device's data sheet allows; NaN where it has no figure.
 typedef struct explain_roofline {
     double memory_ms, arithmetic_ms;
     double ms;         // the larger of those that are known

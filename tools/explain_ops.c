@@ -533,10 +533,12 @@ void explain_problem_free(explain_problem *problem)
 }
 
 bool explain_rehearse(explanation *out, const explain_problem *problem, weft_context *ctx,
-                      complaint *why)
+                      const weft_context *real, complaint *why)
 {
     const explain_options *options = problem->options;
-    *out = (explanation){.limits = weft_context_limits(ctx), .dtype = options->dtype};
+    *out = (explanation){.limits = weft_context_limits(ctx),
+                         .device = weft_context_limits(real != NULL ? real : ctx),
+                         .dtype = options->dtype};
     stage s = {.problem = problem, .options = options, .ctx = ctx, .answer = out, .why = why};
     if (weft_rehearsal_begin(ctx) != WEFT_OK)
         return complain_weft(why);

@@ -12,12 +12,12 @@
 // are computed too.
 explain_roofline explain_roofline_of(const explanation *answer)
 {
-    const weft_limits *limits = answer->limits;
+    const weft_limits *device = answer->device;
     explain_roofline roof = {NAN, NAN, NAN, "unknown"};
-    if (limits->peak_gbps > 0)
-        roof.memory_ms = 1e-6 * answer->bytes / limits->peak_gbps;
-    if (limits->peak_gflops > 0 && answer->dtype != WEFT_F64)
-        roof.arithmetic_ms = 1e-6 * answer->operations / limits->peak_gflops;
+    if (device->peak_gbps > 0)
+        roof.memory_ms = 1e-6 * answer->bytes / device->peak_gbps;
+    if (device->peak_gflops > 0 && answer->dtype != WEFT_F64)
+        roof.arithmetic_ms = 1e-6 * answer->operations / device->peak_gflops;
     if (isnan(roof.memory_ms) && isnan(roof.arithmetic_ms))
         return roof;
     const bool is_memory = isnan(roof.arithmetic_ms) || roof.memory_ms >= roof.arithmetic_ms;
@@ -63,22 +63,25 @@ static void print_time(const char *name, double ms, const char *missing, FILE *o
 // Whether the device has memory for the operands.
 static bool fits(const explanation *answer)
 {
-    return answer->bytes <= (double)answer->limits->global_bytes;
+    return answer->bytes <= (double)answer->device->global_bytes;
 }
 
 static void print_roofline(const explanation *answer, FILE *out)
 {
     const explain_roofline roof = explain_roofline_of(answer);
-    fprintf(out, "  bytes       %.6g, each operand read or written once%s\n", answer->bytes,
-            fits(answer) ? "" : ": more than the device has");
-    fprintf(out, "  operations  %.6g\n", answer->operations);
-    print_time("memory", roof.memory_ms, "there is no figure of a data sheet", out);
+    const char *name = answer->device->name;
+    char missing[160];
+    snprintf(missing, sizeof(missing), "there is no figure of a data sheet of %s", name);
+    fprintf(out, "  bytes       %.6g, each operand read or written once", answer->bytes);
+    if (!fits(answer))
+        fprintf(out, ": more than %s has", name);
+    fprintf(out, "\n  operations  %.6g\n", answer->operations);
+    print_time("memory", roof.memory_ms, missing, out);
     print_time("arithmetic", roof.arithmetic_ms,
-               answer->dtype == WEFT_F64 ? "data sheets' figures are for f32"
-                                         : "there is no figure of a data sheet",
-               out);
+               answer->dtype == WEFT_F64 ? "data sheets' figures are for f32" : missing, out);
     if (!isnan(roof.ms))
-        fprintf(out, "  roofline    %.4g ms at least, bound by %s\n", roof.ms, roof.bound);
+        fprintf(out, "  roofline    %.4g ms at least on %s, bound by %s\n", roof.ms, name,
+                roof.bound);
 }
 
 void explain_print(const explanation *answer, const char *op, FILE *out)
@@ -188,16 +191,15 @@ static json_t *launches_json(const weft_rehearsal *told)
 json_t *explain_json(const explanation *answer, const char *op)
 {
     const explain_roofline roof = explain_roofline_of(answer);
-    return json_pack("{s: s, s: o, s: s, s: o, s: o, s: s, s: o, s: o, s: o, s: o, s: b, s: o, s: "
-                     "{s: o, s: o, s: o, "
-                     "s: s}}",
-                     "op", op, "operands", report_text(answer->operands), "dtype",
-                     weft_dtype_name(answer->dtype), "device", report_text(answer->limits->name),
-                     "limits", facts_json(answer->limits), "plan", answer->plan, "refused",
-                     refusals_json(answer->told), "launches", launches_json(answer->told),
-                     "scratch_bytes", whole(answer->told->scratch_bytes), "bytes",
-                     report_number(answer->bytes, 9), "fits", fits(answer), "operations",
-                     report_number(answer->operations, 9), "roofline", "memory_ms",
-                     known(roof.memory_ms, 4), "arithmetic_ms", known(roof.arithmetic_ms, 4), "ms",
-                     known(roof.ms, 4), "bound", roof.bound);
+    return json_pack(
+        "{s: s, s: o, s: s, s: o, s: o, s: s, s: o, s: o, s: o, s: o, s: b, s: o, s: "
+        "{s: o, s: o, s: o, s: o, s: s}}",
+        "op", op, "operands", report_text(answer->operands), "dtype",
+        weft_dtype_name(answer->dtype), "device", report_text(answer->limits->name), "limits",
+        facts_json(answer->limits), "plan", answer->plan, "refused", refusals_json(answer->told),
+        "launches", launches_json(answer->told), "scratch_bytes",
+        whole(answer->told->scratch_bytes), "bytes", report_number(answer->bytes, 9), "fits",
+        fits(answer), "operations", report_number(answer->operations, 9), "roofline", "device",
+        report_text(answer->device->name), "memory_ms", known(roof.memory_ms, 4), "arithmetic_ms",
+        known(roof.arithmetic_ms, 4), "ms", known(roof.ms, 4), "bound", roof.bound);
 }

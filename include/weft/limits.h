@@ -56,7 +56,8 @@ typedef struct weft_limits {
                         // a plan that wants them runs without, too, through local memory and
                         // with the same bits
 
-    // From data sheets, for rooflines; 0 where unknown, as on a device that was asked.
+    // From data sheets, for rooflines; 0 where unknown, as on a device that was asked, also where
+    // plans are made as for a known one.
     double peak_gbps;   // memory, 1e9 bytes a second
     double peak_gflops; // f32, an FMA counted as two
 } weft_limits;
