@@ -40,7 +40,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv);
 // What is rehearsed, for one device after another: the sparse operand is made once.
 typedef struct explain_problem {
     const explain_options *options;
-    weft_csr_host sparse; // arrays NULL where nobody looks at them
+    weft_csr_host sparse[2]; // arrays NULL where nobody looks at them
 } explain_problem;
 
 bool explain_problem_make(explain_problem *out, const explain_options *options, complaint *why);
@@ -48,14 +48,15 @@ void explain_problem_free(explain_problem *problem);
 
 // The answer; it lives as long as the context that rehearsed it, and until that rehearses again.
 typedef struct explanation {
-    char operands[256]; // "A 2048 x 512 with 104857 entries, B 512 x 128"
-    char plan[1024];
+    char operands[256];        // "A 2048 x 512 with 104857 entries, B 512 x 128"
+    char plan[1024];           // "" where there is nothing to choose
     const weft_limits *limits; // that were planned with
     const weft_limits *device; // whose memory and data sheet the figures below go by
     const weft_rehearsal *told;
     weft_dtype dtype;
-    double bytes;      // each operand read or written once
-    double operations; // each multiply-add counted as two
+    weft_dtype arithmetic; // as far as data types of operands tell
+    double bytes;          // each operand read or written once
+    double operations;     // each multiply-add counted as two
 } explanation;
 
 // The device is that of `real`, or where that is NULL the one that is planned for.

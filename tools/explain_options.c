@@ -24,39 +24,50 @@ static const struct argp_option options[] = {
      "them. With --device as far as that one can hold it",
      0},
     {"brief", OPTION_BRIEF, NULL, 0, "A few lines, to be compared with those of another day", 0},
-    {"dtype", 'T', "TYPE", 0, "f32 (default), f64, f16 or bf16", 0},
-    {"nnz", OPTION_NNZ, "N", 0, "Entries of a sparse shape", 0},
+    {"dtype", 'T', "TYPE", 0,
+     "Of every operand that does not say its own: f32 (default), f64, f16, bf16, i32, i64, u8 or "
+     "another that the operation takes",
+     0},
+    {"nnz", OPTION_NNZ, "N", 0, "Entries of a sparse shape, of each one", 0},
     {"density", OPTION_DENSITY, "D", 0, "The same by its share of all elements (default: 0.1)", 0},
     {"cov", OPTION_COV, "V", 0,
-     "spmm: how much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; mostly "
-     "short: 2)",
+     "With a plan: how much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; "
+     "mostly short: 2)",
      0},
     {"transpose-a", 't', NULL, 0, "spmm: multiply by A transposed", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
-    {"no-plan", OPTION_NO_PLAN, NULL, 0, "spmm: skip the analysis of A", 0},
+    {"no-plan", OPTION_NO_PLAN, NULL, 0,
+     "spmm, sparse_linear: skip the analysis of the sparse matrix", 0},
     {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
     {"axis", 'a', "LIST", 0,
-     "reduce: axes between commas, or all (default); softmax: one (default: the last)", 0},
-    {"log", OPTION_LOG, NULL, 0, "softmax: its logarithm", 0},
+     "reduce: axes between commas, or all (default); softmax and its backward: one (default: the "
+     "last)",
+     0},
+    {"log", OPTION_LOG, NULL, 0, "softmax and its backward: of its logarithm", 0},
     {"rms", OPTION_RMS, NULL, 0, "norm: RMS normalisation", 0},
     {"axes", OPTION_AXES, "N", 0, "norm: along the last N axes (default: 1)", 0},
     {0},
 };
 
 // Options that are not of every operation.
+enum { MOST_OPERATIONS = 14 };
+#define SPARSE_OPERATIONS                                                                          \
+    "spmm", "sddmm", "sparse_softmax", "sparse_softmax_backward", "attention", "sparse_linear",    \
+        "sparse_linear_dx", "sparse_linear_dw", "csr_transpose", "csr_to_dense", "dense_to_csr",   \
+        "dcsr_from_csr", "dcsr_to_csr", "spgemm"
 static const struct {
     int key;
-    const char *name, *operations[4];
+    const char *name, *operations[MOST_OPERATIONS];
 } narrow_options[] = {
-    {OPTION_NNZ, "--nnz", {"spmm", "sddmm", "sparse_softmax", "attention"}},
-    {OPTION_DENSITY, "--density", {"spmm", "sddmm", "sparse_softmax", "attention"}},
-    {OPTION_COV, "--cov", {"spmm"}},
+    {OPTION_NNZ, "--nnz", {SPARSE_OPERATIONS}},
+    {OPTION_DENSITY, "--density", {SPARSE_OPERATIONS}},
+    {OPTION_COV, "--cov", {"spmm", "sparse_linear", "sparse_linear_dx"}},
     {'t', "--transpose-a", {"spmm"}},
     {OPTION_REDUCE, "--reduce", {"spmm"}},
-    {OPTION_NO_PLAN, "--no-plan", {"spmm"}},
+    {OPTION_NO_PLAN, "--no-plan", {"spmm", "sparse_linear"}},
     {OPTION_OP, "--op", {"reduce"}},
-    {'a', "--axis", {"reduce", "softmax"}},
-    {OPTION_LOG, "--log", {"softmax"}},
+    {'a', "--axis", {"reduce", "softmax", "softmax_backward"}},
+    {OPTION_LOG, "--log", {"softmax", "softmax_backward"}},
     {OPTION_RMS, "--rms", {"norm"}},
     {OPTION_AXES, "--axes", {"norm"}},
 };
@@ -73,7 +84,7 @@ static void check_narrow(const explain_options *explain, struct argp_state *stat
 {
     for (int i = 0; i < N_NARROW; i++) {
         bool is_of_it = !(explain->narrow_given & 1u << i);
-        for (int j = 0; j < 4 && narrow_options[i].operations[j] != NULL; j++)
+        for (int j = 0; j < MOST_OPERATIONS && narrow_options[i].operations[j] != NULL; j++)
             is_of_it = is_of_it || strcmp(explain->words[0], narrow_options[i].operations[j]) == 0;
         if (!is_of_it)
             argp_error(state, "%s is no option of %s", narrow_options[i].name, explain->words[0]);
@@ -161,7 +172,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         explain->brief = true;
         return 0;
     case 'T':
-        explain->dtype = command_dtype(state, "--dtype", argument);
+        explain->dtype = weft_dtype_find(argument);
+        if (explain->dtype == WEFT_DEFAULT)
+            argp_error(state, "--dtype: there is no data type '%s'", argument);
         return 0;
     case OPTION_OP:
         if (!weft_reduction_find(argument, &explain->reduction))
@@ -199,9 +212,15 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  sddmm C A B               C sparse\n"
                "  sparse_softmax X          X sparse\n"
                "  attention M Q [V]         M sparse; Q and V with heads or without\n"
-               "  reduce X, softmax X, norm X\n"
-               "  elementwise FORMULA NAME=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
-               "  matmul A B                any batches"
+               "  sparse_linear W X         W sparse, with a bias\n"
+               "  sparse_linear_dx W dY, sparse_linear_dw W X, sparse_softmax_backward Y\n"
+               "  csr_transpose A, csr_to_dense A, dcsr_from_csr A, dcsr_to_csr A\n"
+               "  dense_to_csr D            D as a sparse shape: so many elements are not 0\n"
+               "  spgemm A B                both sparse; for C their entries stand anywhere\n"
+               "  sparse_gather VALUES      all of them, in another order\n"
+               "  reduce X, softmax X, softmax_backward Y, norm X\n"
+               "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
+               "  matmul A B                any batches; i8 gives i32\n"
                "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
                "the other way round. A sparse one may also be a file, .mtx or .smtx. With "
                "--profile alone nothing is compiled, and no device is needed; on a device "

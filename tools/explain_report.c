@@ -8,15 +8,21 @@
 #include "facts.h"
 #include "report.h"
 
-// Rates are 1e9 a second. The arithmetic figures of data sheets are for f32, in which f16 and bf16
-// are computed too.
+// The arithmetic figures of data sheets are for f32, in which f16 and bf16 are computed too.
+static bool is_of_figures(const explanation *answer)
+{
+    const weft_dtype dtype = answer->arithmetic;
+    return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+// Rates are 1e9 a second.
 explain_roofline explain_roofline_of(const explanation *answer)
 {
     const weft_limits *device = answer->device;
     explain_roofline roof = {NAN, NAN, NAN, "unknown"};
     if (device->peak_gbps > 0)
         roof.memory_ms = 1e-6 * answer->bytes / device->peak_gbps;
-    if (device->peak_gflops > 0 && answer->dtype != WEFT_F64)
+    if (device->peak_gflops > 0 && is_of_figures(answer))
         roof.arithmetic_ms = 1e-6 * answer->operations / device->peak_gflops;
     if (isnan(roof.memory_ms) && isnan(roof.arithmetic_ms))
         return roof;
@@ -78,7 +84,7 @@ static void print_roofline(const explanation *answer, FILE *out)
     fprintf(out, "\n  operations  %.6g\n", answer->operations);
     print_time("memory", roof.memory_ms, missing, out);
     print_time("arithmetic", roof.arithmetic_ms,
-               answer->dtype == WEFT_F64 ? "data sheets' figures are for f32" : missing, out);
+               is_of_figures(answer) ? missing : "data sheets' figures are for f32", out);
     if (!isnan(roof.ms))
         fprintf(out, "  roofline    %.4g ms at least on %s, bound by %s\n", roof.ms, name,
                 roof.bound);
@@ -90,7 +96,8 @@ void explain_print(const explanation *answer, const char *op, FILE *out)
     fprintf(out, "%s: %s, %s\n", op, answer->operands, weft_dtype_name(answer->dtype));
     fprintf(out, "  device      %s\n", answer->limits->name);
     facts_print(answer->limits, out);
-    fprintf(out, "  plan        %s\n", answer->plan);
+    if (answer->plan[0] != '\0')
+        fprintf(out, "  plan        %s\n", answer->plan);
     for (size_t i = 0; i < told->n_refusals; i++)
         fprintf(out, "  without     %s: %s\n", told->refusals[i].variant, told->refusals[i].reason);
     for (size_t i = 0; i < told->n_launches; i++)
@@ -119,7 +126,8 @@ static void print_launch_brief(const weft_rehearsed_launch *launch,
 void explain_print_brief(const explanation *answer, FILE *out)
 {
     const weft_rehearsal *told = answer->told;
-    fprintf(out, "%s\n", answer->plan);
+    if (answer->plan[0] != '\0')
+        fprintf(out, "%s\n", answer->plan);
     for (size_t i = 0; i < told->n_refusals; i++)
         fprintf(out, "- %s: %s\n", told->refusals[i].variant, told->refusals[i].reason);
     for (size_t i = 0; i < told->n_launches; i++)
@@ -192,12 +200,13 @@ json_t *explain_json(const explanation *answer, const char *op)
 {
     const explain_roofline roof = explain_roofline_of(answer);
     return json_pack(
-        "{s: s, s: o, s: s, s: o, s: o, s: s, s: o, s: o, s: o, s: o, s: b, s: o, s: "
+        "{s: s, s: o, s: s, s: o, s: o, s: o, s: o, s: o, s: o, s: o, s: b, s: o, s: "
         "{s: o, s: o, s: o, s: o, s: s}}",
         "op", op, "operands", report_text(answer->operands), "dtype",
         weft_dtype_name(answer->dtype), "device", report_text(answer->limits->name), "limits",
-        facts_json(answer->limits), "plan", answer->plan, "refused", refusals_json(answer->told),
-        "launches", launches_json(answer->told), "scratch_bytes",
+        facts_json(answer->limits), "plan",
+        answer->plan[0] != '\0' ? json_string(answer->plan) : json_null(), "refused",
+        refusals_json(answer->told), "launches", launches_json(answer->told), "scratch_bytes",
         whole(answer->told->scratch_bytes), "bytes", report_number(answer->bytes, 9), "fits",
         fits(answer), "operations", report_number(answer->operations, 9), "roofline", "device",
         report_text(answer->device->name), "memory_ms", known(roof.memory_ms, 4), "arithmetic_ms",

@@ -3,9 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <weft/reduce.h>
-
 #include "dense_job.h"
+#include "reduce.h"
 #include "scalar.h"
 
 typedef struct reduce_options {
@@ -17,10 +16,8 @@ typedef struct reduce_options {
     int64_t correction;
 } reduce_options;
 
-// Whole numbers have sums in i64, and means and norms in the longest type that the device has.
-static weft_dtype result_dtype(const dense_job *job, weft_reduction op)
+weft_dtype reduce_dtype(const weft_limits *device, weft_reduction op, weft_dtype dtype)
 {
-    const weft_dtype dtype = job->host_X.dtype;
     switch (op) {
     case WEFT_ARGMIN:
     case WEFT_ARGMAX:
@@ -37,7 +34,7 @@ static weft_dtype result_dtype(const dense_job *job, weft_reduction op)
     default:
         if (scalar_is_float(dtype))
             return dtype;
-        return weft_context_limits(job->ctx)->has_f64 ? WEFT_F64 : WEFT_F32;
+        return device->has_f64 ? WEFT_F64 : WEFT_F32;
     }
 }
 
@@ -66,7 +63,7 @@ static bool prepare(dense_job *job, complaint *why)
                         dense_job_name(job), weft_dtype_name(X->dtype));
     if (!check_axes(job, options, why))
         return false;
-    job->Y.dtype = result_dtype(job, options->op);
+    job->Y.dtype = reduce_dtype(weft_context_limits(job->ctx), options->op, X->dtype);
     job->Y.ndim = reference_reduced_shape(X->ndim, X->shape, options->n_axes, options->axes,
                                           options->keepdims, job->Y.shape);
     return true;

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sparse operations as weft explain rehearses them: the call, and what it computes at least.
+#include <string.h>
+
+#include <weft/sddmm.h>
+#include <weft/sparse_attention.h>
+#include <weft/sparse_linear.h>
+#include <weft/sparse_softmax.h>
+
+#include "explain_stage.h"
+
+// ---- products
+
+// A plan of A for such a product; NULL with --no-plan.
+static bool make_plan(weft_spmm_plan **out, explain_stage *s, const weft_csr *A, bool transpose_a)
+{
+    *out = NULL;
+    return s->options->no_plan ||
+           stage_called(s, weft_spmm_plan_create(out, s->ctx, NULL, A,
+                                                 WEFT_SPMM_PLAN(.transpose_a = transpose_a)));
+}
+
+// What op(A) B or its like is, each matrix of B's batch by itself.
+static weft_tensor product_of(explain_stage *s, int64_t n_rows, const weft_tensor *B)
+{
+    int64_t shape[WEFT_MAX_NDIM];
+    memcpy(shape, B->shape, sizeof(shape));
+    shape[B->ndim - 2] = n_rows;
+    return stage_view(s, B->dtype, B->ndim, shape, false);
+}
+
+// A multiplication and an addition for each entry, once for each of so many elements of its row.
+static double product_operations(const weft_csr *A, const weft_tensor *B)
+{
+    const double n_batches = B->ndim == 3 ? (double)B->shape[0] : 1;
+    return 2 * (double)A->nnz * (double)B->shape[B->ndim - 1] * n_batches;
+}
+
+static bool explain_spmm(explain_stage *s)
+{
+    const explain_options *o = s->options;
+    weft_tensor B;
+    weft_spmm_plan *plan;
+    const weft_csr A = stage_sparse(s, 0, "A", STAGE_ALL);
+    if (!stage_operand(&B, s, 2, "B") || !stage_has_axes(s, &B, "B", 2, 3) || !stage_ends_at(s, 3))
+        return false;
+    const weft_tensor C = product_of(s, o->transpose_a ? A.n_cols : A.n_rows, &B);
+    s->answer->operations = product_operations(&A, &B);
+    if (!make_plan(&plan, s, &A, o->transpose_a))
+        return false;
+    const weft_spmm_params *params =
+        WEFT_SPMM(.plan = plan, .transpose_a = o->transpose_a, .reduction = o->product_reduction);
+    const bool done =
+        stage_called(s, weft_spmm(s->ctx, NULL, 1, &A, &B, 0, &C, params)) &&
+        stage_described(s, weft_spmm_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
+    weft_spmm_plan_destroy(&plan);
+    return done;
+}
+
+static bool explain_sddmm(explain_stage *s)
+{
+    weft_tensor A, B;
+    const weft_csr C = stage_sparse(s, 0, "C", STAGE_ALL);
+    if (!stage_operand(&A, s, 2, "A") || !stage_operand(&B, s, 3, "B") ||
+        !stage_has_axes(s, &A, "A", 2, 3) || !stage_ends_at(s, 4))
+        return false;
+    const int64_t shape[2] = {A.ndim == 3 ? A.shape[0] : C.nnz, C.nnz};
+    const weft_tensor D = stage_view(s, s->options->dtype, A.ndim - 1, shape, false);
+    const double n_batches = A.ndim == 3 ? (double)A.shape[0] : 1;
+    s->answer->operations = (2 * (double)A.shape[A.ndim - 1] + 1) * (double)C.nnz * n_batches;
+    return stage_called(s, weft_sddmm(s->ctx, NULL, 1, &A, &B, &C, 0, &D, NULL)) &&
+           stage_described(s, weft_sddmm_describe(s->ctx, &A, &B, &C, &D, NULL, STAGE_PLAN(s)));
+}
+
+// ---- softmax, attention
+
+static bool explain_sparse_softmax(explain_stage *s)
+{
+    const weft_csr X = stage_sparse(s, 0, "X", STAGE_OFFSETS | STAGE_VALUES);
+    const weft_tensor Y = stage_view(s, X.dtype, 1, &X.nnz, false);
+    s->answer->operations = SOFTMAX_OPERATIONS * (double)X.nnz;
+    return stage_ends_at(s, 2) &&
+           stage_called(s, weft_sparse_softmax(s->ctx, NULL, 1, &X, &Y, NULL)) &&
+           stage_described(s, weft_sparse_softmax_describe(s->ctx, &X, &Y, NULL, STAGE_PLAN(s)));
+}
+
+static bool explain_sparse_softmax_backward(explain_stage *s)
+{
+    const weft_csr Y = stage_sparse(s, 0, "Y", STAGE_OFFSETS | STAGE_VALUES);
+    const weft_tensor dY = stage_view(s, Y.dtype, 1, &Y.nnz, false);
+    const weft_tensor dX = stage_view(s, Y.dtype, 1, &Y.nnz, false);
+    s->answer->operations = SOFTMAX_BACKWARD_OPERATIONS * (double)Y.nnz;
+    return stage_ends_at(s, 2) &&
+           stage_called(s, weft_sparse_softmax_backward(s->ctx, NULL, 1, &Y, &dY, &dX, NULL)) &&
+           stage_described(
+               s, weft_sparse_softmax_backward_describe(s->ctx, &Y, &dY, &dX, NULL, STAGE_PLAN(s)));
+}
+
+static bool explain_attention(explain_stage *s)
+{
+    weft_tensor Q, V;
+    const weft_csr M = stage_sparse(s, 0, "M", STAGE_OFFSETS | STAGE_INDICES);
+    if (!stage_operand(&Q, s, 2, "Q") || !stage_has_axes(s, &Q, "Q", 2, 4) || !stage_ends_at(s, 4))
+        return false;
+    int64_t shape[WEFT_MAX_NDIM];
+    memcpy(shape, Q.shape, sizeof(shape));
+    const int last = Q.ndim - 1;
+    shape[last - 1] = M.n_cols;
+    const weft_tensor K = stage_view(s, s->options->dtype, Q.ndim, shape, false);
+    if (s->options->n_words < 4)
+        V = stage_view(s, s->options->dtype, Q.ndim, shape, false);
+    else if (!stage_operand(&V, s, 3, "V") || !stage_has_axes(s, &V, "V", Q.ndim, Q.ndim))
+        return false;
+    shape[last - 1] = M.n_rows;
+    shape[last] = V.shape[last];
+    const weft_tensor O = stage_view(s, s->options->dtype, Q.ndim, shape, false);
+    double heads = 1;
+    for (int d = 0; d < last - 1; d++)
+        heads *= (double)Q.shape[d];
+    s->answer->operations =
+        (2 * (double)Q.shape[last] + 2 * (double)V.shape[last] + SOFTMAX_OPERATIONS) *
+        (double)M.nnz * heads;
+    return stage_called(s, weft_sparse_attention(s->ctx, NULL, 1, &Q, &K, &V, &M, &O, NULL)) &&
+           stage_described(
+               s, weft_sparse_attention_describe(s->ctx, &Q, &K, &V, &M, &O, NULL, STAGE_PLAN(s)));
+}
+
+// ---- a layer: the calls are SpMM and SDDMM, which say what they would do
+
+// The layer's weights, and its operand of n columns.
+static bool linear_operands(weft_csr *W, weft_tensor *t, explain_stage *s, const char *name,
+                            unsigned arrays)
+{
+    *W = stage_sparse(s, 0, "W", arrays);
+    return stage_operand(t, s, 2, name) && stage_has_axes(s, t, name, 2, 3) && stage_ends_at(s, 3);
+}
+
+// With a bias, which is added to each element.
+static bool explain_sparse_linear(explain_stage *s)
+{
+    weft_csr W;
+    weft_tensor X;
+    weft_spmm_plan *plan;
+    if (!linear_operands(&W, &X, s, "X", STAGE_ALL))
+        return false;
+    const weft_tensor Y = product_of(s, W.n_rows, &X);
+    const weft_tensor bias = stage_view(s, X.dtype, 1, &W.n_rows, false);
+    s->answer->operations = product_operations(&W, &X) + stage_elements(&Y);
+    if (!make_plan(&plan, s, &W, false))
+        return false;
+    const bool done =
+        stage_called(s, weft_sparse_linear(s->ctx, NULL, &W, &X, &Y,
+                                           WEFT_SPARSE_LINEAR(.plan = plan, .bias = &bias))) &&
+        stage_described(s,
+                        weft_spmm_describe(s->ctx, &W, &X, &Y,
+                                           WEFT_SPMM(.plan = plan, .bias = &bias), STAGE_PLAN(s)));
+    weft_spmm_plan_destroy(&plan);
+    return done;
+}
+
+static bool explain_sparse_linear_dx(explain_stage *s)
+{
+    weft_csr W;
+    weft_tensor dY;
+    weft_spmm_plan *plan;
+    if (!linear_operands(&W, &dY, s, "dY", STAGE_ALL))
+        return false;
+    const weft_tensor dX = product_of(s, W.n_cols, &dY);
+    s->answer->operations = product_operations(&W, &dY);
+    if (!make_plan(&plan, s, &W, true))
+        return false;
+    const bool done =
+        stage_called(s, weft_sparse_linear_dx(s->ctx, NULL, &W, &dY, &dX,
+                                              WEFT_SPARSE_LINEAR(.plan = plan))) &&
+        stage_described(s, weft_spmm_describe(s->ctx, &W, &dY, &dX,
+                                              WEFT_SPMM(.plan = plan, .transpose_a = true),
+                                              STAGE_PLAN(s)));
+    weft_spmm_plan_destroy(&plan);
+    return done;
+}
+
+static bool explain_sparse_linear_dw(explain_stage *s)
+{
+    weft_csr W;
+    weft_tensor X;
+    if (!linear_operands(&W, &X, s, "X", STAGE_OFFSETS | STAGE_INDICES))
+        return false;
+    const weft_tensor dY = product_of(s, W.n_rows, &X), Xt = weft_tensor_transposed(&X);
+    const int64_t shape[2] = {X.ndim == 3 ? X.shape[0] : W.nnz, W.nnz};
+    const weft_tensor dW = stage_view(s, X.dtype, X.ndim - 1, shape, false);
+    s->answer->operations = product_operations(&W, &X);
+    return stage_called(s, weft_sparse_linear_dw(s->ctx, NULL, &dY, &X, &W, &dW, NULL)) &&
+           stage_described(s, weft_sddmm_describe(s->ctx, &dY, &Xt, &W, &dW,
+                                                  WEFT_SDDMM(.indicator = true), STAGE_PLAN(s)));
+}
+
+const explain_operation explain_sparse_operations[] = {
+    {"spmm", 1, true, explain_spmm},
+    {"sddmm", 1, false, explain_sddmm},
+    {"sparse_softmax", 1, false, explain_sparse_softmax},
+    {"sparse_softmax_backward", 1, false, explain_sparse_softmax_backward},
+    {"attention", 1, false, explain_attention},
+    {"sparse_linear", 1, true, explain_sparse_linear},
+    {"sparse_linear_dx", 1, true, explain_sparse_linear_dx},
+    {"sparse_linear_dw", 1, false, explain_sparse_linear_dw},
+    {NULL, 0, false, NULL},
+};

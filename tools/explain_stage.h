@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of weft explain share: operands from words of the command line, which are
+// said and counted as they are made, and what becomes of a call.
+#ifndef WEFT_TOOLS_EXPLAIN_STAGE_H
+#define WEFT_TOOLS_EXPLAIN_STAGE_H
+
+#include "explain.h"
+
+// One rehearsal under way.
+typedef struct explain_stage {
+    const explain_problem *problem;
+    const explain_options *options;
+    weft_context *ctx;
+    explanation *answer;
+    complaint *why;
+} explain_stage;
+
+// An operation of the command line. Its sparse operands are the first words after it.
+typedef struct explain_operation {
+    const char *name;
+    int n_sparse;
+    bool wants_pattern; // looks at where entries are, unless --no-plan
+    bool (*explain)(explain_stage *s);
+} explain_operation;
+
+// By file; the last of each has no name.
+extern const explain_operation explain_sparse_operations[], explain_format_operations[],
+    explain_dense_operations[], explain_elementwise_operations[];
+
+// ---- operands
+
+// Adds to the operands in words.
+void stage_say(explain_stage *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// "8x2048x64t" as a shape; *turned where it ends with a t.
+bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const char *text,
+                 complaint *why);
+
+// A view of a buffer of the rehearsal, row-major but for its last two axes where `turned`. Its
+// bytes are counted.
+weft_tensor stage_view(explain_stage *s, weft_dtype dtype, int ndim, const int64_t *shape,
+                       bool turned);
+double stage_elements(const weft_tensor *view);
+
+// Word `i` of the command line as such a view, of --dtype; of fewer words a complaint.
+bool stage_operand(weft_tensor *out, explain_stage *s, int i, const char *name);
+
+// A sparse matrix of these sizes; bytes of the arrays that are named are counted.
+enum { STAGE_OFFSETS = 1, STAGE_INDICES = 2, STAGE_VALUES = 4, STAGE_ALL = 7 };
+weft_csr stage_csr(explain_stage *s, const weft_csr_host *host, unsigned arrays);
+
+// That of word 1 + i of the command line.
+weft_csr stage_sparse(explain_stage *s, int i, const char *name, unsigned arrays);
+
+bool stage_has_axes(const explain_stage *s, const weft_tensor *t, const char *name, int least,
+                    int most);
+bool stage_ends_at(const explain_stage *s, int n); // no words after that many
+
+// ---- operations
+
+// Of each element: the largest, what it differs from it, the exponential, its sum, the quotient. Of
+// a gradient: the product of both operands, its sum, the difference from that, the product; or the
+// sum, the exponential, the product, the difference.
+enum { SOFTMAX_OPERATIONS = 5, SOFTMAX_BACKWARD_OPERATIONS = 4 };
+
+// ---- the call
+
+bool stage_called(explain_stage *s, weft_status status);
+bool stage_described(explain_stage *s, int length); // its plan in words
+
+#define STAGE_PLAN(s) (s)->answer->plan, sizeof((s)->answer->plan)
+
+#endif
