@@ -52,7 +52,7 @@ typedef struct weft_csr_transpose_params {
 
 // T = A^T
 //
-//   A  CSR [m x k]   i32 or i64 offsets, i32 or i16 indices; values of any data type
+//   A  CSR [m x k]   i32 or i64 offsets, i32 or i16 indices; values of any data type that a CSR has
 //   T  CSR [k x m]   as many entries, values of A's data type; offsets and indices of any type that
 //                    holds them; with values NULL only the pattern is made
 //
