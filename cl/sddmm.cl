@@ -44,11 +44,7 @@
 #define SHUFFLES 0
 #endif
 
-#if LANES > 1
-#define GROUP SUB_GROUP __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
-#else
-#define GROUP __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
-#endif
+#define GROUP IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
 
 #include "dots.clh"
 

@@ -37,7 +37,7 @@
 #endif
 
 #define WIDTH (LANES * OUTPUTS * FOLD)
-#define GROUP __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+#define GROUP IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
 #include "dots.clh"
 #include "exp.clh"

@@ -134,6 +134,9 @@ static int64_t shuffles_of(const weft_context *ctx, const weft_axis_tiling *tili
     return ctx->has_shuffles ? 2 : 1;
 }
 
+// Of items that read neighbours together, and need few registers for it.
+enum { WIDE_SUB_GROUP = 16 };
+
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling)
 {
@@ -141,6 +144,7 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
+    weft_defines_add_sub_group(defines, &ctx->limits, WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);

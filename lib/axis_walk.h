@@ -48,7 +48,7 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 // where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
-// FOLD, VECTORS, ITEMS, TEAM, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.
+// FOLD, VECTORS, ITEMS, TEAM, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling);
 

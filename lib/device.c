@@ -84,25 +84,33 @@ static bool is_warp(size_t width)
     return width > 1 && width <= 128 && (width & (width - 1)) == 0;
 }
 
-// Of the sizes on offer the largest up to 16, at which kernels with many registers are compiled,
-// else the least; 1 where there are none. Sizes that are no warps are left out.
-static int intel_subgroup(const asked *a)
+// Sizes of sub-groups on offer: the least, and the largest up to 16, at which most kernels are
+// compiled, else the least again; 0 where there are none. Sizes that are no warps are left out.
+typedef struct subgroups_offered {
+    int least, usual;
+} subgroups_offered;
+
+static subgroups_offered intel_subgroups(const asked *a)
 {
+    subgroups_offered out = {0};
     size_t size = 0;
     if (!has_extension(a, "cl_intel_required_subgroup_size") ||
         clGetDeviceInfo(a->device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, 0, NULL, &size) != CL_SUCCESS)
-        return 1;
+        return out;
     size_t *sizes = calloc(size + 1, 1);
     if (!sizes || clGetDeviceInfo(a->device, CL_DEVICE_SUB_GROUP_SIZES_INTEL, size, sizes, NULL) !=
                       CL_SUCCESS)
         size = 0;
-    size_t best = 0;
-    for (size_t i = 0; i < size / sizeof(*sizes); i++)
-        if (is_warp(sizes[i]) &&
-            (best == 0 || (sizes[i] <= 16 ? best > 16 || sizes[i] > best : sizes[i] < best)))
-            best = sizes[i];
+    for (size_t i = 0; i < size / sizeof(*sizes); i++) {
+        const int items = is_warp(sizes[i]) ? (int)sizes[i] : 0;
+        if (items > 0 && (out.least == 0 || items < out.least))
+            out.least = items;
+        if (items <= 16 && items > out.usual)
+            out.usual = items;
+    }
     free(sizes);
-    return best == 0 ? 1 : (int)best;
+    out.usual = out.usual > 0 ? out.usual : out.least;
+    return out;
 }
 
 static int warp_of_items(asked *a, weft_device_kind kind)
@@ -111,7 +119,7 @@ static int warp_of_items(asked *a, weft_device_kind kind)
     if (!is_warp((size_t)warp) && has_extension(a, "cl_amd_device_attribute_query"))
         warp = ask_count(a, amd_wavefront);
     if (!is_warp((size_t)warp))
-        warp = intel_subgroup(a);
+        warp = intel_subgroups(a).usual;
     if (!is_warp((size_t)warp))
         warp = ask_count(a, multiple);
     if (!is_warp((size_t)warp))
@@ -225,6 +233,7 @@ static void ask_abilities(asked *a, weft_limits *out)
         has_extension(a, "cl_nv_device_attribute_query") || // by PTX, see cl/shuffle.clh
         (has_extension(a, "cl_khr_subgroups") &&
          has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
+    out->least_subgroup = out->kind == WEFT_DEVICE_GPU ? intel_subgroups(a).least : 0;
 }
 
 weft_status weft_limits_query(cl_device_id device, weft_limits *out)

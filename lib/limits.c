@@ -33,6 +33,12 @@ static weft_status peak_check(const char *field, double value)
     return WEFT_OK;
 }
 
+static weft_status subgroup_check(const weft_limits *l)
+{
+    return l->least_subgroup == 0 ? WEFT_OK
+                                  : pow2_check("least_subgroup", l->least_subgroup, 1, 128);
+}
+
 static weft_status geometry_check(const weft_limits *l)
 {
     TRY(pow2_check("max_block", l->max_block, 1, 1 << 20));
@@ -102,6 +108,7 @@ weft_status weft_limits_check(const weft_limits *limits)
     TRY(range_check("kind", (int64_t)limits->kind, WEFT_DEVICE_OTHER, WEFT_DEVICE_GPU));
     TRY(geometry_check(limits));
     TRY(items_check(limits));
+    TRY(subgroup_check(limits));
     return memory_check(limits);
 }
 
@@ -167,6 +174,7 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_fma = wanted->has_fma && real->has_fma;
     out.peak_gbps = real->peak_gbps;
     out.peak_gflops = real->peak_gflops;
+    out.least_subgroup = real->least_subgroup;
     return out;
 }
 

@@ -35,10 +35,10 @@
 // Intel oneAPI GPU Optimization Guide, "Intel GPU Architecture": sub-groups of 8 or 16 to 32,
 // hardware threads of a vector engine (7, from Xe-HPG on 8), shared local memory of a group.
 // Compute units are vector engines.
-#define INTEL(units, threads, block, local, memory)                                                \
+#define INTEL(units, threads, least, block, local, memory)                                         \
     .warp = 16, .max_items_along = {block, block, block}, .local_bytes = (local),                  \
     .local_is_fast = true, .cache_line_bytes = 64, .has_f16 = true, .has_subgroups = true,         \
-    GPU(units, 16 * (threads), block, memory)
+    .least_subgroup = (least), GPU(units, 16 * (threads), block, memory)
 
 // As PoCL shows a CPU: every hardware thread a compute unit, local memory ordinary memory as large
 // as a core's L2.
@@ -80,16 +80,16 @@ static const weft_limits profiles[] = {
 
     // "The Compute Architecture of Intel Processor Graphics Gen9", Core i7-8700 specifications:
     // 24 EUs at 1.2 GHz, in a machine with 16 GiB
-    {"intel-uhd-630", INTEL(24, 7, 256, KIB(64), GIB(16)), .cache_bytes = MIB(12), .has_f64 = true,
-     PEAK(41.6, 460.8)},
+    {"intel-uhd-630", INTEL(24, 7, 8, 256, KIB(64), GIB(16)), .cache_bytes = MIB(12),
+     .has_f64 = true, PEAK(41.6, 460.8)},
     // Core i7-1185G7 specifications: 96 EUs at 1.35 GHz, in a machine with 16 GiB
-    {"intel-iris-xe", INTEL(96, 7, 512, KIB(64), GIB(16)), .cache_bytes = MIB(12),
+    {"intel-iris-xe", INTEL(96, 7, 8, 512, KIB(64), GIB(16)), .cache_bytes = MIB(12),
      PEAK(68.2, 2073.6)},
     // Arc A770 specifications: 512 vector engines at 2.1 GHz, 16 GB
-    {"intel-arc-a770", INTEL(512, 8, 1024, KIB(64), GIB(16)), .cache_bytes = MIB(16),
+    {"intel-arc-a770", INTEL(512, 8, 8, 1024, KIB(64), GIB(16)), .cache_bytes = MIB(16),
      PEAK(560, 17203)},
     // "Intel Data Center GPU Max Series Technical Overview": one of two stacks
-    {"intel-max-1550", INTEL(512, 8, 1024, KIB(128), GIB(64)), .cache_bytes = MIB(204),
+    {"intel-max-1550", INTEL(512, 8, 16, 1024, KIB(128), GIB(64)), .cache_bytes = MIB(204),
      .has_f64 = true, PEAK(1638, 26200)},
 
     // Apple M1 announcement (8 cores, 2.6 TFLOPS, 16 GB), "Metal Feature Set Tables" (SIMD width,

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,25 +30,27 @@ struct weft_program_table {
     weft_program *first;
 };
 
-static void add_text(weft_defines *defines, const char *name, const char *value)
+static void add_option(weft_defines *defines, const char *format, ...)
 {
     const size_t space = sizeof(defines->text) - defines->length;
-    const int length = snprintf(defines->text + defines->length, space, "%s-D %s=%s",
-                                defines->length ? " " : "", name, value);
+    char *to = defines->text + defines->length;
+    va_list words;
+    va_start(words, format);
+    const int before = snprintf(to, space, "%s", defines->length ? " " : "");
+    const int length = before + vsnprintf(to + before, space - (size_t)before, format, words);
+    va_end(words);
     assert(length > 0 && (size_t)length < space);
     defines->length += (size_t)length;
 }
 
 void weft_defines_add(weft_defines *defines, const char *name, int64_t value)
 {
-    char text[24];
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    add_text(defines, name, text);
+    add_option(defines, "-D %s=%" PRId64, name, value);
 }
 
 void weft_defines_add_word(weft_defines *defines, const char *name, const char *word)
 {
-    add_text(defines, name, word);
+    add_option(defines, "-D %s=%s", name, word);
 }
 
 // As cl/types.clh has it.
@@ -76,6 +79,22 @@ static const char *dtype_word(weft_dtype dtype)
 void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype)
 {
     weft_defines_add_word(defines, name, dtype_word(dtype));
+}
+
+void weft_defines_add_sub_group(weft_defines *defines, const weft_limits *limits, int items)
+{
+    const int least = limits->least_subgroup;
+    if (least > 0)
+        weft_defines_add(defines, "SUB_GROUP", items > least ? items : least);
+}
+
+// Sub-groups of 16 and more mean registers of 64 bytes, and devices that have those can give a
+// kernel 256 of them.
+void weft_defines_add_registers(weft_defines *defines, const weft_limits *limits)
+{
+    weft_defines_add_sub_group(defines, limits, 0);
+    if (limits->least_subgroup >= 16)
+        add_option(defines, "-cl-intel-256-GRF-per-thread");
 }
 
 weft_status weft_program_table_create(weft_program_table **out)

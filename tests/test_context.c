@@ -389,6 +389,29 @@ static void test_defines_read_as_options(void **state)
     assert_int_equal(defines.length, strlen(defines.text));
 }
 
+// As Intel's devices have them: sub-groups of 8 to 32, or of 16 and 32 with twice the registers.
+static void test_registers_are_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        int least;
+        const char *sub_group, *registers;
+    } devices[] = {
+        {0, "", ""},
+        {8, "-D SUB_GROUP=16", "-D SUB_GROUP=8"},
+        {16, "-D SUB_GROUP=16", "-D SUB_GROUP=16 -cl-intel-256-GRF-per-thread"},
+        {32, "-D SUB_GROUP=32", "-D SUB_GROUP=32 -cl-intel-256-GRF-per-thread"},
+    };
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        const weft_limits limits = {.least_subgroup = devices[i].least};
+        weft_defines usual = {0}, many = {0};
+        weft_defines_add_sub_group(&usual, &limits, 16);
+        weft_defines_add_registers(&many, &limits);
+        assert_string_equal(usual.text, devices[i].sub_group);
+        assert_string_equal(many.text, devices[i].registers);
+    }
+}
+
 static void test_a_program_is_built_once(void **state)
 {
     (void)state;
@@ -611,6 +634,7 @@ int main(void)
         with_context(test_devices_are_chosen_by_their_vendor),
         with_context(test_a_profile_is_named_by_the_environment),
         with_context(test_defines_read_as_options),
+        with_context(test_registers_are_asked_for),
         with_context(test_a_program_is_built_once),
         with_context(test_the_sentence_has_the_error),
         with_context(test_a_failed_build_tells_all_and_spoils_nothing),

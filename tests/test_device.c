@@ -231,6 +231,7 @@ static void test_amd(void **state)
     assert_int_equal(limits.max_blocks, 110 * 8);
     assert_true(limits.has_f16);
     assert_false(limits.has_f64 || limits.has_subgroups);
+    assert_int_equal(limits.least_subgroup, 0);
 }
 
 static void test_intel(void **state)
@@ -241,11 +242,13 @@ static void test_intel(void **state)
     assert_int_equal(limits.max_block, 512);
     assert_int_equal(limits.max_blocks, 96 * 7 * 16 / 512);
     assert_true(limits.has_subgroups);
+    assert_int_equal(limits.least_subgroup, 8);
 
     pretended wide = intel; // only wider ones, and a zero
     wide.subgroup_sizes[0] = 64;
     wide.subgroup_sizes[3] = 0;
     assert_int_equal(queried(&wide).warp, 32);
+    assert_int_equal(queried(&wide).least_subgroup, 32);
 
     pretended odd = intel; // one that is no power of two
     odd.subgroup_sizes[3] = 12;

@@ -114,6 +114,8 @@ static void test_check_names_the_field(void **state)
     SPOILT(l1_bytes, UINT64_MAX);
     SPOILT(l2_bytes, (UINT64_C(1) << 40) + 1);
     SPOILT(cache_line_bytes, 0);
+    SPOILT(least_subgroup, -1);
+    SPOILT(least_subgroup, 12);
     SPOILT(peak_gbps, -1);
     SPOILT(peak_gflops, (double)NAN);
 
@@ -212,6 +214,7 @@ static void test_clamping_holds_for_all_pairs(void **state)
             assert_ok(weft_limits_check(&out));
             assert_true(out.max_items <= real->max_items);
             assert_true(out.local_bytes <= real->local_bytes);
+            assert_int_equal(out.least_subgroup, real->least_subgroup);
             assert_true(out.max_alloc_bytes <= real->max_alloc_bytes);
             assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
             assert_true((size_t)out.max_team <= real->max_items_along[1]);

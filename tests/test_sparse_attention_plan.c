@@ -194,6 +194,18 @@ static void test_known_tilings(void **state)
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_BF16,
          "fold 4, vectors 2, outputs 4, lanes 8, rows per group 16, rows per item 1, pieces of "
          "1024, aligned vectors"},
+        {"nvidia-a100", 4096, 128, 128, 64, WEFT_F32,
+         "fold 4, vectors 4, outputs 4, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "1024, aligned vectors"},
+        {"intel-arc-a770", 4096, 128, 128, 64, WEFT_F32,
+         "fold 4, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
+         "1024, aligned vectors"},
+        {"intel-arc-a770", 4096, 64, 64, 64, WEFT_F32,
+         "fold 4, vectors 2, outputs 2, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "1024, aligned vectors"},
+        {"intel-arc-a770", 4096, 256, 64, 64, WEFT_F32,
+         "fold 4, vectors 2, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
+         "1024, aligned vectors"},
         {"amd-mi300x", 8192, 128, 128, 128, WEFT_F64, "products, softmax and sums in three steps"},
         {"intel-xeon-8380", 4096, 64, 64, 16, WEFT_F32,
          "fold 16, vectors 4, outputs 4, lanes 1, rows per group 1, rows per item 1, pieces of "

@@ -149,8 +149,12 @@ cl_int clGetDeviceInfo(cl_device_id of, cl_device_info what, size_t room, void *
     case CL_DEVICE_EXTENSIONS:
         return text_answer(!l->has_subgroups                     ? "cl_khr_fp16"
                            : strncmp(l->name, "nvidia-", 7) == 0 ? "cl_nv_device_attribute_query"
-                                                                 : "cl_intel_subgroups cl_khr_fp16",
+                           : l->least_subgroup > 0
+                               ? "cl_intel_subgroups cl_intel_required_subgroup_size cl_khr_fp16"
+                               : "cl_intel_subgroups cl_khr_fp16",
                            room, to, size);
+    case CL_DEVICE_SUB_GROUP_SIZES_INTEL:
+        return ANSWER(size_t, (size_t)l->least_subgroup, 32);
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
         return ANSWER(cl_uint, (cl_uint)l->fold);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
