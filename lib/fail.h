@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a call says no: `return fail(WEFT_BAD_SHAPE, "spmm: A is %lld x ...")` keeps the sentence for
-// the thread.
+// the thread, and is that status. A macro, so that who reads a call alone, as static analysers do,
+// sees that it is not WEFT_OK.
 #ifndef WEFT_LIB_FAIL_H
 #define WEFT_LIB_FAIL_H
 
 #include <weft/status.h>
 
-weft_status weft_fail(weft_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void weft_keep_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#define fail weft_fail
+#define fail(status, ...) (weft_keep_error(__VA_ARGS__), status)
 
 // Leaves the function at once with whatever is not WEFT_OK.
 #define TRY(call)                                                                                  \

@@ -7,13 +7,12 @@
 
 static _Thread_local char last_error[1024];
 
-weft_status weft_fail(weft_status status, const char *format, ...)
+void weft_keep_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof(last_error), format, arguments);
     va_end(arguments);
-    return status;
 }
 
 const char *weft_last_error(void)

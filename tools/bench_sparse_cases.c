@@ -19,7 +19,7 @@ static bench_sparse_spec *add(bench_sparse_specs *specs, bench_sparse_kind kind,
         const size_t room = 2 * specs->room + 16;
         bench_sparse_spec *items = realloc(specs->items, room * sizeof(*items));
         if (items == NULL) {
-            complain(why, "no memory for %zu cases", room);
+            complaint_keep(why, "no memory for %zu cases", room);
             return NULL;
         }
         specs->items = items;

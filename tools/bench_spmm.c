@@ -221,7 +221,7 @@ static bench_case *add_case(bench_cases *cases, complaint *why)
         const size_t room = 2 * cases->room + 32;
         bench_case *items = realloc(cases->items, room * sizeof(*items));
         if (items == NULL) {
-            complain(why, "no memory for %zu cases", room);
+            complaint_keep(why, "no memory for %zu cases", room);
             return NULL;
         }
         cases->items = items;

@@ -5,17 +5,21 @@
 
 #include <stdbool.h>
 
+#include <weft/status.h>
+
 typedef struct complaint {
     char text[1536];
 } complaint;
 
-// Keeps the sentence and returns false: `return complain(why, "%s: ...", path)`.
-bool complain(complaint *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Keeps the sentence, and is false: `return complain(why, "%s: ...", path)`. A macro, so that who
+// reads a call alone, as static analysers do, sees that it is.
+#define complain(...) (complaint_keep(__VA_ARGS__), false)
+void complaint_keep(complaint *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // The same with the sentence of the library's last failure on this thread.
-bool complain_weft(complaint *why);
+#define complain_weft(why) complain(why, "%s", weft_last_error())
 
 // The same for a failed OpenCL call: "clFinish failed with OpenCL error -36".
-bool complain_cl(complaint *why, const char *call, int code);
+#define complain_cl(why, call, code) complain(why, "%s failed with OpenCL error %d", call, code)
 
 #endif

@@ -199,7 +199,7 @@ bool generate_layer_csr(weft_csr_host *out, const generate_layer *layer, complai
     uint64_t *marks = calloc((size_t)(layer->k / 64 + 1), sizeof(*marks));
     bool done = lengths != NULL && marks != NULL;
     if (!done)
-        complain(why, "no memory for %" PRId64 " row lengths", layer->m);
+        complaint_keep(why, "no memory for %" PRId64 " row lengths", layer->m);
     done = done && allocate(out, layer->m, layer->k, layer->nnz, layer->dtype, why);
     if (done) {
         fill_layer(layer, out, lengths, marks);
@@ -270,7 +270,7 @@ bool generate_graph_csr(weft_csr_host *out, const generate_graph *graph, complai
                                       WEFT_CSR(.dtype = graph->dtype)) == WEFT_OK ||
                complain_weft(why);
     } else {
-        complain(why, "no memory for a graph of %" PRId64 " edges", nnz / 2);
+        complaint_keep(why, "no memory for a graph of %" PRId64 " edges", nnz / 2);
     }
     if (done)
         random_fill(graph->seed, RANDOM_VALUES, out->dtype, out->values, out->nnz);
