@@ -169,23 +169,27 @@ static bool calibrate(const samples *s)
     return ok;
 }
 
+static bool read_temperature(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out > 0;
+}
+
 int main(int argc, char **argv)
 {
     samples s = {.n = 20000, .n_classes = 10, .temperature = 3};
     int letter;
     bool is_sound = true;
-    while ((letter = getopt(argc, argv, "n:c:t:")) != -1) {
+    while (is_sound && (letter = getopt(argc, argv, "n:c:t:")) != -1) {
         if (letter == 'n')
-            s.n = atol(optarg);
+            is_sound = read_count(optarg, 1, 10000000, &s.n);
         else if (letter == 'c')
-            s.n_classes = atol(optarg);
-        else if (letter == 't')
-            s.temperature = atof(optarg);
+            is_sound = read_count(optarg, 2, 100000, &s.n_classes);
         else
-            is_sound = false;
+            is_sound = letter == 't' && read_temperature(optarg, &s.temperature);
     }
-    if (!is_sound || optind + 1 < argc || s.n < 1 || s.n > 10000000 || s.n_classes < 2 ||
-        s.n_classes > 100000 || s.n * s.n_classes > 1000000000 || !(s.temperature > 0)) {
+    if (!is_sound || optind + 1 < argc || s.n * s.n_classes > 1000000000) {
         fprintf(stderr, "usage: calibrate [FILE]\n"
                         "       calibrate [-n SAMPLES] [-c CLASSES] [-t TEMPERATURE]\n"
                         "Each row of FILE (- for standard input) is a label from 0 on, and a score "

@@ -229,9 +229,10 @@ static bool read_options(options *out, int argc, char **argv)
 {
     *out = (options){.file = "/var/lib/dpkg/status", .n_rankings = 32};
     int letter;
+    int64_t n_rankings = out->n_rankings;
     while ((letter = getopt(argc, argv, "n:s:w:")) != -1) {
-        if (letter == 'n')
-            out->n_rankings = atoi(optarg);
+        if (letter == 'n' && read_count(optarg, 1, MAX_RANKINGS, &n_rankings))
+            out->n_rankings = (int)n_rankings;
         else if (letter == 'w')
             out->matrix_file = optarg;
         else if (letter == 's' && out->n_seeds < MAX_RANKINGS - 1)
@@ -241,7 +242,7 @@ static bool read_options(options *out, int argc, char **argv)
     }
     if (optind < argc)
         out->file = argv[optind++];
-    return optind == argc && out->n_rankings >= 1 && out->n_rankings <= MAX_RANKINGS;
+    return optind == argc;
 }
 
 int main(int argc, char **argv)

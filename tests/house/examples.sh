@@ -42,6 +42,7 @@ check "a ranking of three" says "$ranking" "^  tool +library 33\.0%, base 28\.1%
 check "a file without packages fails" sh -c "! '$examples/pagerank' graph.mtx"
 check "a file that is not there fails" sh -c "! '$examples/pagerank' nowhere"
 check "wrong usage" sh -c "'$examples/pagerank' -n 0; test \$? = 2"
+check "a number with letters behind it" sh -c "'$examples/pagerank' -n 6x; test \$? = 2"
 
 if [ ! -f /var/lib/dpkg/status ]; then
     skip "this machine's packages" "this is no Debian"
@@ -75,6 +76,7 @@ check "a label that is no class" sh -c "'$examples/calibrate' no_class 2>&1 | gr
 check "a score too few" sh -c "'$examples/calibrate' too_short 2>&1 | grep -q '^calibrate: too_short:2: a score'"
 check "bad scores fail" sh -c "! '$examples/calibrate' too_short"
 check "wrong usage of calibrate" sh -c "'$examples/calibrate' -c 1; test \$? = 2"
+check "a temperature with letters behind it" sh -c "'$examples/calibrate' -t 2x; test \$? = 2"
 
 # A path of three nodes, and the same with an edge from the other end, one twice, and a loop.
 cat >path.mtx <<'END'
