@@ -113,7 +113,7 @@ static double probe(const host_network *net, double *parameters, const double *g
 {
     double worst = 0;
     for (int i = 0; i < n_probes; i++) {
-        const int64_t at = (2 * i + 1) * n / (2 * n_probes);
+        const int64_t at = (2 * i + 1) * n / 2 / n_probes;
         const double was = parameters[at];
         parameters[at] = was + STEP;
         const double above = loss_of(net);

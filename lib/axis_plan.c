@@ -274,9 +274,9 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes,
 static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 {
     const int64_t widest =
-        min_i64(max_i64(pow2_down(limits->fold * 4) / f->accumulator_bytes, 1), MAX_FOLD);
+        min_i64(max_i64(pow2_down((int64_t)limits->fold * 4) / f->accumulator_bytes, 1), MAX_FOLD);
     const line l = folded_line(f, widest);
-    const int64_t unroll = min_i64(FOLDED_UNROLL * 4 / f->accumulator_bytes, MAX_UNROLL);
+    const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
     const int64_t lines = lines_of(f, l.widen);
     const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
     const int64_t most = f->low_adjacent || l.widen > 1 ? WEFT_AXIS_MOST_VECTORS : GATHERED_VECTORS;
@@ -340,7 +340,7 @@ static weft_axis_tiling spread_tiling(const weft_limits *device, const facts *f)
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
-                                          lines / (SPREAD_TURNS * SPREAD_UNROLL * team)));
+                                          lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
     if (parts == 1)
         refuse(PARTS,
                "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64

@@ -92,7 +92,8 @@ static bool add(weft_blob *key, const char *text)
     if (!data)
         return false;
     memcpy(data + key->size, text, size);
-    *key = (weft_blob){data, key->size + size};
+    key->data = data;
+    key->size += size;
     return true;
 }
 

@@ -13,8 +13,8 @@
 
 weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *what)
 {
-    *out = n <= SIZE_MAX / size ? calloc((size_t)n, size) : NULL;
-    if (!*out && n > 0)
+    *out = n <= SIZE_MAX / size ? calloc(n > 0 ? (size_t)n : 1, size) : NULL;
+    if (!*out)
         return fail(WEFT_NO_MEMORY, "%s: no memory for %" PRIu64 " elements of %zu bytes", what, n,
                     size);
     return WEFT_OK;

@@ -112,7 +112,7 @@ static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const fac
         .columns = TILED_LINES,
         .rows = TILED_LINES,
     };
-    const int64_t elements = block_elements(limits, f, TILED_LINES * TILED_LINES);
+    const int64_t elements = block_elements(limits, f, (int64_t)TILED_LINES * TILED_LINES);
     while (t.rows > LEAST_TILED_LINES && t.rows * t.columns > elements)
         t.columns = t.rows /= 2;
     set_grid(&t, f);

@@ -68,7 +68,7 @@ static void put_integer(writer *w, const weft_node *node)
 {
     const double sign = node->is_negative ? -1 : 1;
     if (w->arithmetic == WEFT_F32)
-        put_real(w, sign * (double)(float)node->integer);
+        put_real(w, sign * (float)node->integer);
     else if (w->arithmetic == WEFT_F64)
         put_real(w, sign * (double)node->integer);
     else if (w->arithmetic == WEFT_I64)

@@ -39,8 +39,8 @@ static const char *name_at(const weft_names *names, int i)
 static void show(char shown[WEFT_EXPRESSION_NAME + 4], const char *name)
 {
     int n = 0;
-    for (; name[n] && n < WEFT_EXPRESSION_NAME; n++)
-        shown[n] = name[n] >= ' ' && name[n] <= '~' ? name[n] : '?';
+    for (; n < WEFT_EXPRESSION_NAME && name[n]; n++)
+        shown[n] = (char)(name[n] >= ' ' && name[n] <= '~' ? name[n] : '?');
     sprintf(shown + n, "%s", name[n] ? "..." : "");
 }
 

@@ -36,7 +36,7 @@ static bool is_blank(char c)
 
 static char printable(char c)
 {
-    return is_blank(c) ? ' ' : c > ' ' && c <= '~' ? c : '?';
+    return (char)(is_blank(c) ? ' ' : c > ' ' && c <= '~' ? c : '?');
 }
 
 // The text from `first` on, as one line, with dots for what is left out.
@@ -66,7 +66,9 @@ weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, 
 // The byte at `at` and those behind it; 0 beyond the end.
 static char peek(const weft_scan *scan, int at)
 {
-    return at < scan->length ? scan->text[at] : '\0';
+    if (at >= scan->length)
+        return '\0';
+    return scan->text[at];
 }
 
 static bool is_hex_digit(char c)

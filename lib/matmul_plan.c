@@ -185,7 +185,7 @@ static int64_t spread_fold(const weft_limits *limits, const facts *f)
 
 static int64_t widest_fold(const weft_limits *limits, const facts *f)
 {
-    return min_i64(max_i64(limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
+    return min_i64(max_i64((int64_t)limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
 }
 
 // Halves what a block takes most of, until it fits: in the end one item has a single sum.
@@ -234,7 +234,7 @@ static void folded_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     t->vectors = FOLDED_VECTORS;
     t->rows = (int)(registers_of(limits) * 3 / 8);
     t->depth = (int)max_i64(FOLDED_DEPTH / f->sum_bytes, t->fold);
-    t->block_rows = FOLDED_STRIPS * t->rows;
+    t->block_rows = (int64_t)FOLDED_STRIPS * t->rows;
     t->block_columns = (int64_t)FOLDED_PANELS * t->vectors * t->fold;
     const weft_caches near = weft_caches_of(limits);
     halve_until_fits(t, min_i64((int64_t)limits->local_bytes, near.l2_bytes / 2), dtype);
@@ -266,7 +266,7 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                           const facts *f)
 {
-    const int64_t side_rows = SPREAD_SIDE * SPREAD_ROWS, side_columns = SPREAD_SIDE * t->fold;
+    const int64_t side = SPREAD_SIDE, side_rows = side * SPREAD_ROWS, side_columns = side * t->fold;
     const int64_t large = tiles_of(f, 2 * side_rows, 2 * side_columns);
     const int64_t resident = ceil_div(limits->max_blocks, f->n_batches);
     const bool is_large =

@@ -187,7 +187,8 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
                                cl_kernel cl, weft_kernel **out)
 {
     weft_kernel *kernel = calloc(1, sizeof(*kernel));
-    char *copy = malloc(strlen(name) + 1);
+    const size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
     if (!kernel || !copy) {
         free(kernel);
         free(copy);
@@ -195,7 +196,7 @@ static weft_status kernel_keep(const weft_context *ctx, weft_program *program, c
             clReleaseKernel(cl);
         return fail(WEFT_NO_MEMORY, "%s: no memory for kernel %s", program->source_name, name);
     }
-    strcpy(copy, name);
+    memcpy(copy, name, size);
     kernel->name = copy;
     kernel->source_name = program->source_name;
     kernel->options = program->defines.text;

@@ -23,7 +23,7 @@ static bench_set *add_set(bench_sets *sets, int64_t n, weft_dtype dtype, complai
         const size_t room = 2 * sets->room + 16;
         bench_set *items = realloc(sets->items, room * sizeof(*items));
         if (items == NULL) {
-            complain(why, "no memory for %zu sets of cases", room);
+            complaint_keep(why, "no memory for %zu sets of cases", room);
             return NULL;
         }
         sets->items = items;
@@ -77,7 +77,8 @@ static bool add_pruned(bench_sets *sets, const generate_layer *size, int percent
 // One row with every column among short ones: a quarter of all entries.
 static bool add_full_row(bench_sets *sets, complaint *why)
 {
-    generate_layer layer = {.m = 8192, .k = 65536, .nnz = 4 * 65536, .cov = EVEN, .seed = SEED};
+    generate_layer layer = {
+        .m = 8192, .k = 65536, .nnz = INT64_C(4) * 65536, .cov = EVEN, .seed = SEED};
     bench_set *set = add_set(sets, 128, WEFT_F32, why);
     if (set == NULL)
         return false;

@@ -51,7 +51,7 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
                         bool wants_pattern, complaint *why)
 {
     int ndim;
-    int64_t shape[WEFT_MAX_NDIM];
+    int64_t shape[WEFT_MAX_NDIM] = {0};
     bool turned;
     if (sparse_is_known(text))
         return sparse_read(out, text, WEFT_F32, SEED, why);

@@ -68,7 +68,7 @@ static void softmax_line(const job *j, const reference_softmax *problem)
         sum += e;
         sum_error += e > 0 ? e * ((2 * distance + 150) * 2 * u + scaling * fabsl(j->x[i])) : 0;
     }
-    const wide q = sum_error / sum + j->n * j->p.tiny;
+    const wide q = sum_error / sum + (wide)j->n * j->p.tiny;
     for (int64_t i = 0; i < j->n; i++) {
         const wide distance = m - j->x[i], y = expl(-distance) / sum;
         const wide scaled = scaling * fabsl(j->x[i]);
@@ -94,7 +94,8 @@ static void softmax_backward_line(const job *j, const reference_softmax *problem
         sum += term;
         magnitude += isfinite(term) ? fabsl(term) : 0;
     }
-    const wide sum_error = (line_sum_growth(&j->p, j->n) + 2 * u) * magnitude + j->n * j->p.tiny;
+    const wide sum_error =
+        (line_sum_growth(&j->p, j->n) + 2 * u) * magnitude + (wide)j->n * j->p.tiny;
     for (int64_t i = 0; i < j->n; i++) {
         const wide factor = problem->is_log ? expl(j->x[i]) : j->x[i];
         const wide off = problem->is_log ? factor * sum : sum;
@@ -165,7 +166,7 @@ static norm_scale norm_scale_of(const job *j, const reference_norm *problem)
         spread = (line_spread){0};
         for (int64_t i = 0; i < j->n; i++)
             spread.m2 += j->x[i] * j->x[i];
-        spread.m2_error = (line_sum_growth(&j->p, j->n) + u) * spread.m2 + j->n * j->p.tiny;
+        spread.m2_error = (line_sum_growth(&j->p, j->n) + u) * spread.m2 + (wide)j->n * j->p.tiny;
         if (!fits && isfinite(spread.m2))
             spread.m2_error = INFINITY;
     }
@@ -204,7 +205,7 @@ static wide *load_line(const host_tensor *t, int64_t n, wide otherwise, complain
         line[i] = otherwise;
     const bool ok = line != NULL && (t == NULL || line_cut_create(&cut, t, ~0u, why));
     if (line == NULL)
-        complain(why, "no memory for the reference");
+        complaint_keep(why, "no memory for the reference");
     else if (ok && t != NULL)
         line_load(line, t, &cut, 0);
     line_cut_destroy(&cut);

@@ -56,7 +56,7 @@ static outcome product_of(const job *j)
     if (isinf(product))
         return (outcome){product, 0};
     const wide growth = precision_growth(&j->p, (double)(j->n + 1));
-    return (outcome){product, growth * fabsl(product) + is_flushed * j->n * j->p.tiny * high};
+    return (outcome){product, growth * fabsl(product) + is_flushed * (wide)j->n * j->p.tiny * high};
 }
 
 // The first NaN, or the first of the least or the largest; -1 where there is none.
@@ -151,7 +151,7 @@ static outcome logsumexp_of(const job *j)
         error += e > 0 ? e * ((2 * distance + 150) * 2 * u + expm1l(2 * j->rounding)) : 0;
         range = isfinite(distance) ? fmaxl(range, distance) : range;
     }
-    const wide q = error / sum + j->n * j->p.tiny;
+    const wide q = error / sum + (wide)j->n * j->p.tiny;
     const wide want = m + logl(sum);
     if (range >= j->p.largest || q >= 0.5L)
         return (outcome){want, INFINITY};

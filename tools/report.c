@@ -39,8 +39,8 @@ json_t *report_text(const char *text)
         return string;
     char plain[1024];
     size_t n = 0;
-    for (; text[n] != '\0' && n < sizeof(plain); n++)
-        plain[n] = (unsigned char)text[n] < 0x80 ? text[n] : '?';
+    for (; n < sizeof(plain) && text[n] != '\0'; n++)
+        plain[n] = (char)((unsigned char)text[n] < 0x80 ? text[n] : '?');
     return json_stringn(plain, n);
 }
 

@@ -184,7 +184,7 @@ call_result call_spgemm(call_input *in)
     p.tiling = take_chance(in, 64) ? &tiling : NULL;
     p.workspace = take_workspace(in);
     const weft_spgemm_params *params = take_chance(in, 32) ? NULL : &p;
-    int64_t nnz;
+    int64_t nnz = 0;
     int64_t *const wanted = take_chance(in, 32) ? &nnz : NULL;
 
     if (!is_count)
@@ -210,7 +210,7 @@ call_result call_csr_dense(call_input *in)
     p.tiling = take_chance(in, 64) ? &tiling : NULL;
     p.workspace = take_workspace(in);
     const weft_csr_dense_params *params = take_chance(in, 32) ? NULL : &p;
-    int64_t nnz;
+    int64_t nnz = 0;
     int64_t *const wanted = take_chance(in, 32) ? &nnz : NULL;
 
     size_t bytes;
