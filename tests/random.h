@@ -5,6 +5,8 @@
 #define WEFT_TESTS_RANDOM_H
 
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct random_state {
     uint64_t state; // start with any seed
@@ -41,6 +43,13 @@ static inline int64_t random_extent(random_state *random)
 static inline float random_float(random_state *random)
 {
     return (float)((int32_t)(random_u64(random) >> 40) - (1 << 23)) * 0x1p-23f;
+}
+
+// How many of n random cases are tried: under Valgrind, fifty times slower, a thousandth.
+static inline int random_cases(int n)
+{
+    const char *on = getenv("WEFT_TEST_IMPLEMENTATION");
+    return on && strcmp(on, "valgrind") == 0 ? n / 1000 : n;
 }
 
 #endif

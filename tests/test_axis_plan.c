@@ -474,8 +474,8 @@ static void check_extremes(const weft_limits *limits)
 static void test_random_problems(void **state)
 {
     (void)state;
-    check_random(&cpu, N_RANDOM);
-    check_random(&gpu, N_RANDOM);
+    check_random(&cpu, random_cases(N_RANDOM));
+    check_random(&gpu, random_cases(N_RANDOM));
     check_extremes(&cpu);
     check_extremes(&gpu);
 }
@@ -484,7 +484,7 @@ static void test_random_problems_on_every_profile(void **state)
 {
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i++) {
-        check_random(weft_profile_at(i), N_RANDOM);
+        check_random(weft_profile_at(i), random_cases(N_RANDOM));
         check_extremes(weft_profile_at(i));
     }
 }
@@ -494,7 +494,7 @@ static void test_random_limits(void **state)
 {
     (void)state;
     random_state random = {43};
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < random_cases(100000); i++) {
         weft_limits limits = gpu;
         snprintf(limits.name, sizeof(limits.name), "limits %d", i);
         limits.warp = 1 << random_below(&random, 8);

@@ -8,6 +8,7 @@
 
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "expression_text.h"
@@ -70,7 +71,7 @@ static int64_t value_of_node(int index, const int64_t inputs[3]);
 
 static int64_t value_of_call(const weft_node *node, const int64_t inputs[3])
 {
-    int64_t x[WEFT_FUNCTION_ARGUMENTS];
+    int64_t x[WEFT_FUNCTION_ARGUMENTS] = {0};
     for (size_t i = 0; i < strlen(node->function->arguments); i++)
         x[i] = value_of_node(node->arguments[i], inputs);
     const char *is = node->function->name;
@@ -362,6 +363,13 @@ static void test_functions(void **state)
     assert_null(weft_function_at(-1));
 }
 
+// Valgrind turns integers into f32 by way of f64.
+static bool is_rounded_twice(const char *text)
+{
+    const char *on = getenv("WEFT_TEST_IMPLEMENTATION");
+    return on && strcmp(on, "valgrind") == 0 && strcmp(text, "0x1000001000000001") == 0;
+}
+
 static void test_literals(void **state)
 {
     (void)state;
@@ -417,7 +425,7 @@ static void test_literals(void **state)
         parse_with(&names, cases[i].text);
         for (int k = 0; k < 4; k++) {
             char code[64];
-            if (!wanted[k])
+            if (!wanted[k] || (k == 0 && is_rounded_twice(cases[i].text)))
                 continue;
             sprintf(code, "LITERAL(%s)", wanted[k]);
             assert_string_equal(code_of(arithmetic[k]), code);

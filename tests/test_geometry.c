@@ -296,8 +296,8 @@ static void check_random(const weft_limits *limits, int n)
 static void test_random_problems(void **state)
 {
     (void)state;
-    check_random(&gpu, N_RANDOM);
-    check_random(&cpu, N_RANDOM);
+    check_random(&gpu, random_cases(N_RANDOM));
+    check_random(&cpu, random_cases(N_RANDOM));
     check_extremes(&gpu);
     check_extremes(&cpu);
 }
@@ -307,7 +307,7 @@ static void test_random_problems_on_every_profile(void **state)
     (void)state;
     assert_true(weft_profile_count() > 0);
     for (size_t i = 0; i < weft_profile_count(); i++) {
-        check_random(weft_profile_at(i), N_RANDOM);
+        check_random(weft_profile_at(i), random_cases(N_RANDOM));
         check_extremes(weft_profile_at(i));
     }
 }

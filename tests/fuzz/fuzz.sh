@@ -3,7 +3,7 @@
 # One fuzz target:
 #
 #     fuzz.sh SOURCE PROGRAM CORPUS SECONDS SEED
-#     fuzz.sh SOURCE PROGRAM CORPUS 0 WHY_NOT_LONGER
+#     fuzz.sh SOURCE PROGRAM CORPUS 0 WHY_NOT_LONGER_OR_NOTHING
 #
 # Over its kept corpus, and then for so long over what libFuzzer makes of it by that seed, by a new
 # one for 0; or over the corpus alone, by replay.c. The bytes that make it fail are shown in base64,
@@ -41,7 +41,7 @@ runs_well() {
 
 if [ "$seconds" = 0 ]; then
     check "$(basename "$program") over its corpus" runs_well replay
-    skip "$(basename "$program") by libFuzzer" "$seed_or_why"
+    [ -z "$seed_or_why" ] || skip "$(basename "$program") by libFuzzer" "$seed_or_why"
 else
     check "$(basename "$program") for $seconds seconds" runs_well fuzz
     sed -n 's/^INFO: \(Seed: .*\)/# \1/p; s/^stat::number_of_executed_units: */# Executions: /p' "$log"
