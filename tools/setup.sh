@@ -9,7 +9,7 @@ packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release.
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev clang-15
-    libclc-15 intel-opencl-icd'
+    libclc-15 intel-opencl-icd clang-tidy cppcheck valgrind'
 
 n_steps=0
 

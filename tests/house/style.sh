@@ -20,7 +20,7 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(demo|check|gpu-check|count-tests)$|meson'
+code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(analyse|demo|check|gpu-check|count-tests)$|meson'
 sources='\.([ch]|cl|clh)$'
 
 without_spdx() {
