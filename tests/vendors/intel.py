@@ -11,6 +11,8 @@ import tools
 DEVICES = {"intel-iris-xe": "tgllp", "intel-arc-a770": "dg2-g10",
            "intel-max-1550": "pvc"}
 ABOUT = b"version:"  # where that section begins
+# What the plans' options become, once for each kernel: shuffles as other implementations have them.
+FLAVOURS = [("-D SHUFFLES=2", "-D SHUFFLES=2 -D KHR_SHUFFLES=1")]
 
 
 def targets(profile):

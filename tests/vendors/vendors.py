@@ -11,6 +11,7 @@ program is compiled for one of its targets.
 """
 import collections
 import concurrent.futures
+import copy
 import json
 import os
 import re
@@ -67,7 +68,8 @@ def jobs_of(listed, vendor):
                     jobs[key] = Job(target, source, program, profile)
                 jobs[key].add(program, profile)
     jobs = {key: job for key, job in jobs.items() if job.kernels}
-    return by_turns(jobs) if os.environ.get("WEFT_TEST_REDUCED") else list(jobs.values())
+    chosen = by_turns(jobs) if os.environ.get("WEFT_TEST_REDUCED") else list(jobs.values())
+    return chosen + flavours_of(chosen, getattr(vendor, "FLAVOURS", []))
 
 
 def by_turns(jobs):
@@ -76,6 +78,18 @@ def by_turns(jobs):
     for (_, source, options), job in jobs.items():
         wanted[source, options].append(job)
     return [each[i % len(each)] for i, each in enumerate(wanted.values())]
+
+
+def flavours_of(jobs, flavours):
+    """The first program of each kernel that has such options, with others in their place."""
+    more = {}
+    for usual, other in flavours:
+        for job in jobs:
+            if usual in job.options and (other, *job.kernels) not in more:
+                flavour = copy.copy(job)
+                flavour.options = job.options.replace(usual, other)
+                more[other, *job.kernels] = flavour
+    return list(more.values())
 
 
 def faults(job, name, use):
