@@ -8,10 +8,10 @@ CLANG = "clang-15"
 LIBCLC = "/usr/lib/clc"
 
 
-def said_by(*command):
+def said_by(*command, **where):
     """What a command prints; an exception where it fails."""
     done = subprocess.run(command, check=True, text=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, **where)
     return done.stdout + done.stderr
 
 
