@@ -237,7 +237,8 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx cube.npy", "cube.npy: has 3 dimensions"},
         {"spmm A.mtx two.npy", "two.npy: has 1 dimensions"},
         {"spmm P.smtx B.npy --beta 1 --c C0.npy", "C0.npy: is 3 x 2, but the product is 4 x 2"},
-        {"spmm wide.mtx", "B, 2000000000 x 128 f32, is larger than the device's largest buffer"},
+        {"spmm wide.mtx", "B, 2000000000 x 128 f32, is larger than the device's largest buffer: "
+                          "1024000000000 bytes"},
         {"spmm A.mtx -o absent/C.npy", "absent/C.npy: No such file or directory"},
     };
     (void)state;

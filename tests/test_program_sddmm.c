@@ -109,8 +109,10 @@ static void failures_are_one_sentence(void **state)
                    "turned_B.npy: is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal("sddmm C.mtx A.npy B.npy --transpose-b", 1,
                    "B.npy: transposed is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
-    expect_refusal("sddmm wide.mtx", 1,
-                   "B, 128 x 2000000000 f32, is larger than the device's largest buffer");
+    expect_refusal(
+        "sddmm wide.mtx", 1,
+        "B, 128 x 2000000000 f32, is larger than the device's largest buffer: 1024000000000 "
+        "bytes");
     expect_refusal("sddmm C.mtx -o absent/D.npy", 1, "absent/D.npy: No such file or directory");
 }
 

@@ -58,6 +58,14 @@ static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64
     return fits;
 }
 
+double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)
+{
+    double bytes = (double)weft_dtype_size(dtype);
+    for (int d = 0; d < ndim; d++)
+        bytes *= (double)shape[d];
+    return bytes;
+}
+
 bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,
                          const int64_t *shape, const void *data, size_t *bytes, const char *what,
                          complaint *why)
@@ -72,8 +80,10 @@ bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, 
     if (!count_bytes(dtype, ndim, shape, &size) || size > limit)
         return complain(
             why,
-            "%s, %s of shape %s, is larger than the device's largest buffer of %" PRIu64 " bytes",
-            what, weft_dtype_name(dtype), dense_shape_text(ndim, shape, text, sizeof(text)), limit);
+            "%s, %s of shape %s, is larger than the device's largest buffer: %.0f bytes, there are "
+            "%" PRIu64,
+            what, weft_dtype_name(dtype), dense_shape_text(ndim, shape, text, sizeof(text)),
+            dense_bytes(dtype, ndim, shape), limit);
     *bytes = (size_t)size;
     return buffer_create(&out->buffer, ctx, data, *bytes, what, why);
 }

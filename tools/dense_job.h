@@ -66,6 +66,9 @@ bool dense_job_check_float(const dense_job *job, complaint *why);
 bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
                 const int64_t *shape, const char *what, complaint *why);
 
+// Bytes of an array of any shape, which 64 bits need not hold.
+double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape);
+
 // A row-major tensor's view; its buffer is filled from `data`, or left as it is where that is NULL.
 // `what` is for the complaint. The caller releases the buffer.
 bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,

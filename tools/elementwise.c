@@ -216,9 +216,10 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
         Y->stride[d] = step;
         if (Y->shape[d] > 0 && step > limit / Y->shape[d])
             return complain(why,
-                            "the result of shape %s is larger than the device's largest buffer of "
-                            "%" PRId64 " bytes",
-                            dense_shape_text(Y->ndim, Y->shape, text, sizeof(text)), limit);
+                            "the result of shape %s is larger than the device's largest buffer: "
+                            "%.0f bytes, there are %" PRId64,
+                            dense_shape_text(Y->ndim, Y->shape, text, sizeof(text)),
+                            dense_bytes(Y->dtype, Y->ndim, Y->shape), limit);
         step *= Y->shape[d];
     }
     return true;
@@ -227,9 +228,9 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
 static bool set_up(elementwise_job *job, complaint *why)
 {
     const double start_ms = timing_now_ms();
+    choose_types(job);
     if (!lay_out(job, &job->Y, why))
         return false;
-    choose_types(job);
     if (make_plan(job, job->arithmetic) != WEFT_OK)
         return complain_weft(why);
     job->report = report_new("elementwise", weft_context_limits(job->ctx)->name, job->Y.dtype);

@@ -20,9 +20,10 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
     if (row_bytes == 0 || (uint64_t)n_rows <= limit / row_bytes)
         return true;
     return complain(why,
-                    "%s, %" PRId64 " x %" PRId64 " %s, is larger than the device's largest buffer "
-                    "of %" PRIu64 " bytes",
-                    name, n_rows, n_cols, weft_dtype_name(job->options->dtype), limit);
+                    "%s, %" PRId64 " x %" PRId64 " %s, is larger than the device's largest buffer: "
+                    "%.0f bytes, there are %" PRIu64,
+                    name, n_rows, n_cols, weft_dtype_name(job->options->dtype),
+                    (double)n_rows * (double)row_bytes, limit);
 }
 
 bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why)
