@@ -37,7 +37,8 @@
 // set of a cache, or in one bank.
 #define PITCH (DEPTH + FOLD)
 
-#define LINE (64 / (int)sizeof(T)) // elements
+#define LINE_BYTES 64
+#define LINE       (LINE_BYTES / (int)sizeof(T)) // elements
 
 // ---- to local memory
 
@@ -143,25 +144,27 @@ INLINE void stage(local ACC *to, int width, long panel, part from, int lines, in
 typedef struct {
     size_t line;
     long across, next; // to the next line, and to what the next panel asks for
-    int n, at, step;   // of a line, and so many each turn
+    int n, at, due;    // of a line; where it goes on; requests each turn
 } ahead;
 
 // From address `first` on n_lines lines of n bytes each, while k takes `depth` steps.
 INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
 {
-    const ahead a = {first, across, n_lines * across,
-                     n,     0,      (n_lines * n + depth - 1) / depth * TURN};
+    const int requests = n_lines * ((n + LINE_BYTES - 1) / LINE_BYTES);
+    const int due = (requests * TURN + depth - 1) / depth;
+    const ahead a = {first, across, n_lines * across, n, 0, due};
     return a;
 }
 
-INLINE void go_on(ahead *a)
-{
-    a->at += a->step;
-    if (a->at >= a->n) {
-        a->at -= a->n;
-        a->line += a->across;
+#define FETCH_DUE(a, FETCH)                                                                        \
+    for (int i = 0; i < (a).due; ++i) {                                                            \
+        FETCH((a).line + (a).at);                                                                  \
+        const int at = (a).at + LINE_BYTES;                                                        \
+        (a).line += at < (a).n ? 0 : (a).across;                                                   \
+        (a).at = at < (a).n ? at : 0;                                                              \
     }
-}
+
+#define FETCH_TO_READ(p) FETCH_AHEAD(p, 2)
 
 // What comes after a strip, of A, and after a step, of B: for each panel a part. Of C, what is
 // written where strip and panel meet.
@@ -169,18 +172,9 @@ typedef struct {
     ahead a, b, c;
 } coming;
 
-INLINE void fetch_turn(coming *next)
-{
-    for (int j = 0; j < next->a.step; j += 64)
-        FETCH_AHEAD(next->a.line + next->a.at + j, 2);
-    for (int j = 0; j < next->b.step; j += 64)
-        FETCH_AHEAD(next->b.line + next->b.at + j, 2);
-    for (int j = 0; j < next->c.step; j += 64)
-        FETCH_TO_WRITE(next->c.line + next->c.at + j);
-    go_on(&next->a);
-    go_on(&next->b);
-    go_on(&next->c);
-}
+INLINE void fetch_turn(coming *next){FETCH_DUE(next->a, FETCH_TO_READ)
+                                         FETCH_DUE(next->b, FETCH_TO_READ)
+                                             FETCH_DUE(next->c, FETCH_TO_WRITE)}
 
 // ---- strip by panel
 
@@ -242,10 +236,10 @@ INLINE void add_tile(ACCS s[ROWS][VECTORS], local const ACC *a, local const ACC 
 
 TILES(whole, ROWS)
 #if ROWS > 4
-TILES(four, 4)
+    TILES(four, 4)
 #endif
 #if ROWS > 1
-TILES(single, 1)
+        TILES(single, 1)
 #endif
 
 #define ADD_PART(name, count)                                                                      \
@@ -256,8 +250,8 @@ TILES(single, 1)
         rows -= count;                                                                             \
     }
 
-INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b, int depth,
-                     int rows, int vectors, bool is_first, coming next)
+            INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,
+                                 int depth, int rows, int vectors, bool is_first, coming next)
 {
     if (rows >= ROWS) {
         add_whole(sums, pitch, a, b, depth, vectors, is_first, next);
@@ -379,7 +373,8 @@ INLINE int vectors_in(int n_columns)
     return behind <= 0 ? 0 : min(VECTORS, (behind + ITEMS * FOLD - 1) / (ITEMS * FOLD));
 }
 
-// Where whole vectors follow each other in C, and nothing is added, no vector asks for that again.
+// Where whole vectors follow each other in C, and nothing is added, compilers know beta and C's
+// stride.
 INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
 {
     const bool is_plain = !e->is_piece && e->beta == 0 && e->c_column == 1;

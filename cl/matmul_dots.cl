@@ -40,14 +40,14 @@ INLINE ACC sum_of_lanes(ACCS x)
     return lanes[0];
 }
 
-#define AHEAD (2048 / (int)sizeof(T))
+#define ELEMENTS_AHEAD (2048 / (int)sizeof(T)) // that B is asked for before it is read
 
-// How far behind b stands what is read so much later than element l: where the step ends before, in
-// the columns that come next.
+// How far from b stands what is read ELEMENTS_AHEAD later than element l: past the step's end, as
+// far into the columns that come next, at most at their last element.
 INLINE long place_ahead(stretch here, int l, int columns)
 {
-    const int at = l + AHEAD;
-    return at < here.depth ? at : at - here.depth + columns * here.b_column;
+    const int at = l + ELEMENTS_AHEAD, past = at - here.depth;
+    return past < 0 ? at : min(past, here.depth - 1) + columns * here.b_column;
 }
 
 // sums += `rows` rows of A times `columns` columns of B, at l; LOAD is how the latter are read.

@@ -144,7 +144,7 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
-    weft_defines_add_sub_group(defines, &ctx->limits, WIDE_SUB_GROUP);
+    weft_defines_add_sub_group(defines, ctx->least_subgroup, WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);

@@ -7,8 +7,8 @@
 #include "axes.h"
 #include "program.h"
 
-// `walk` and `view` of cl/axis.clh, as the vectors that they come in: 8 extents or strides of high
-// axes, 8 of outer ones, then numbers in the order of the kernels.
+// `walk` and `view` of cl/axis.clh, as the two arguments that they come in, vectors or structs: 8
+// extents or strides of high axes, 8 of outer ones, then numbers in the order of the kernels.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;

@@ -89,6 +89,20 @@ static weft_status build_failed(const weft_context *ctx, const weft_source *sour
     return status;
 }
 
+// Once more without what makes a kernel faster, where the compiler knows it, and no better.
+static cl_int build(const weft_context *ctx, cl_program program, const char *options_text)
+{
+    const cl_int code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+    const char *many = strstr(options_text, WEFT_MANY_REGISTERS);
+    if (code == CL_SUCCESS || !many)
+        return code;
+    options fewer;
+    const int before = (int)(many - options_text);
+    snprintf(fewer.text, sizeof(fewer.text), "%.*s%s", before, options_text,
+             many + sizeof(WEFT_MANY_REGISTERS) - 1);
+    return clBuildProgram(program, 1, &ctx->device, fewer.text, NULL, NULL);
+}
+
 static weft_status compile(const weft_context *ctx, const weft_source *source,
                            const char *options_text, cl_program *out)
 {
@@ -98,7 +112,7 @@ static weft_status compile(const weft_context *ctx, const weft_source *source,
     TRY(weft_cl_check(code, source->name, "clCreateProgramWithSource"));
 
     weft_status status = WEFT_OK;
-    code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+    code = build(ctx, program, options_text);
     if (code == CL_BUILD_PROGRAM_FAILURE)
         status = build_failed(ctx, source, options_text, program);
     else
@@ -125,7 +139,7 @@ static cl_program load(const weft_context *ctx, const weft_blob *key, const char
     if (code == CL_SUCCESS)
         code = binary_code;
     if (code == CL_SUCCESS)
-        code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+        code = build(ctx, program, options_text);
     if (code == CL_SUCCESS)
         *kernel = clCreateKernel(program, name, &code);
     if (code == CL_SUCCESS)

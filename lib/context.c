@@ -77,6 +77,7 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
     TRY(weft_limits_query(ctx->device, &real));
     weft_limits_probe(ctx, &real);
     ctx->has_shuffles = real.has_subgroups;
+    ctx->least_subgroup = real.least_subgroup;
     ctx->limits = wanted ? weft_limits_clamp(wanted, &real) : real;
     return WEFT_OK;
 }

@@ -17,7 +17,9 @@ struct weft_context {
     cl_device_id device;
     cl_command_queue queue; // NULL where the caller brought the device
     weft_limits limits;
-    bool has_shuffles; // the device itself, whatever the limits want
+    // The device itself, whatever the limits want:
+    bool has_shuffles;
+    int least_subgroup;
     weft_log_fn log;
     void *log_user;
     bool check_matrices; // before each operation, csr_content.h

@@ -9,7 +9,7 @@
 
 void weft_keep_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-#define fail(status, ...) (weft_keep_error(__VA_ARGS__), status)
+#define fail(status, ...) (weft_keep_error(__VA_ARGS__), (status))
 
 // Leaves the function at once with whatever is not WEFT_OK.
 #define TRY(call)                                                                                  \

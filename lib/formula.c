@@ -31,7 +31,7 @@ weft_status weft_formula_define(weft_defines *defines, int i, const weft_express
     return WEFT_OK;
 }
 
-// The call of what the compiler names: a node, or -1.
+// The first call whose function stands in single quotes in the sentence: a node, or -1.
 static int named_in(const char *sentence, const weft_expression *expression)
 {
     for (int i = 0; i < expression->n_nodes; i++) {
@@ -50,7 +50,7 @@ weft_status weft_formula_blame(weft_status status, int n, const char *const *tex
 {
     enum { room = 512 };
     char sentence[room], all[room] = "";
-    if (status != WEFT_BUILD_FAILED)
+    if (status != WEFT_BUILD_FAILED || n == 0)
         return status;
     snprintf(sentence, sizeof(sentence), "%s", weft_last_error());
     for (int i = 0; i < n; i++) {

@@ -174,7 +174,6 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_fma = wanted->has_fma && real->has_fma;
     out.peak_gbps = real->peak_gbps;
     out.peak_gflops = real->peak_gflops;
-    out.least_subgroup = real->least_subgroup;
     return out;
 }
 

@@ -117,7 +117,7 @@ static weft_status defines_of(weft_defines *defines, const weft_matmul_call *cal
     weft_defines_add(defines, "ROWS", tiling->rows);
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
-    weft_defines_add_registers(defines, &call->ctx->limits);
+    weft_defines_add_registers(defines, call->ctx->least_subgroup);
     if (tiling->method == WEFT_MATMUL_BLOCKS) {
         weft_defines_add(defines, "DEPTH", tiling->depth);
         weft_defines_add(defines, "ONE_TILE", weft_matmul_is_one_tile(tiling));

@@ -27,7 +27,8 @@ enum {
     SPAN_ROWS = 8,
     SPAN_VECTORS = 32,
     SPAN_PIECE = 256,
-    DOT_ROWS = 2,
+    // Dots:
+    DOT_ROWS = 2,     // of A at a time
     DOT_BLOCK = 1024, // columns of a group at most
     DOT_PIECE = 4096,
 };

@@ -31,6 +31,9 @@ struct weft_program_table {
 };
 
 static void add_option(weft_defines *defines, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_option(weft_defines *defines, const char *format, ...)
 {
     const size_t space = sizeof(defines->text) - defines->length;
     char *to = defines->text + defines->length;
@@ -81,20 +84,18 @@ void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype 
     weft_defines_add_word(defines, name, dtype_word(dtype));
 }
 
-void weft_defines_add_sub_group(weft_defines *defines, const weft_limits *limits, int items)
+void weft_defines_add_sub_group(weft_defines *defines, int least, int items)
 {
-    const int least = limits->least_subgroup;
     if (least > 0)
         weft_defines_add(defines, "SUB_GROUP", items > least ? items : least);
 }
 
-// Sub-groups of 16 and more mean registers of 64 bytes, and devices that have those can give a
-// kernel 256 of them.
-void weft_defines_add_registers(weft_defines *defines, const weft_limits *limits)
+// Intel's devices with sub-groups from 16 on have registers of 64 bytes, and can give a kernel 256.
+void weft_defines_add_registers(weft_defines *defines, int least)
 {
-    weft_defines_add_sub_group(defines, limits, 0);
-    if (limits->least_subgroup >= 16)
-        add_option(defines, "-cl-intel-256-GRF-per-thread");
+    weft_defines_add_sub_group(defines, least, 0);
+    if (least >= 16)
+        add_option(defines, WEFT_MANY_REGISTERS);
 }
 
 weft_status weft_program_table_create(weft_program_table **out)

@@ -19,12 +19,16 @@ void weft_defines_add(weft_defines *defines, const char *name, int64_t value);
 void weft_defines_add_word(weft_defines *defines, const char *name, const char *word);
 void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype);
 
-// SUB_GROUP, where a kernel may ask for sub-groups: of so many items, or of the least there may be.
-void weft_defines_add_sub_group(weft_defines *defines, const weft_limits *limits, int items);
+// SUB_GROUP, where a kernel may ask for sub-groups, of which the device's smallest have `least`
+// items, or else 0: of `items`, or the smallest where these have more.
+void weft_defines_add_sub_group(weft_defines *defines, int least, int items);
 
-// For kernels that keep much: the least sub-groups and, where the device has them, twice the
-// registers for half as many items at once.
-void weft_defines_add_registers(weft_defines *defines, const weft_limits *limits);
+// For kernels that keep much: the smallest sub-groups and, where the device may have them, twice
+// the registers for half as many items at once. (Plans count as many groups as before.)
+void weft_defines_add_registers(weft_defines *defines, int least);
+
+// What Intel's compiler calls the latter. Others need not know it: build.c.
+#define WEFT_MANY_REGISTERS "-cl-intel-256-GRF-per-thread"
 
 // Device code, embedded by the build: cl/<name>.cl with its includes spliced in (cl/embed.py).
 typedef struct weft_source {

@@ -203,6 +203,7 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     *out = ctx;
     ctx->limits = *limits;
     ctx->has_shuffles = limits->has_subgroups;
+    ctx->least_subgroup = limits->least_subgroup;
     TRY(weft_program_table_create(&ctx->programs));
     return weft_pool_create(&ctx->pool, weft_usual_scratch(limits));
 }

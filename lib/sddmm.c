@@ -117,7 +117,7 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "LANES", tiling->lanes);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "SLICES_PER_GROUP", tiling->slices_per_group);
-    weft_defines_add_sub_group(defines, &p->ctx->limits, 0);
+    weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
     weft_defines_add(defines, "A_ADJACENT", p->problem.a_adjacent);
     weft_defines_add(defines, "B_ADJACENT", p->problem.b_adjacent);
     weft_defines_add(defines, "PACKED", tiling->packed);

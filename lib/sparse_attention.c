@@ -129,7 +129,7 @@ static void defines_of(weft_defines *defines, const weft_sparse_attention_call *
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "OUTPUTS", tiling->outputs);
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add_registers(defines, &call->ctx->limits);
+    weft_defines_add_registers(defines, call->ctx->least_subgroup);
     weft_defines_add(defines, "QK_ADJACENT", call->problem.qk_adjacent);
     weft_defines_add(defines, "VO_ADJACENT", call->problem.vo_adjacent);
     weft_defines_add_word(defines, "OFFSET", M->offset_dtype == WEFT_I64 ? "long" : "int");

@@ -154,7 +154,7 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add(defines, "LANES", tiling->lanes);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add_sub_group(defines, &p->ctx->limits, 0);
+    weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
     weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");

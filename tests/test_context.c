@@ -14,6 +14,8 @@
 static struct {
     size_t items; // CL_KERNEL_WORK_GROUP_SIZE, where not 0
     cl_int answer, build;
+    const char *unknown; // an option that ends a build; NULL: none does
+    int n_refused;       // builds, for that
 } pretended;
 
 cl_int __real_clGetKernelWorkGroupInfo(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t,
@@ -42,9 +44,13 @@ cl_int __wrap_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *
                              const char *options, void(CL_CALLBACK *notify)(cl_program, void *),
                              void *user)
 {
-    return pretended.build != CL_SUCCESS
-               ? pretended.build
-               : __real_clBuildProgram(program, n, devices, options, notify, user);
+    if (pretended.build != CL_SUCCESS)
+        return pretended.build;
+    if (pretended.unknown && strstr(options, pretended.unknown)) {
+        pretended.n_refused++;
+        return CL_INVALID_BUILD_OPTIONS;
+    }
+    return __real_clBuildProgram(program, n, devices, options, notify, user);
 }
 
 static journal heard = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -403,13 +409,27 @@ static void test_registers_are_asked_for(void **state)
         {32, "-D SUB_GROUP=32", "-D SUB_GROUP=32 -cl-intel-256-GRF-per-thread"},
     };
     for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-        const weft_limits limits = {.least_subgroup = devices[i].least};
         weft_defines usual = {0}, many = {0};
-        weft_defines_add_sub_group(&usual, &limits, 16);
-        weft_defines_add_registers(&many, &limits);
+        weft_defines_add_sub_group(&usual, devices[i].least, 16);
+        weft_defines_add_registers(&many, devices[i].least);
         assert_string_equal(usual.text, devices[i].sub_group);
         assert_string_equal(many.text, devices[i].registers);
     }
+}
+
+// Sub-groups of such sizes are no proof of Intel's compiler.
+static void test_a_compiler_that_does_not_know_many_registers(void **state)
+{
+    (void)state;
+    weft_kernel *up;
+    weft_defines defines = step_defines(5);
+    weft_defines_add_registers(&defines, 16);
+    pretended.unknown = WEFT_MANY_REGISTERS;
+    const weft_status status = weft_kernel_get(ctx, &step_source, &defines, "step_up", &up);
+    pretended.unknown = NULL;
+    assert_ok(status);
+    assert_int_equal(pretended.n_refused, 1);
+    run_step(ctx, up, 5, 3);
 }
 
 static void test_a_program_is_built_once(void **state)
@@ -635,6 +655,7 @@ int main(void)
         with_context(test_a_profile_is_named_by_the_environment),
         with_context(test_defines_read_as_options),
         with_context(test_registers_are_asked_for),
+        with_context(test_a_compiler_that_does_not_know_many_registers),
         with_context(test_a_program_is_built_once),
         with_context(test_the_sentence_has_the_error),
         with_context(test_a_failed_build_tells_all_and_spoils_nothing),

@@ -214,7 +214,7 @@ static void test_clamping_holds_for_all_pairs(void **state)
             assert_ok(weft_limits_check(&out));
             assert_true(out.max_items <= real->max_items);
             assert_true(out.local_bytes <= real->local_bytes);
-            assert_int_equal(out.least_subgroup, real->least_subgroup);
+            assert_int_equal(out.least_subgroup, wanted->least_subgroup);
             assert_true(out.max_alloc_bytes <= real->max_alloc_bytes);
             assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
             assert_true((size_t)out.max_team <= real->max_items_along[1]);

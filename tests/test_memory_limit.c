@@ -12,7 +12,7 @@ enum {
     USUAL = ONE / 4, // of scratch memory, where the caller does not say
     N = 1 << 20,     // rows and columns
     NNZ = 20 << 20,  // entries; no buffer of theirs is too large
-    N_SMALL = 4096,  // entries that fit
+    N_SMALL = 4096,  // rows of a matrix that fits
 };
 
 static layer_faults *layer;
@@ -93,8 +93,8 @@ static void test_scratch_memory(void **state)
     }
 }
 
-// The sparse matrix of a product is larger than a buffer can be; the next one is served.
-static void test_a_product_whose_matrix_does_not_fit(void **state)
+// The offsets of a matrix are larger than a buffer can be; a smaller one is then multiplied.
+static void test_a_matrix_that_does_not_fit(void **state)
 {
     (void)state;
     enum { ROWS = ONE / 4 };
@@ -114,8 +114,17 @@ static void test_a_product_whose_matrix_does_not_fit(void **state)
     assert_ok(weft_csr_create(&A, ctx, queue, &host));
     const weft_tensor B = weft_matrix(buffer_of(ctx, 8), WEFT_F32, 1, 8);
     const weft_tensor C = weft_matrix(buffer_of(ctx, 8 * N_SMALL), WEFT_F32, N_SMALL, 8);
+    static float got[8 * N_SMALL];
+    memset(got, 0xff, sizeof(got)); // NaN
+    assert_int_equal(
+        clEnqueueWriteBuffer(queue, C.buffer, CL_TRUE, 0, sizeof(got), got, 0, NULL, NULL),
+        CL_SUCCESS);
     assert_ok(weft_spmm(ctx, queue, 1, &A, &B, 0, &C, NULL));
-    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    assert_int_equal(
+        clEnqueueReadBuffer(queue, C.buffer, CL_TRUE, 0, sizeof(got), got, 0, NULL, NULL),
+        CL_SUCCESS);
+    for (int i = 0; i < 8 * N_SMALL; i++)
+        assert_true(got[i] == 0);
     clReleaseMemObject(C.buffer);
     clReleaseMemObject(B.buffer);
     weft_csr_destroy(&A);
@@ -130,7 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_the_device_says),
         cmocka_unit_test(test_scratch_memory),
-        cmocka_unit_test(test_a_product_whose_matrix_does_not_fit),
+        cmocka_unit_test(test_a_matrix_that_does_not_fit),
     };
     return cmocka_run_group_tests_name("memory limit", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done to sparse matrices themselves, as weft explain rehearses it. Moving numbers about is
-// no operation. Where a call counts entries for another one, both are rehearsed, and operands that
-// both read are counted once.
+// no operation. Where one call counts entries for another, both are rehearsed, but for
+// weft_dcsr_count(), whose kernels the other begins with; operands that both read are counted once.
 #include <inttypes.h>
 #include <math.h>
 
@@ -106,7 +106,8 @@ static bool explain_sparse_gather(explain_stage *s)
     if (!stage_operand(&values, s, 1, "values") || !stage_has_axes(s, &values, "values", 1, 2) ||
         !stage_ends_at(s, 2))
         return false;
-    const weft_tensor source = stage_view(s, WEFT_I32, 1, &values.shape[values.ndim - 1], false);
+    const int64_t n = values.shape[values.ndim - 1];
+    const weft_tensor source = stage_view(s, n > INT32_MAX ? WEFT_I64 : WEFT_I32, 1, &n, false);
     const weft_tensor out = stage_view(s, values.dtype, values.ndim, values.shape, false);
     return stage_called(s, weft_sparse_gather(s->ctx, NULL, &values, &source, &out, NULL));
 }
@@ -124,8 +125,8 @@ static double expected_entries(const weft_csr *A, const weft_csr *B)
     return -expm1(k * log1p(-pair)) * m * n;
 }
 
-// A multiplication and an addition for each entry of A and each of B in its row, which has as many
-// as rows of B have in the mean.
+// A multiplication and an addition for each pair of an entry of A and one in the row of B that it
+// meets; rows of B are taken to have as many each.
 static bool explain_spgemm(explain_stage *s)
 {
     const weft_csr A = stage_sparse(s, 0, "A", STAGE_ALL), B = stage_sparse(s, 1, "B", STAGE_ALL);

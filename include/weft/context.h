@@ -95,10 +95,10 @@ WEFT_API cl_device_id weft_context_device(const weft_context *ctx);
 WEFT_API cl_command_queue weft_context_queue(const weft_context *ctx);
 
 // What plans are made from: the device's answers, with groups no larger than kernels really get, or
-// the limits given in the params or named by $WEFT_PROFILE, clamped to these but for has_subgroups,
-// which is as given, and for what data sheets say, which is the device's; the name then has both,
-// "amd-mi300x on pthread-...". The same for every context on a device. Valid as long as the
-// context.
+// the limits given in the params or named by $WEFT_PROFILE, clamped to these but for has_subgroups
+// and least_subgroup, which are as given, and for what data sheets say, which is the device's; the
+// name then has both, "amd-mi300x on pthread-...". The same for every context on a device. Valid as
+// long as the context.
 WEFT_API const weft_limits *weft_context_limits(const weft_context *ctx);
 
 typedef struct weft_context_stats {

@@ -55,8 +55,9 @@ typedef struct weft_limits {
     bool has_subgroups; // sub-groups with relative shuffles, in OpenCL C or, on NVIDIA's, in PTX;
                         // a plan that wants them runs without, too, through local memory and
                         // with the same bits
-    int least_subgroup; // items of the smallest sub-group that a kernel may ask for, which has the
-                        // most registers for each; 0 where none may be asked for
+    int least_subgroup; // items of the smallest sub-group that a kernel may ask for (by Intel's
+                        // extension), which has the most registers for each; 0 where none may be
+                        // asked for
 
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked, also where
     // plans are made as for a known one.

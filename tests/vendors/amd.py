@@ -6,6 +6,7 @@ import tools
 
 LIBRARY = "amdgcn--amdhsa.bc"
 WAVES = {64: "gfx90a", 32: "gfx1030"}
+FLAVOURS = []  # as in intel.py
 
 # Of an instruction: load_dwordx4, load_b128 and their like.
 WIDTHS = {"ubyte": 1, "sbyte": 1, "u8": 1, "i8": 1, "ushort": 2, "sshort": 2, "short": 2, "u16": 2,

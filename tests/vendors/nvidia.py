@@ -10,6 +10,7 @@ import tools
 LIBRARY = "nvptx64--nvidiacl.bc"
 PTX = "sm_70"  # what clang compiles for; ptxas goes on from there
 WANTED = ["sm_70", "sm_90"]
+FLAVOURS = []  # as in intel.py
 
 
 def ptxas():

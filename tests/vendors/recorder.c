@@ -154,7 +154,7 @@ cl_int clGetDeviceInfo(cl_device_id of, cl_device_info what, size_t room, void *
                                : "cl_intel_subgroups cl_khr_fp16",
                            room, to, size);
     case CL_DEVICE_SUB_GROUP_SIZES_INTEL:
-        return ANSWER(size_t, (size_t)l->least_subgroup, 32);
+        return ANSWER(size_t, (size_t)l->least_subgroup, 16, 32);
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
         return ANSWER(cl_uint, (cl_uint)l->fold);
     case CL_DEVICE_MAX_COMPUTE_UNITS:

@@ -69,7 +69,7 @@ def jobs_of(listed, vendor):
                 jobs[key].add(program, profile)
     jobs = {key: job for key, job in jobs.items() if job.kernels}
     chosen = by_turns(jobs) if os.environ.get("WEFT_TEST_REDUCED") else list(jobs.values())
-    return chosen + flavours_of(chosen, getattr(vendor, "FLAVOURS", []))
+    return chosen + flavours_of(chosen, vendor.FLAVOURS)
 
 
 def by_turns(jobs):
