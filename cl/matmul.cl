@@ -172,9 +172,12 @@ typedef struct {
     ahead a, b, c;
 } coming;
 
-INLINE void fetch_turn(coming *next){FETCH_DUE(next->a, FETCH_TO_READ)
-                                         FETCH_DUE(next->b, FETCH_TO_READ)
-                                             FETCH_DUE(next->c, FETCH_TO_WRITE)}
+INLINE void fetch_turn(coming *next)
+{
+    FETCH_DUE(next->a, FETCH_TO_READ);
+    FETCH_DUE(next->b, FETCH_TO_READ);
+    FETCH_DUE(next->c, FETCH_TO_WRITE);
+}
 
 // ---- strip by panel
 
@@ -236,10 +239,10 @@ INLINE void add_tile(ACCS s[ROWS][VECTORS], local const ACC *a, local const ACC 
 
 TILES(whole, ROWS)
 #if ROWS > 4
-    TILES(four, 4)
+TILES(four, 4)
 #endif
 #if ROWS > 1
-        TILES(single, 1)
+TILES(single, 1)
 #endif
 
 #define ADD_PART(name, count)                                                                      \
@@ -250,8 +253,8 @@ TILES(whole, ROWS)
         rows -= count;                                                                             \
     }
 
-            INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,
-                                 int depth, int rows, int vectors, bool is_first, coming next)
+INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b, int depth,
+                     int rows, int vectors, bool is_first, coming next)
 {
     if (rows >= ROWS) {
         add_whole(sums, pitch, a, b, depth, vectors, is_first, next);

@@ -110,7 +110,9 @@ INLINE long place_ahead(stretch here, int l, int columns)
             return;                                                                                \
         }                                                                                          \
         EACH_OF(c, n, VECTORS)                                                                     \
-        shares_##name##_one(s + c, here, row, column + c);                                         \
+        {                                                                                          \
+            shares_##name##_one(s + c, here, row, column + c);                                     \
+        }                                                                                          \
     }
 
 SHARES_OF(single, 1)
@@ -157,8 +159,12 @@ INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_ro
     if (get_local_id(0) > 0)
         return;
     EACH_OF(r, n_rows, ROWS)
-    EACH_OF(c, n, VECTORS)
-    sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
+    {
+        EACH_OF(c, n, VECTORS)
+        {
+            sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
+        }
+    }
 }
 
 // A step's part of A: m rows, ended by zeros for the last vector.
