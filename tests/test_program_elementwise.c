@@ -144,7 +144,8 @@ static void failures_are_one_sentence(void **state)
          "four.npy: the shape (4,) does not broadcast to (2, 3) of --shape"},
         {"elementwise a a=nothing.npy --shape 2,3", "nothing.npy: the shape (2, 0) does not"},
         {"elementwise a a=scalar.npy --shape 2000000000,2000000000,2000000000",
-         "the result of shape (2000000000, 2000000000, 2000000000) is larger than"},
+         "the result of shape (2000000000, 2000000000, 2000000000) is larger than the device's "
+         "largest buffer: 8e+27 elements, there are "},
         {"elementwise a a=A.npy a=2", "'a'"},
         {"elementwise if if=A.npy", "'if'"},
         {"elementwise a&x a=whole.npy x=300000000000 --dtype i32", "300000000000"},

@@ -206,7 +206,8 @@ static bool make_result(elementwise_job *job, complaint *why)
            complain(why, "no memory for the result, %zu bytes", job->y_bytes);
 }
 
-// A result that no buffer holds has no strides either.
+// A result that no buffer holds, of whatever type, has no strides either. Types come later: a plan
+// tells which.
 static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
 {
     const int64_t limit = (int64_t)weft_context_limits(job->ctx)->max_alloc_bytes;
@@ -217,9 +218,9 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
         if (Y->shape[d] > 0 && step > limit / Y->shape[d])
             return complain(why,
                             "the result of shape %s is larger than the device's largest buffer: "
-                            "%.0f bytes, there are %" PRId64,
+                            "%g elements, there are %" PRId64 " bytes",
                             dense_shape_text(Y->ndim, Y->shape, text, sizeof(text)),
-                            dense_bytes(Y->dtype, Y->ndim, Y->shape), limit);
+                            dense_bytes(WEFT_U8, Y->ndim, Y->shape), limit);
         step *= Y->shape[d];
     }
     return true;
@@ -228,9 +229,9 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
 static bool set_up(elementwise_job *job, complaint *why)
 {
     const double start_ms = timing_now_ms();
-    choose_types(job);
     if (!lay_out(job, &job->Y, why))
         return false;
+    choose_types(job);
     if (make_plan(job, job->arithmetic) != WEFT_OK)
         return complain_weft(why);
     job->report = report_new("elementwise", weft_context_limits(job->ctx)->name, job->Y.dtype);
