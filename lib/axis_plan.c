@@ -273,8 +273,7 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes,
 
 static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t widest =
-        min_i64(max_i64(pow2_down((int64_t)limits->fold * 4) / f->accumulator_bytes, 1), MAX_FOLD);
+    const int64_t widest = weft_limits_fold(limits, f->accumulator_bytes, MAX_FOLD);
     const line l = folded_line(f, widest);
     const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
     const int64_t lines = lines_of(f, l.widen);

@@ -5,7 +5,7 @@
 
 #include <weft/csr.h>
 
-// n zeroed elements, from calloc(); NULL is fine for none of them.
+// n zeroed elements, from calloc(); room for one at least.
 weft_status weft_array_create(void **out, uint64_t n, size_t size, const char *what);
 
 // Sizes, and the data types of the params or their defaults, with no entries yet. Offsets may stay

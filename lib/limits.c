@@ -207,6 +207,11 @@ weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size
     return WEFT_OK;
 }
 
+int64_t weft_limits_fold(const weft_limits *limits, int64_t bytes, int64_t most)
+{
+    return min_i64(max_i64((int64_t)limits->fold * 4 / bytes, 1), most);
+}
+
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension)
 {
     const size_t most = limits->max_items < limits->max_items_along[dimension]

@@ -184,11 +184,6 @@ static int64_t spread_fold(const weft_limits *limits, const facts *f)
     return pow2_down(max_i64(widest, 1));
 }
 
-static int64_t widest_fold(const weft_limits *limits, const facts *f)
-{
-    return min_i64(max_i64((int64_t)limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
-}
-
 // Halves what a block takes most of, until it fits: in the end one item has a single sum.
 static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dtype)
 {
@@ -392,7 +387,8 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .team = 1};
     choose_method(&t, problem);
     const facts f = facts_of(problem, t.turned);
-    t.fold = (int)(folds ? widest_fold(limits, &f) : spread_fold(limits, &f));
+    t.fold =
+        (int)(folds ? weft_limits_fold(limits, f.sum_bytes, MAX_FOLD) : spread_fold(limits, &f));
     t.depth = t.fold;
     if (t.method == WEFT_MATMUL_ROWS && folds)
         folded_rows(&t, limits, &f);

@@ -117,7 +117,7 @@ static int vectors_for(int64_t k, int64_t fold, int64_t most)
 // Lanes are elements of one item's vectors, and nothing is shared.
 static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t widest = min_i64(max_i64((int64_t)limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
+    const int64_t widest = weft_limits_fold(limits, f->sum_bytes, MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->k));
     const int64_t slices = (int64_t)limits->compute_units * FOLDED_ERRANDS;
     return (weft_sddmm_tiling){

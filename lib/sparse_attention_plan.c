@@ -57,7 +57,7 @@ static weft_sparse_attention_tiling folded_tiling(const weft_limits *limits,
                                                   const weft_sparse_attention_problem *problem,
                                                   const facts *f)
 {
-    const int64_t widest = min_i64(max_i64((int64_t)limits->fold * 4 / f->sum_bytes, 1), MAX_FOLD);
+    const int64_t widest = weft_limits_fold(limits, f->sum_bytes, MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(min_i64(f->k, f->d)));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int64_t m = min_i64(problem->m, WEFT_SPARSE_MAX_EXTENT);

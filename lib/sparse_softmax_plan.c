@@ -68,7 +68,7 @@ static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
                                                 const weft_sparse_softmax_problem *problem)
 {
     const int64_t term_bytes = weft_sum_bytes(problem->dtype);
-    const int64_t fold = clamp_i64((int64_t)limits->fold * 4 / term_bytes, 1, MAX_FOLD);
+    const int64_t fold = weft_limits_fold(limits, term_bytes, MAX_FOLD);
     const int64_t share = share_of(problem, (int64_t)limits->compute_units * FOLDED_ERRANDS);
     return (weft_sparse_softmax_tiling){
         .fold = (int)fold,

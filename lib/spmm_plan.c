@@ -184,7 +184,7 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
                                       const facts *f)
 {
     const int64_t sum_bytes = weft_sum_bytes(f->dtype);
-    const int64_t widest = min_i64(max_i64((int64_t)limits->fold * 4 / sum_bytes, 1), MAX_FOLD);
+    const int64_t widest = weft_limits_fold(limits, sum_bytes, MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "implementation.h"
 #include "scratch_file.h"
 
 #include "json.h"
@@ -68,12 +69,6 @@ static inline int run_words(char *const *words, const char *output_path)
     return status;
 }
 
-static inline bool is_rusticl(void)
-{
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return implementation && strcmp(implementation, "rusticl") == 0;
-}
-
 // Runs `weft` with the words of `line` in the folder of the test. On rusticl a run that ends by a
 // signal is tried once more: of some thousands one has been seen to (Mesa 22.3), and the
 // same one then ends well.
@@ -89,7 +84,7 @@ static inline void run_to(outcome *out, const char *output_path, const char *lin
         words[n_words++] = word;
     }
     int status = run_words(words, output_path);
-    if (WIFSIGNALED(status) && is_rusticl()) {
+    if (WIFSIGNALED(status) && is_on("rusticl")) {
         slurp("errors", out->errors, sizeof(out->errors));
         print_message("# weft %s: ended by signal %d, and is run once more: %s\n", line,
                       WTERMSIG(status), out->errors);

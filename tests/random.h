@@ -5,8 +5,8 @@
 #define WEFT_TESTS_RANDOM_H
 
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "implementation.h"
 
 typedef struct random_state {
     uint64_t state; // start with any seed
@@ -48,8 +48,7 @@ static inline float random_float(random_state *random)
 // How many of n random cases are tried: under Valgrind, fifty times slower, a thousandth.
 static inline int random_cases(int n)
 {
-    const char *on = getenv("WEFT_TEST_IMPLEMENTATION");
-    return on && strcmp(on, "valgrind") == 0 ? n / 1000 : n;
+    return is_on("valgrind") ? n / 1000 : n;
 }
 
 #endif

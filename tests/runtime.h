@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "implementation.h"
 #include "launch.h"
 
 #undef fail // cmocka has one too
@@ -104,12 +105,6 @@ static inline void need_device(void)
     if (status == WEFT_NO_DEVICE)
         exit(77);
     weft_context_destroy(&ctx);
-}
-
-static inline bool is_on(const char *implementation)
-{
-    const char *name = getenv("WEFT_TEST_IMPLEMENTATION");
-    return name && strcmp(name, implementation) == 0;
 }
 
 // Whether kernels take such groups: a layer may say that they take less than the device promised,

@@ -8,10 +8,10 @@
 
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "expression_text.h"
+#include "implementation.h"
 
 static void test_code(void **state)
 {
@@ -366,8 +366,7 @@ static void test_functions(void **state)
 // Valgrind turns integers into f32 by way of f64.
 static bool is_rounded_twice(const char *text)
 {
-    const char *on = getenv("WEFT_TEST_IMPLEMENTATION");
-    return on && strcmp(on, "valgrind") == 0 && strcmp(text, "0x1000001000000001") == 0;
+    return is_on("valgrind") && strcmp(text, "0x1000001000000001") == 0;
 }
 
 static void test_literals(void **state)

@@ -71,9 +71,7 @@ static const weft_axis_tiling small = {.fold = 2,
 // rusticl gives wrong places in vectors of two, which no plan for it has.
 static bool is_left_out(weft_reduction op)
 {
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return (op == WEFT_ARGMIN || op == WEFT_ARGMAX) && implementation &&
-           strcmp(implementation, "rusticl") == 0;
+    return (op == WEFT_ARGMIN || op == WEFT_ARGMAX) && is_on("rusticl");
 }
 
 static void run_type(weft_reduction op, weft_dtype dtype, weft_dtype result)

@@ -42,28 +42,21 @@ bool dense_job_check_float(const dense_job *job, complaint *why)
                     dense_job_name(job), weft_dtype_name(job->host_X.dtype), job->operation->name);
 }
 
-// Bytes of an array; false where they are no 63-bit number.
-static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64_t *bytes)
-{
-    *bytes = weft_dtype_size(dtype);
-    bool fits = true;
-    for (int d = 0; d < ndim; d++) {
-        if (shape[d] == 0) {
-            *bytes = 0;
-            return true;
-        }
-        fits = fits && *bytes <= (uint64_t)INT64_MAX / (uint64_t)shape[d];
-        *bytes = fits ? *bytes * (uint64_t)shape[d] : *bytes;
-    }
-    return fits;
-}
-
 double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)
 {
     double bytes = (double)weft_dtype_size(dtype);
     for (int d = 0; d < ndim; d++)
         bytes *= (double)shape[d];
     return bytes;
+}
+
+// The same as a whole number; false where 63 bits do not hold it.
+static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64_t *bytes)
+{
+    *bytes = weft_dtype_size(dtype);
+    for (int d = 0; d < ndim; d++)
+        *bytes *= (uint64_t)shape[d];
+    return dense_bytes(dtype, ndim, shape) < 0x1p63;
 }
 
 bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,

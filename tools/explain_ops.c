@@ -109,6 +109,7 @@ bool explain_rehearse(explanation *out, const explain_problem *problem, weft_con
     if (weft_rehearsal_begin(ctx) != WEFT_OK)
         return complain_weft(why);
     const bool done = find_operation(options->words[0])->explain(&s);
+    weft_spmm_plan_destroy(&s.plan);
     out->told = weft_rehearsal_end(ctx);
     return done && (out->told != NULL || complain(why, "no memory to write down a rehearsal"));
 }

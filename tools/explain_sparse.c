@@ -11,12 +11,11 @@
 
 // ---- products
 
-// A plan of A for such a product; NULL with --no-plan.
-static bool make_plan(weft_spmm_plan **out, explain_stage *s, const weft_csr *A, bool transpose_a)
+// A plan of A for such a product; none with --no-plan.
+static bool make_plan(explain_stage *s, const weft_csr *A, bool transpose_a)
 {
-    *out = NULL;
     return s->options->no_plan ||
-           stage_called(s, weft_spmm_plan_create(out, s->ctx, NULL, A,
+           stage_called(s, weft_spmm_plan_create(&s->plan, s->ctx, NULL, A,
                                                  WEFT_SPMM_PLAN(.transpose_a = transpose_a)));
 }
 
@@ -40,21 +39,17 @@ static bool explain_spmm(explain_stage *s)
 {
     const explain_options *o = s->options;
     weft_tensor B;
-    weft_spmm_plan *plan;
     const weft_csr A = stage_sparse(s, 0, "A", STAGE_ALL);
     if (!stage_operand(&B, s, 2, "B") || !stage_has_axes(s, &B, "B", 2, 3) || !stage_ends_at(s, 3))
         return false;
     const weft_tensor C = product_of(s, o->transpose_a ? A.n_cols : A.n_rows, &B);
     s->answer->operations = product_operations(&A, &B);
-    if (!make_plan(&plan, s, &A, o->transpose_a))
+    if (!make_plan(s, &A, o->transpose_a))
         return false;
-    const weft_spmm_params *params =
-        WEFT_SPMM(.plan = plan, .transpose_a = o->transpose_a, .reduction = o->product_reduction);
-    const bool done =
-        stage_called(s, weft_spmm(s->ctx, NULL, 1, &A, &B, 0, &C, params)) &&
-        stage_described(s, weft_spmm_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
-    weft_spmm_plan_destroy(&plan);
-    return done;
+    const weft_spmm_params *params = WEFT_SPMM(.plan = s->plan, .transpose_a = o->transpose_a,
+                                               .reduction = o->product_reduction);
+    return stage_called(s, weft_spmm(s->ctx, NULL, 1, &A, &B, 0, &C, params)) &&
+           stage_described(s, weft_spmm_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
 }
 
 static bool explain_sddmm(explain_stage *s)
@@ -140,43 +135,34 @@ static bool explain_sparse_linear(explain_stage *s)
 {
     weft_csr W;
     weft_tensor X;
-    weft_spmm_plan *plan;
     if (!linear_operands(&W, &X, s, "X", STAGE_ALL))
         return false;
     const weft_tensor Y = product_of(s, W.n_rows, &X);
     const weft_tensor bias = stage_view(s, X.dtype, 1, &W.n_rows, false);
     s->answer->operations = product_operations(&W, &X) + stage_elements(&Y);
-    if (!make_plan(&plan, s, &W, false))
-        return false;
-    const bool done =
-        stage_called(s, weft_sparse_linear(s->ctx, NULL, &W, &X, &Y,
-                                           WEFT_SPARSE_LINEAR(.plan = plan, .bias = &bias))) &&
-        stage_described(s,
-                        weft_spmm_describe(s->ctx, &W, &X, &Y,
-                                           WEFT_SPMM(.plan = plan, .bias = &bias), STAGE_PLAN(s)));
-    weft_spmm_plan_destroy(&plan);
-    return done;
+    return make_plan(s, &W, false) &&
+           stage_called(s,
+                        weft_sparse_linear(s->ctx, NULL, &W, &X, &Y,
+                                           WEFT_SPARSE_LINEAR(.plan = s->plan, .bias = &bias))) &&
+           stage_described(s, weft_spmm_describe(s->ctx, &W, &X, &Y,
+                                                 WEFT_SPMM(.plan = s->plan, .bias = &bias),
+                                                 STAGE_PLAN(s)));
 }
 
 static bool explain_sparse_linear_dx(explain_stage *s)
 {
     weft_csr W;
     weft_tensor dY;
-    weft_spmm_plan *plan;
     if (!linear_operands(&W, &dY, s, "dY", STAGE_ALL))
         return false;
     const weft_tensor dX = product_of(s, W.n_cols, &dY);
     s->answer->operations = product_operations(&W, &dY);
-    if (!make_plan(&plan, s, &W, true))
-        return false;
-    const bool done =
-        stage_called(s, weft_sparse_linear_dx(s->ctx, NULL, &W, &dY, &dX,
-                                              WEFT_SPARSE_LINEAR(.plan = plan))) &&
-        stage_described(s, weft_spmm_describe(s->ctx, &W, &dY, &dX,
-                                              WEFT_SPMM(.plan = plan, .transpose_a = true),
-                                              STAGE_PLAN(s)));
-    weft_spmm_plan_destroy(&plan);
-    return done;
+    return make_plan(s, &W, true) &&
+           stage_called(s, weft_sparse_linear_dx(s->ctx, NULL, &W, &dY, &dX,
+                                                 WEFT_SPARSE_LINEAR(.plan = s->plan))) &&
+           stage_described(s, weft_spmm_describe(s->ctx, &W, &dY, &dX,
+                                                 WEFT_SPMM(.plan = s->plan, .transpose_a = true),
+                                                 STAGE_PLAN(s)));
 }
 
 static bool explain_sparse_linear_dw(explain_stage *s)

@@ -13,6 +13,7 @@ typedef struct explain_stage {
     weft_context *ctx;
     explanation *answer;
     complaint *why;
+    weft_spmm_plan *plan; // NULL, or what the operation made; destroyed behind it
 } explain_stage;
 
 // An operation of the command line. Its sparse operands are the first words after it.

@@ -9,20 +9,10 @@
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_layer.h>
 
+#include "give.h"
+
 static const cl_icd_dispatch *target; // the implementation's calls, or those of a layer behind
 static cl_icd_dispatch layer;         // the same, but for what a layer does itself
-
-// How OpenCL's queries answer.
-static cl_int give(const void *value, size_t size, size_t room, void *out, size_t *needed)
-{
-    if (out && room < size)
-        return CL_INVALID_VALUE;
-    if (out)
-        memcpy(out, value, size);
-    if (needed)
-        *needed = size;
-    return CL_SUCCESS;
-}
 
 #define GIVE(value) give(&(value), sizeof(value), room, out, needed)
 
