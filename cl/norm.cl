@@ -125,7 +125,8 @@ kernel GROUP void norm_apply(OPERANDS, global const char *scratch)
     GET_VIEW(y);
     GET_VIEW(weight_view);
     GET_VIEW(bias_view);
+    local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
-    rewrite_part(&w, &o, scratch, epsilon);
+    rewrite_part(&w, &o, scratch, epsilon, shared);
 }
 #endif

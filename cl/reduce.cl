@@ -3,7 +3,7 @@
 //
 //   reduce_lines    each group: some highs, a strip of the lines, a part of mid; writes Y, or with
 //                   several parts what it found about each
-//   reduce_combine  each item: FOLD elements of Y, their parts joined in order
+//   reduce_combine  each team: FOLD elements of Y, their parts joined, always in the same order
 //
 // What parts found stands number by number, each [parts x outputs], outputs in steps of 16.
 //
@@ -587,16 +587,20 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
 }
 
 #if PARTED
-kernel __attribute__((reqd_work_group_size(1, 1, 1))) void reduce_combine(
-    WALK, VIEW(y), global Y_TYPE *restrict Y, global const char *restrict scratch, long correction)
+kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
+                                 global const char *restrict scratch, long correction)
 {
     GET_WALK;
     GET_VIEW(y);
+    local state shared[ITEMS * TEAM];
     const long outputs = w.high * w.low;
-    const long first = get_group_id(0) * (long)FOLD;
-    state s = nothing();
-    for (long part = 0; part < w.parts; part++)
-        s = joined(s, get_found(scratch, &w, part, first));
+    const long first = get_global_id(0) * (long)FOLD;
+    state s =
+        first < outputs ? found_by_parts(scratch, &w, first, get_local_id(1), TEAM) : nothing();
+    if (TEAM > 1)
+        s = joined_team(s, shared);
+    if (get_local_id(1) > 0)
+        return;
     FOUND lanes[FOLD];
 #if FOLD == 1
     lanes[0] = result_of(s, w.outer * w.mid, correction);

@@ -111,7 +111,8 @@ kernel GROUP void softmax_apply(WALK, VIEW(x), VIEW(y), global const T *X, globa
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
+    local state shared[ITEMS * TEAM];
     const operands o = operands_of(&x, X, &y, Y, scale);
-    rewrite_part(&w, &o, scratch, masked);
+    rewrite_part(&w, &o, scratch, masked, shared);
 }
 #endif

@@ -92,7 +92,8 @@ kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     GET_VIEW(y);
     GET_VIEW(dy);
     GET_VIEW(dx);
+    local state shared[ITEMS * TEAM];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
-    rewrite_part(&w, &o, scratch, scale);
+    rewrite_part(&w, &o, scratch, scale, shared);
 }
 #endif

@@ -33,7 +33,7 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
 
 // ---- defines
 
-static weft_status kernels_for(weft_axis_schedule *s, const weft_axis_job *job)
+static weft_status kernels_for(weft_axis_schedule *s, size_t *most, const weft_axis_job *job)
 {
     weft_defines defines = job->defines;
     weft_axis_defines(&defines, job->ctx, &job->axes, &s->tiling);
@@ -45,15 +45,9 @@ static weft_status kernels_for(weft_axis_schedule *s, const weft_axis_job *job)
                                   is_parted ? job->apply : NULL};
     for (int i = 0; i < 2; ++i)
         if (names[i])
-            TRY(weft_kernel_get(job->ctx, job->source, &defines, names[i], &s->kernels[i]));
+            TRY(weft_kernel_narrow(&s->kernels[i], most, job->ctx, job->source, &defines,
+                                   names[i]));
     return WEFT_OK;
-}
-
-static size_t most_items(const weft_axis_schedule *s)
-{
-    const size_t first = weft_kernel_max_items(s->kernels[0]);
-    const size_t second = s->kernels[1] ? weft_kernel_max_items(s->kernels[1]) : first;
-    return first < second ? first : second;
 }
 
 weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job *job)
@@ -61,9 +55,9 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
     weft_limits limits = job->ctx->limits;
     for (;;) {
         TRY(plan(out, job, &limits));
-        TRY(kernels_for(out, job));
         const size_t wanted = (size_t)out->tiling.items * (size_t)out->tiling.team;
-        const size_t most = most_items(out);
+        size_t most = wanted;
+        TRY(kernels_for(out, &most, job));
         bool fits;
         TRY(weft_limits_fit(&fits, &limits, wanted, most, job->forced != NULL, job->what));
         if (fits)

@@ -36,8 +36,8 @@ enum {
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 256,      // of a group, where states are large or all is written: more of them
-                             // have too few registers each
+    SPREAD_ITEMS = 256,      // of a group, where states are large, all is written or mid is cut
+                             // into parts: more of them have too few registers each
     SPREAD_STATE_BYTES = 12, // that are not yet large
     SPREAD_UNROLL = 4,       // loads in flight for each item
     SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
@@ -320,12 +320,9 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 
 // ---- GPUs: lanes are items
 
-static weft_axis_tiling spread_tiling(const weft_limits *device, const facts *f)
+// Groups as large as the limits have them.
+static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
 {
-    const weft_limits lowered = weft_limits_lowered(device, SPREAD_ITEMS);
-    const bool wants_registers = f->writes_all || f->state_bytes > SPREAD_STATE_BYTES;
-    const bool is_lower = wants_registers && device->max_block > SPREAD_ITEMS;
-    const weft_limits *limits = is_lower ? &lowered : device;
     const int64_t lines = product(f->mid, f->outer);
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
     const int64_t items = g.block_x / g.fold_x;
@@ -357,6 +354,17 @@ static weft_axis_tiling spread_tiling(const weft_limits *device, const facts *f)
         .grid_y = g.grid_y,
         .parts = parts,
     };
+}
+
+static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const weft_limits lowered = weft_limits_lowered(limits, SPREAD_ITEMS);
+    if (limits->max_block <= SPREAD_ITEMS)
+        return spread_within(limits, f);
+    if (f->writes_all || f->state_bytes > SPREAD_STATE_BYTES)
+        return spread_within(&lowered, f);
+    const weft_axis_tiling t = spread_within(limits, f);
+    return t.parts > 1 ? spread_within(&lowered, f) : t;
 }
 
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)

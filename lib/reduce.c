@@ -55,15 +55,16 @@ static void defines_of(weft_defines *defines, const weft_reduce_call *c,
     weft_axis_defines(defines, c->ctx, &c->axes, tiling);
 }
 
-static weft_status kernels_for(schedule *s, const weft_reduce_call *c)
+static weft_status kernels_for(schedule *s, size_t *most, const weft_reduce_call *c)
 {
     weft_defines defines = {0};
     defines_of(&defines, c, &s->tiling);
     weft_defines_add(&defines, "PARTED", s->tiling.parts > 1);
-    TRY(weft_kernel_get(c->ctx, &weft_source_reduce, &defines, "reduce_lines", &s->lines));
+    TRY(weft_kernel_narrow(&s->lines, most, c->ctx, &weft_source_reduce, &defines, "reduce_lines"));
     if (s->tiling.parts == 1)
         return WEFT_OK;
-    return weft_kernel_get(c->ctx, &weft_source_reduce, &defines, "reduce_combine", &s->combine);
+    return weft_kernel_narrow(&s->combine, most, c->ctx, &weft_source_reduce, &defines,
+                              "reduce_combine");
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -72,9 +73,9 @@ static weft_status prepare(schedule *s, const weft_reduce_call *c)
     weft_limits limits = c->ctx->limits;
     for (;;) {
         TRY(schedule_for(s, c, &limits));
-        TRY(kernels_for(s, c));
         const size_t wanted = (size_t)s->tiling.items * (size_t)s->tiling.team;
-        const size_t most = weft_kernel_max_items(s->lines);
+        size_t most = wanted;
+        TRY(kernels_for(s, &most, c));
         bool fits;
         TRY(weft_limits_fit(&fits, &limits, wanted, most, c->forced != NULL, "reduce"));
         if (fits)
@@ -109,8 +110,10 @@ static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *
         WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->y), ARGUMENT(c->Y->buffer),
         ARGUMENT(scratch),       ARGUMENT(correction),
     };
-    const size_t local[3] = {1, 1, 1};
-    const size_t global[3] = {(size_t)ceil_div(c->n_results, s->tiling.fold), 1, 1};
+    const weft_axis_tiling *t = &s->tiling;
+    const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
+    const int64_t groups = ceil_div(c->n_results, (int64_t)t->items * t->fold);
+    const size_t global[3] = {(size_t)groups * local[0], local[1], 1};
     return weft_launch_kernel(launch, s->combine, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }

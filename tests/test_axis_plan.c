@@ -136,11 +136,11 @@ static void test_known_reductions(void **state)
                               "unrolled by 4, runs of 1, mid whole, grid 2 x 80"},
         {DENSE(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
                                "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
-        // all
-        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid in 160 parts, grid 1 x 1"},
-        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
-                               "unrolled by 4, runs of 1, mid in 5 parts, grid 28 x 1"},
+        // all: parts, for smaller groups
+        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 256, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid in 640 parts, grid 1 x 1"},
+        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
+                               "unrolled by 4, runs of 1, mid in 22 parts, grid 28 x 1"},
         {APART(512, 896, 5), "items of 1 x 1 columns in groups of 8 x 128, lines of 1 x low, "
                              "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
     };
