@@ -165,6 +165,25 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #endif
 
+#if LANES == 1
+// A block of entries of one row, a whole tile of each: one after the other, without a look at
+// anything else. `columns` has AHEAD more of them.
+INLINE void take_block(const ACCS a[VECTORS], global const T *matrix_b, long b_column,
+                       long b_stride, int tile, global const INDEX *columns, local state *exchange,
+                       const output o, long e)
+{
+    state shares[BLOCK];
+#pragma unroll
+    for (int b = 0; b < BLOCK; ++b) {
+        global const T *column = matrix_b + columns[b] * b_column + tile * b_stride;
+        if (AHEAD > 0)
+            fetch_row(matrix_b + columns[b + AHEAD] * b_column, tile);
+        put_share(shares, b, add_whole((ACCS)0, a, column, b_stride, PACKED || B_ADJACENT));
+    }
+    write_block(shares, exchange, o, e, e + BLOCK);
+}
+#endif
+
 // Tiles of k from `from` on, up to `upto`.
 kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values,
                                     long values_start, long values_batch, global T *D, long d_start,
@@ -185,6 +204,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     global const T *matrix_a = A + a_start + batch * a_batch;
     global const T *matrix_b = B + b_start + batch * b_batch;
     const bool is_one_tile = from + TILE >= upto;
+    const bool is_whole_tile = is_one_tile && (PACKED || from + TILE <= k);
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long first = slice * entries, stop = min(first + entries, nnz);
 
@@ -192,23 +212,33 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     int row = -1;
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
+#if LANES == 1
+        if (is_whole_tile && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
+            take_block(a, matrix_b, b_column, PACKED ? 1 : B_STRIDE, PACKED ? 0 : from, columns + e,
+                       exchange, o, e);
+            continue;
+        }
+#endif
         state shares[BLOCK];
         for (int b = 0; b < BLOCK; ++b) {
             ACCS sum = 0;
             if (e + b < stop) {
-                const bool is_new = e + b >= row_stop;
-                if (is_new) {
+                if (e + b >= row_stop) {
                     row = next_row(rows, n_rows, row, e + b);
                     row_stop = rows[row + 1];
+                    if (is_one_tile)
+                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, from, k);
                 }
                 global const T *column = matrix_b + columns[e + b] * b_column;
                 if (AHEAD > 0 && e + b + AHEAD < stop)
                     fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
-                for (int tile = from; tile < upto; tile += TILE) {
-                    if (is_new || !is_one_tile)
+                if (is_one_tile)
+                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, from, k);
+                else
+                    for (int tile = from; tile < upto; tile += TILE) {
                         load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);
-                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
-                }
+                        sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
+                    }
             }
             put_share(shares, b, sum);
         }
