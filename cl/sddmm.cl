@@ -204,7 +204,6 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     global const T *matrix_a = A + a_start + batch * a_batch;
     global const T *matrix_b = B + b_start + batch * b_batch;
     const bool is_one_tile = from + TILE >= upto;
-    const bool is_whole_tile = is_one_tile && (PACKED || from + TILE <= k);
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long first = slice * entries, stop = min(first + entries, nnz);
 
@@ -213,7 +212,8 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
 #if LANES == 1
-        if (is_whole_tile && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
+        const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
+        if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
             take_block(a, matrix_b, b_column, PACKED ? 1 : B_STRIDE, PACKED ? 0 : from, columns + e,
                        exchange, o, e);
             continue;
