@@ -50,6 +50,8 @@
 
 #include "rows.clh"
 
+#include "block.clh"
+
 #if LANES > 1 && SHUFFLES
 #define ITEMS LANES
 #define TEAM  SLICES_PER_GROUP
@@ -165,25 +167,6 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #endif
 
-#if LANES == 1
-// A block of entries of one row, a whole tile of each: one after the other, without a look at
-// anything else. `columns` has AHEAD more of them.
-INLINE void take_block(const ACCS a[VECTORS], global const T *matrix_b, long b_column,
-                       long b_stride, int tile, global const INDEX *columns, local state *exchange,
-                       const output o, long e)
-{
-    state shares[BLOCK];
-#pragma unroll
-    for (int b = 0; b < BLOCK; ++b) {
-        global const T *column = matrix_b + columns[b] * b_column + tile * b_stride;
-        if (AHEAD > 0)
-            fetch_row(matrix_b + columns[b + AHEAD] * b_column, tile);
-        put_share(shares, b, add_whole((ACCS)0, a, column, b_stride, PACKED || B_ADJACENT));
-    }
-    write_block(shares, exchange, o, e, e + BLOCK);
-}
-#endif
-
 // Tiles of k from `from` on, up to `upto`.
 kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values,
                                     long values_start, long values_batch, global T *D, long d_start,
@@ -207,15 +190,23 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long first = slice * entries, stop = min(first + entries, nnz);
 
+#if LANES == 1
+    const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
+    global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
+#endif
     ACCS a[VECTORS];
     int row = -1;
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
 #if LANES == 1
-        const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
         if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
-            take_block(a, matrix_b, b_column, PACKED ? 1 : B_STRIDE, PACKED ? 0 : from, columns + e,
-                       exchange, o, e);
+            state whole[BLOCK];
+            if (AHEAD > 0)
+                for (int b = 0; b < BLOCK; ++b)
+                    fetch_row(first_column + columns[e + b + AHEAD] * b_column, 0);
+            take_block(whole, a, first_column, b_column, PACKED ? 1 : B_STRIDE,
+                       PACKED || B_ADJACENT, columns + e);
+            write_block(whole, exchange, o, e, stop);
             continue;
         }
 #endif

@@ -43,6 +43,8 @@
 #include "exp.clh"
 #include "rows.clh"
 
+#include "block.clh"
+
 #define DENSE_Q                                                                                    \
     global const T *restrict Q, long q_start, long q_row, long q_column, long q_outer, long q_inner
 #define DENSE_K                                                                                    \
@@ -125,10 +127,18 @@ INLINE ACC base_of(ACC top)
     return top == -INFINITY ? (ACC)0 : top;
 }
 
-// The products of `count` entries from e on, scaled; -infinity behind them.
-INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
-                        const exchange X)
+INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, int count,
+                          bool is_new, const exchange X)
 {
+#if LANES == 1
+    if (A.depth == TILE && count == BLOCK) {
+        state whole[BLOCK];
+        if (is_new)
+            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE);
+        take_block(whole, q, A.k, A.k_row, A.k_column, QK_ADJACENT, A.columns + e);
+        return block_sums(whole, X.shares);
+    }
+#endif
     state shares[BLOCK];
     for (int b = 0; b < BLOCK; ++b) {
         ACCS sum = 0;
@@ -142,7 +152,14 @@ INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int 
         }
         put_share(shares, b, sum);
     }
-    const SUMS products = block_sums(shares, X.shares) * (SUMS)A.scale;
+    return block_sums(shares, X.shares);
+}
+
+// The products of `count` entries from e on, scaled; -infinity behind them.
+INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
+                        const exchange X)
+{
+    const SUMS products = block_sums_of(q, A, row, e, count, is_new, X) * (SUMS)A.scale;
 #if LANES == 1
     return JOIN(first_, ACC)(count, (ACCS)-INFINITY, products);
 #else
@@ -199,16 +216,30 @@ INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
 }
 #endif
 
+// out += weight v of entry e, in the item's columns.
+INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long columns[OUTPUTS], long e,
+                         ACC weight)
+{
+    global const T *from = A.v + A.columns[e] * A.v_row;
+#pragma unroll
+    for (int v = 0; v < OUTPUTS; ++v)
+        out[v] = multiply_add((ACCS)weight,
+                              load_neighbours(from + columns[v], A.v_column, VO_ADJACENT), out[v]);
+}
+
 // out = sum over the entries start .. stop - 1 of exp(product - base) v, in the item's columns. A
 // row that lanes share takes as many turns as any other of its group.
 INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start, long stop,
                        int n_columns, const exchange X)
 {
     ACCS q[VECTORS];
+    long columns[OUTPUTS];
     weighing w = {-INFINITY, 0};
 #pragma unroll
-    for (int v = 0; v < OUTPUTS; ++v)
+    for (int v = 0; v < OUTPUTS; ++v) {
+        columns[v] = column_of(v, n_columns) * A.v_column;
         out[v] = 0;
+    }
     int turns = (int)((stop - start + BLOCK - 1) / BLOCK);
 #if LANES > 1
     turns = turns_of_group(X.turns, turns);
@@ -228,15 +259,17 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
         }
         ACC weights[BLOCK];
         w.sum += weigh(weights, products, base_of(w.top), X);
+#if LANES == 1
+        if (count == BLOCK) {
+#pragma unroll
+            for (int b = 0; b < BLOCK; ++b)
+                add_weighted(out, A, columns, e + b, weights[b]);
+            continue;
+        }
+#endif
         EACH_ENTRY(b, count)
         {
-            global const T *from = A.v + A.columns[e + b] * A.v_row;
-#pragma unroll
-            for (int v = 0; v < OUTPUTS; ++v) {
-                global const T *p = from + column_of(v, n_columns) * A.v_column;
-                out[v] = multiply_add((ACCS)weights[b], load_neighbours(p, A.v_column, VO_ADJACENT),
-                                      out[v]);
-            }
+            add_weighted(out, A, columns, e + b, weights[b]);
         }
     }
     return w;
