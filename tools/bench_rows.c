@@ -5,12 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201 };
 
 static const double CASE_MS = 800; // that the runs of a case may take, about
 static const double QUICK_CASE_MS = 150;
 static const double LONG_MS = 10; // waking the device does not count there
+static const struct timespec REST = {.tv_sec = 2, .tv_nsec = 500000000};
 
 bool bench_rows_create(bench_rows *out, size_t room, complaint *why)
 {
@@ -88,12 +90,21 @@ static size_t runs_for(const bench_turn *turn, double ms)
     return wanted < (double)least ? least : wanted > MAX_RUNS ? MAX_RUNS : (size_t)wanted;
 }
 
+// Memory that was just taken or given back keeps virtual machines busy for two seconds, in which
+// whatever uses memory takes two or three times as long.
+static void rest(const bench_row *row, const bench_turn *turn)
+{
+    if (row->limit != BENCH_FMA && !turn->is_small && !turn->is_quick)
+        nanosleep(&REST, NULL);
+}
+
 // The first run compiles, the second says how long one takes.
 static bool run_all(turn_times *times, const bench_row *row, const bench_turn *turn, complaint *why)
 {
     double ms = 0;
     if (!call_and_wait(row, turn, &times->setup_ms, why) || !call_and_wait(row, turn, &ms, why))
         return false;
+    rest(row, turn);
     times->count = runs_for(turn, ms);
     const bool waits =
         turn->is_small || ms > LONG_MS || bench_limits_queue(turn->limits)->tick_ns == 0;
