@@ -345,19 +345,18 @@ static void parse(bench_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "[limits|spmm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|all ...]",
-        .doc =
-            "Measure what the device does at best (copy, read, multiply-add), and what share of "
-            "it the library's operations reach: SpMM, SDDMM, attention and dense products of "
-            "the f32 multiply-adds (thin ones of reading or copying), reductions of reading, "
-            "softmax (attention's, too), normalisation "
-            "and elementwise operations of copying."
-            "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
-            "with the case's own runs, and the share is the median of those of neighbouring "
-            "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
-            "end where the device has a clock; all others are waited for. What memory bounds is "
-            "timed 2.5 s after its arrays were made, when virtual machines are at rest. Dense "
-            "products of random shapes say besides how many programs they took. On PoCL each "
-            "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
+        .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
+               "it the library's operations reach: SpMM, SDDMM, attention and dense products of "
+               "the f32 multiply-adds (thin ones of reading or copying), reductions of reading, "
+               "softmax (attention's, too), normalisation "
+               "and elementwise operations of copying."
+               "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
+               "with the case's own runs, and the share is the median of those of neighbouring "
+               "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
+               "end where the device has a clock; all others are waited for. What memory bounds is "
+               "timed 2.5 s after its arrays were made, when virtual machines are at rest. Dense "
+               "products of random shapes say besides how many programs they took. On PoCL each "
+               "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
         .children = children,
     };
     *out = (bench_options){0};
