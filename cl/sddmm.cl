@@ -190,15 +190,13 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long first = slice * entries, stop = min(first + entries, nnz);
 
-#if LANES == 1
-    const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
+    const bool is_whole = LANES == 1 && is_one_tile && (PACKED || from + TILE <= k);
     global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
-#endif
     ACCS a[VECTORS];
     int row = -1;
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
-#if LANES == 1
+        // Of the row at hand, up to where columns may be asked for.
         if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
             state whole[BLOCK];
             if (AHEAD > 0)
@@ -209,7 +207,6 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
             write_block(whole, exchange, o, e, stop);
             continue;
         }
-#endif
         state shares[BLOCK];
         for (int b = 0; b < BLOCK; ++b) {
             ACCS sum = 0;

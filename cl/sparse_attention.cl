@@ -127,18 +127,17 @@ INLINE ACC base_of(ACC top)
     return top == -INFINITY ? (ACC)0 : top;
 }
 
+// The products of `count` entries from e on.
 INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, int count,
                           bool is_new, const exchange X)
 {
-#if LANES == 1
-    if (A.depth == TILE && count == BLOCK) {
+    if (LANES == 1 && A.depth == TILE && count == BLOCK) {
         state whole[BLOCK];
         if (is_new)
             load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE);
         take_block(whole, q, A.k, A.k_row, A.k_column, QK_ADJACENT, A.columns + e);
         return block_sums(whole, X.shares);
     }
-#endif
     state shares[BLOCK];
     for (int b = 0; b < BLOCK; ++b) {
         ACCS sum = 0;
@@ -155,7 +154,7 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
     return block_sums(shares, X.shares);
 }
 
-// The products of `count` entries from e on, scaled; -infinity behind them.
+// The same, scaled; -infinity behind them.
 INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
                         const exchange X)
 {
@@ -217,14 +216,14 @@ INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
 #endif
 
 // out += weight v of entry e, in the item's columns.
-INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long columns[OUTPUTS], long e,
+INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long offsets[OUTPUTS], long e,
                          ACC weight)
 {
     global const T *from = A.v + A.columns[e] * A.v_row;
 #pragma unroll
     for (int v = 0; v < OUTPUTS; ++v)
         out[v] = multiply_add((ACCS)weight,
-                              load_neighbours(from + columns[v], A.v_column, VO_ADJACENT), out[v]);
+                              load_neighbours(from + offsets[v], A.v_column, VO_ADJACENT), out[v]);
 }
 
 // out = sum over the entries start .. stop - 1 of exp(product - base) v, in the item's columns. A
@@ -233,11 +232,11 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
                        int n_columns, const exchange X)
 {
     ACCS q[VECTORS];
-    long columns[OUTPUTS];
+    long offsets[OUTPUTS]; // of those columns
     weighing w = {-INFINITY, 0};
 #pragma unroll
     for (int v = 0; v < OUTPUTS; ++v) {
-        columns[v] = column_of(v, n_columns) * A.v_column;
+        offsets[v] = column_of(v, n_columns) * A.v_column;
         out[v] = 0;
     }
     int turns = (int)((stop - start + BLOCK - 1) / BLOCK);
@@ -259,17 +258,15 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
         }
         ACC weights[BLOCK];
         w.sum += weigh(weights, products, base_of(w.top), X);
-#if LANES == 1
-        if (count == BLOCK) {
+        if (LANES == 1 && count == BLOCK) {
 #pragma unroll
             for (int b = 0; b < BLOCK; ++b)
-                add_weighted(out, A, columns, e + b, weights[b]);
+                add_weighted(out, A, offsets, e + b, weights[b]);
             continue;
         }
-#endif
         EACH_ENTRY(b, count)
         {
-            add_weighted(out, A, columns, e + b, weights[b]);
+            add_weighted(out, A, offsets, e + b, weights[b]);
         }
     }
     return w;

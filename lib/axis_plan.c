@@ -37,7 +37,8 @@ enum {
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 256,      // of a group, where states are large, all is written or mid is cut
-                             // into parts: more of them have too few registers each
+                             // into parts: 1024 have 64 registers each, which is too few, or just
+                             // enough
     SPREAD_STATE_BYTES = 12, // that are not yet large
     SPREAD_UNROLL = 4,       // loads in flight for each item
     SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
@@ -47,6 +48,7 @@ enum {
 // What plans say that they do without.
 static const char KEPT[] = "elements kept", WIDENED[] = "lines of several steps of mid";
 static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
+static const char LARGER[] = "larger groups";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -363,8 +365,14 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
         return spread_within(limits, f);
     if (f->writes_all || f->state_bytes > SPREAD_STATE_BYTES)
         return spread_within(&lowered, f);
-    const weft_axis_tiling t = spread_within(limits, f);
-    return t.parts > 1 ? spread_within(&lowered, f) : t;
+    weft_refuse_unheard(true);
+    const int64_t parts = spread_within(limits, f).parts;
+    weft_refuse_unheard(false);
+    if (parts == 1)
+        return spread_within(limits, f);
+    refuse(LARGER, "of %d items: mid is cut into parts, and they have too few registers",
+           limits->max_block);
+    return spread_within(&lowered, f);
 }
 
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)

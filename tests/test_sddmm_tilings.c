@@ -37,6 +37,10 @@ static const variant variants[] = {
     {WEFT_F64, BOTH, TILING(8, 1, 1, 1, 16, false, false, false)},
     {WEFT_F16, BOTH, TILING(16, 1, 1, 1, 32, true, false, false)},
     {WEFT_BF16, NEITHER, TILING(4, 1, 1, 1, 16, false, false, false)},
+    // columns asked for ahead
+    {WEFT_F32,
+     BOTH,
+     {.fold = 4, .vectors = 1, .lanes = 1, .slices_per_group = 1, .entries = 32, .ahead = 2}},
     // of B packed
     {WEFT_F32, BOTH, TILING(4, 2, 1, 2, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(4, 1, 1, 1, 16, true, true, false)},

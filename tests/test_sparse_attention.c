@@ -41,15 +41,15 @@ static void run_shapes(attention_case of, attention_strides strides,
                        const weft_sparse_attention_tiling *wide,
                        const weft_sparse_attention_tiling *narrow)
 {
-    static const int64_t rows[] = {0, 1, 2, 5}, depths[] = {0, 1, 2, 3, 5};
+    static const int64_t rows[] = {0, 1, 2, 5}, depths[] = {0, 1, 2, 3, 4, 5};
     static uint64_t seed;
-    for (int i = 0; i < 4 * 4 * 5 * 5; i++) {
+    for (int i = 0; i < 4 * 4 * 6 * 6; i++) {
         random_state random = {++seed};
         of.seed = seed;
         of.m = rows[i % 4];
         of.n = i / 4 % 4 ? rows[i / 4 % 4] + 1 : 0;
-        of.k = depths[i / 16 % 5];
-        of.d = depths[i / 80];
+        of.k = depths[i / 16 % 6];
+        of.d = depths[i / 96];
         const int64_t shorter = of.k < of.d ? of.k : of.d;
         of.tiling = wide && shorter < wide->fold ? narrow : wide;
         if (seed % (uint64_t)step != 0 || (wide && shorter < wide->fold && !narrow))

@@ -353,8 +353,8 @@ static void parse(bench_options *out, int argc, char **argv)
                "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
                "with the case's own runs, and the share is the median of those of neighbouring "
                "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
-               "end where the device has a clock; all others are waited for. What memory bounds is "
-               "timed 2.5 s after its arrays were made, when virtual machines are at rest. Dense "
+               "end where the device has a clock; all others are waited for. But for small "
+               "cases and --quick, what memory bounds is timed after a rest of 2.5 s. Dense "
                "products of random shapes say besides how many programs they took. On PoCL each "
                "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
         .children = children,

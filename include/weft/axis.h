@@ -44,8 +44,8 @@ typedef struct weft_axis_tiling {
     int64_t widen;   // steps of mid in a line
     int64_t run;     // consecutive highs that a group takes at a time
     int64_t grid_x, grid_y; // groups along low and along high
-    int64_t parts; // mid is cut into so many, each a group's; 2 and more: they are combined
-                   // in order by a second kernel
+    int64_t parts; // mid is cut into so many, each a group's; 2 and more: a second kernel joins
+                   // them, always in the same order
     bool keep;     // what was made of the elements stays in local memory until it is written
 } weft_axis_tiling;
 
