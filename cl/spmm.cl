@@ -4,7 +4,7 @@
 //
 //   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
 //   spmm_csr_windows   the same, side by side through one window of B at a time
-//   spmm_csr_segments  the same, as a plan has cut and grouped them
+//   spmm_csr_segments  the same, as a plan has cut them
 //   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine   adds a long row's pieces up, in order
 //   spmm_scale         C = f(beta C + bias), where A has nothing to add
@@ -220,6 +220,22 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, i
     return e;
 }
 
+INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const dense B,
+                        const columns c, bool whole)
+{
+    ACCS near[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        near[v] = sums[v];
+    const long first = e;
+    for (; e < stop; ++e)
+        add_row(near, value_of(A, e), A.indices[e], B, c, whole);
+    prefetch_entries(A, e, e - first);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = near[v];
+}
+
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
 // it, in the slice's columns. Their sums wait in private memory.
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
@@ -255,59 +271,45 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
         }
 }
 
-#ifdef GROUP_ROWS
-#include "segments.clh"
-
-// The same with a plan, which has put segments in order; sums wait in scratch memory. Of block i
-// the plan's lists begin at blocks[3 i]: classes, which are a length and how many have it and end
-// with none for each window, segments, and words. In the first and the last window every row is
-// there. Groups are slice by slice for one block and then the next, so that A is near.
+// The same with a plan: the entries of one row in one window are a segment, and the plan has put
+// each item's segments in order, window by window and by length within one, so that loops end where
+// the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
+// on, of the item's row segments[q] % MOST_ROWS.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
-                                    int k, int window, global const long *restrict blocks,
-                                    global const int *restrict classes,
-                                    global const ushort *restrict segment_rows,
+                                    global const OFFSET *restrict segment_starts,
                                     global const OFFSET *restrict segment_entries,
-                                    global const ulong *restrict words,
-                                    global ACC *restrict scratch, long sums_start)
+                                    global const int *restrict segments)
 {
-    const int slice = get_group_id(0);
-    const long block = get_group_id(1), n_blocks = get_num_groups(1);
-    const long number = (get_group_id(2) * get_num_groups(0) + slice) * n_blocks + block;
-    const columns c = columns_of(slice, 0, n);
+    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
     const entries A = ENTRIES;
-    global const T *packed = B + b_start + get_group_id(2) * b_batch + slice * b_column;
-    global ACC *sums = scratch + sums_start + number * rows_per_item * SLICE;
-    global T *out = C + c_start + get_group_id(2) * c_batch;
-    global const int *at = classes + 2 * blocks[3 * block];
-    segments s = {segment_rows + blocks[3 * block + 1], segment_entries + blocks[3 * block + 1],
-                  words + blocks[3 * block + 2]};
-    s.C = 0;
-    s.c_row = c_row;
-    s.first = block * rows_per_item;
-    s.order = has_order ? order : 0;
-    const bool are_ends = ENDS_ARE_SUMS && alpha == 1 && beta == 0 && c.owns_all;
-    for (int from = 0; from < k; from += window, at += 2) {
-        global const char *near = (global const char *)(packed + (long)from * SLICE);
-        s.next = near + (long)window * SLICE * sizeof(BITS);
-        const bool is_last = from + window >= k;
-        if (are_ends && is_last)
-            s.C = (global ACC *)out + c.column[0];
-        for (; at[1] > 0; at += 2) {
-            global const ushort *done = s.row;
-            add_length(at[0], at[1], from == 0, sums, &s, A, near);
-            for (int i = 0; is_last && !are_ends && i < at[1]; ++i) {
-                const int row = ROW_AT(block, done[i]).row;
-                ACCS x[VECTORS];
+    const dense matrix = MATRIX_B;
+    ACCS sums[MOST_ROWS][VECTORS];
+    for (int i = 0; i < rows_per_item; ++i)
 #pragma unroll
-                for (int v = 0; v < VECTORS; ++v)
-                    x[v] = RAW_LOAD(ACC, sums + done[i] * SLICE + v * FOLD);
-                finish_sums(x, VECTORS, offsets + offsets_start, row);
-                write_row(x, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
-            }
+        for (int v = 0; v < VECTORS; ++v)
+            sums[i][v] = 0;
+
+    const long item = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const bool is_item = item * rows_per_item < n_ordered;
+    const long last = is_item ? segment_starts[item + 1] : 0;
+    for (long q = is_item ? segment_starts[item] : 0; q < last; ++q) {
+        const long e = segment_entries[q], stop = e + segments[q] / MOST_ROWS;
+        const int i = segments[q] % MOST_ROWS;
+        if (c.whole)
+            add_segment(sums[i], A, e, stop, matrix, c, true);
+        else
+            add_segment(sums[i], A, e, stop, matrix, c, false);
+    }
+
+    global T *out = C + c_start + get_group_id(2) * c_batch;
+    for (int i = 0; i < rows_per_item; ++i) {
+        const row_entries mine = ROW_AT(get_group_id(0), i);
+        if (mine.row >= 0) {
+            finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
+            write_row(sums[i], alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
         }
     }
 }
-#endif
 
 // list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
 // = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].

@@ -18,8 +18,7 @@
 
 // Values as kernels take them; the lists below point into it.
 typedef struct {
-    cl_int n_rows, n, k, rows_per_item, block_rows, window, n_ordered, has_order, n_pieces,
-        has_list;
+    cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
     cl_mem B, C, bias, arguments;
@@ -28,7 +27,6 @@ typedef struct {
     cl_long scratch_start; // of the sums of pieces, in sums
     cl_long found_start;   // of where they were found, in entry numbers
     cl_long n_queues, queues_start;
-    cl_long blocks_start; // of the sums of blocks, in sums
     weft_scalar alpha, beta;
     size_t scalar_bytes;
 } values;
@@ -51,7 +49,6 @@ static void matrix_values(values *v, const weft_spmm_product *p)
     v->source = is_turned ? plan->source : v->offsets;
     v->has_order = plan && plan->order;
     v->order = v->has_order ? plan->order : v->offsets;
-    v->block_rows = (cl_int)(plan ? plan->block_rows : 0);
     v->n_ordered = (cl_int)(plan ? plan->n_ordered : p->problem.m);
     v->has_list = plan && plan->pieces;
     v->list = v->has_list ? plan->pieces : v->offsets;
@@ -89,8 +86,6 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .n_queues = s->n_queues,
         .queues_start =
             (cl_long)((s->packed_bytes + s->sums_bytes + s->found_bytes) / sizeof(cl_uint)),
-        .blocks_start = (cl_long)((weft_spmm_scratch_bytes(s) - s->blocks_bytes) /
-                                  weft_sum_bytes(p->problem.dtype)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
@@ -162,17 +157,6 @@ static void add_queues(weft_arguments *a, const values *v)
     ADD_ARGUMENT(a, v->queues_start);
 }
 
-static void add_segments(weft_arguments *a, const weft_spmm_plan *plan, const values *v)
-{
-    ADD_ARGUMENT(a, plan->blocks);
-    ADD_ARGUMENT(a, plan->classes);
-    ADD_ARGUMENT(a, plan->segment_rows);
-    ADD_ARGUMENT(a, plan->segment_entries);
-    ADD_ARGUMENT(a, plan->words);
-    ADD_ARGUMENT(a, v->scratch);
-    ADD_ARGUMENT(a, v->blocks_start);
-}
-
 static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
                                      const values *v)
 {
@@ -182,10 +166,7 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     add_output(&a, p, v);
     ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
-    if (s->n_blocks > 0)
-        ADD_ARGUMENT(&a, v->block_rows);
-    else
-        ADD_ARGUMENT(&a, v->rows_per_item);
+    ADD_ARGUMENT(&a, v->rows_per_item);
     ADD_ARGUMENT(&a, v->n_ordered);
     ADD_ARGUMENT(&a, v->has_order);
     ADD_ARGUMENT(&a, v->order);
@@ -193,10 +174,10 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
         add_queues(&a, v);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
-    } else if (s->n_blocks > 0) {
-        ADD_ARGUMENT(&a, v->k);
-        ADD_ARGUMENT(&a, v->window);
-        add_segments(&a, p->plan, v);
+    } else if (weft_spmm_has_segments(p, s)) {
+        ADD_ARGUMENT(&a, p->plan->segment_starts);
+        ADD_ARGUMENT(&a, p->plan->segment_entries);
+        ADD_ARGUMENT(&a, p->plan->segments);
     } else if (v->window > 0) {
         ADD_ARGUMENT(&a, v->k);
         ADD_ARGUMENT(&a, v->window);
@@ -321,9 +302,6 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
         n_groups = min_i64(n_groups, p->ctx->limits.max_blocks);
     }
     const weft_arguments a = rows_arguments(p, s, v);
-    if (s->n_blocks > 0)
-        return enqueue(launch, k->rows, &a, &s->tiling, s->n_slices, s->n_blocks,
-                       p->problem.n_batches);
     return enqueue(launch, k->rows, &a, &s->tiling, n_groups, s->n_slices, p->problem.n_batches);
 }
 
@@ -463,6 +441,6 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
     if (p.plan)
         weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s", tiling, order,
-                    s.n_blocks > 0 ? " in segments" : "", s.n_pieces, result_words(&p),
-                    end_words(&p, ends, sizeof(ends)));
+                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.n_pieces,
+                    result_words(&p), end_words(&p, ends, sizeof(ends)));
 }

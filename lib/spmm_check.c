@@ -151,12 +151,6 @@ static int64_t row_starts(const weft_dense *d)
     return d->start | d->row | d->batch;
 }
 
-// Tilings for a plan that has looked at rows count on its segments.
-static bool is_of_use(const weft_spmm_plan *plan)
-{
-    return plan->window == 0 || plan->has_segments;
-}
-
 static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
                                     const weft_spmm_params *params, const weft_spmm_product *p)
 {
@@ -172,7 +166,7 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, con
             pow2_divisor(row_starts(&p->B) | row_starts(&p->C) | row_starts(&p->arguments)),
         .entry_alignment =
             pow2_divisor((A->indices_start - A->values_start) | A->values_batch_stride),
-        .rows = params->plan && is_of_use(params->plan) ? &params->plan->rows : NULL,
+        .rows = params->plan ? &params->plan->rows : NULL,
         .reduction = params->reduction,
         .order = params->plan ? params->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
     };

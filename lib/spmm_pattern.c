@@ -218,8 +218,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
     plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->window = weft_spmm_tiling_has_segments(&tiling, dtype) ? tiling.window : 0;
-    plan->group_rows = weft_spmm_group_rows(&tiling, dtype);
+    plan->window = tiling.window;
     TRY(list_pieces(plan, p));
 
     void *order = NULL;
@@ -306,11 +305,9 @@ void weft_spmm_plan_destroy(weft_spmm_plan **plan)
 {
     if (!plan || !*plan)
         return;
-    const cl_mem buffers[] = {
-        (*plan)->order,   (*plan)->pieces,       (*plan)->blocks,          (*plan)->classes,
-        (*plan)->words,   (*plan)->segment_rows, (*plan)->segment_entries, (*plan)->offsets,
-        (*plan)->indices, (*plan)->source,
-    };
+    const cl_mem buffers[] = {(*plan)->order,           (*plan)->pieces,   (*plan)->segment_starts,
+                              (*plan)->segment_entries, (*plan)->segments, (*plan)->offsets,
+                              (*plan)->indices,         (*plan)->source};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i)
         weft_buffer_release(buffers[i]);
     free(*plan);

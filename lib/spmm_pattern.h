@@ -21,27 +21,17 @@ struct weft_spmm_plan {
     int64_t n_pieces;
     cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
 
-    int64_t run_rows; // of an item
-
-    // For rows side by side in windows of B: segments, the entries of one row in one window.
-    int64_t window;         // rows of B; 0: segments would not pay
-    bool has_segments;      // else columns do not rise from window to window
-    int64_t block_rows;     // of A, which one item takes through all windows
-    int group_rows;         // of them side by side
-    cl_mem blocks;          // i64: the first class, segment and word of each block
-    cl_mem classes;         // i32: length and count of segments; count 0 at a window's end
-    cl_mem segment_rows;    // i16: within the block
-    cl_mem segment_entries; // where each begins; A's offset type
-    cl_mem words;           // i64: places of four entries' rows of B in the window
+    // For rows side by side in windows of B: the entries of one row in one window. NULL: none.
+    int64_t run_rows, window; // rows of an item, rows of B in a window
+    cl_mem segment_starts;    // of each item, in the two below; A's offset type
+    cl_mem segment_entries;   // where each begins; A's offset type
+    cl_mem segments;          // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item
 
     // A^T by rows, where it was asked for; offsets and source have A's offset type.
     cl_mem offsets;
     cl_mem indices; // i32
     cl_mem source;  // entry e of A^T is entry source[e] of A
 };
-
-// What a place counts in: a row of packed B has so many of them.
-enum { WEFT_SPMM_PLACE = 32 };
 
 // A pattern on the host, in arrays of its own.
 typedef struct weft_pattern {
@@ -64,10 +54,6 @@ weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pa
 
 // Which order it is, and why, as snprintf() does it. is_queued: as far as QUEUE can be kept.
 int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size);
-
-// Whether such a tiling goes with segments, and how many rows of them side by side.
-bool weft_spmm_tiling_has_segments(const weft_spmm_tiling *tiling, weft_dtype dtype);
-int weft_spmm_group_rows(const weft_spmm_tiling *tiling, weft_dtype dtype);
 
 // Cuts the plan's rows, in their order (NULL: as they come), into segments. Wants p's indices.
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);

@@ -16,7 +16,6 @@
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
-enum { MOST_WINDOW = UINT16_MAX / WEFT_SPMM_PLACE }; // with segments
 
 // Where an item carries whole vectors: CPUs.
 enum {
@@ -29,18 +28,7 @@ enum {
 };
 static const double WINDOW_DENSITY = 0.15; // entries / (m k) from which windows of B pay
 static const double FAR_DENSITY = 0.08;    // where the slice is far away
-
-// Windows by a plan, which puts rows with as many entries in one side by side.
-enum {
-    SEGMENT_VECTORS = 4,    // of a row: with several rows they fill the registers
-    SEGMENT_ROW_BYTES = 96, // of a row of B in a slice
-    WIDE_BYTES = 64,        // of vectors, where there are registers for four rows; else two
-};
-static const double SEGMENT_ENTRIES = 48; // of a row of A
-static const double SEGMENT_DENSITY = 0.04;
-static const double SPARSE_DENSITY = 0.075; // below: larger windows
-
-static const double PACKED_USES = 24; // of each row of B, which is written and read once more
+static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
 
 // Slices narrower than usual, so that the rows of B that a core goes back to come nearer.
 enum {
@@ -60,8 +48,7 @@ enum {
 };
 
 // What plans say that they do without.
-static const char WINDOWS[] = "windows of B", SEGMENTS[] = "segments", PACKED[] = "packed B",
-                  NARROW[] = "narrow slices";
+static const char WINDOWS[] = "windows of B", PACKED[] = "packed B", NARROW[] = "narrow slices";
 static const char STAGED[] = "entries in local memory", ALIGNED[] = "aligned vectors";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
@@ -96,18 +83,15 @@ static bool is_half(const weft_spmm_problem *problem)
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
-// A slice of B that is mostly out of L1 and fills L2, where A and C want to pass. Types of 16 bits
-// wait for their conversion, not for B.
+// With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
+// without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
+// conversion, not for B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
+    const bool is_planned = problem->rows != NULL;
     const int64_t slice_bytes = problem->k * row_bytes;
     return !is_half(problem) && slice_bytes >= FAR_L1S * near->l1_bytes &&
-           slice_bytes > near->l2_bytes / 2;
-}
-
-static bool takes_windows(const weft_spmm_problem *problem)
-{
-    return !weft_spmm_is_peaks(problem->reduction) && problem->order != WEFT_SPMM_ORDER_QUEUE;
+           (is_planned || slice_bytes > near->l2_bytes / 2);
 }
 
 // A window pays where its rows of B are read several times while they are near, and each row of A
@@ -117,15 +101,16 @@ static bool takes_windows(const weft_spmm_problem *problem)
 static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
                          int64_t row_bytes)
 {
-    if (!takes_windows(problem))
+    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
         return refuse(WINDOWS, "rows are taken one after the other");
+    const bool is_planned = problem->rows != NULL;
     const bool is_away = is_far(near, problem, row_bytes);
     const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
     int64_t bytes = 0;
     if (density >= FAR_DENSITY && is_away)
         bytes = 2 * near->l1_bytes;
     if (density >= WINDOW_DENSITY)
-        bytes = near->l1_bytes;
+        bytes = is_planned ? 2 * near->l1_bytes / 3 : near->l1_bytes;
     if (density >= 0.4)
         bytes = 2 * near->l1_bytes / 3;
     if (bytes == 0)
@@ -140,55 +125,6 @@ static int folded_window(const weft_caches *near, const weft_spmm_problem *probl
                       "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
                       problem->k, window);
     return (int)window;
-}
-
-// A window of a plan's, as it is for full slices, whatever n. The sparser, the larger, as above.
-static int segment_window(const weft_caches *near, const weft_spmm_problem *problem,
-                          int64_t row_bytes, int64_t full_bytes)
-{
-    if (!problem->rows || !takes_windows(problem))
-        return 0;
-    if (is_half(problem))
-        return refuse(SEGMENTS, "values of 16 bits wait for their conversion");
-    const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    const double entries = (double)problem->nnz / (double)problem->m;
-    if (density < SEGMENT_DENSITY || entries < SEGMENT_ENTRIES)
-        return refuse(SEGMENTS,
-                      "%.3g of A's elements are entries, %.3g a row: %g and %g are wanted", density,
-                      entries, SEGMENT_DENSITY, SEGMENT_ENTRIES);
-    if ((double)problem->nnz < PACKED_USES * (double)problem->k)
-        return refuse(SEGMENTS, "each row of B is used %.3g times: %g are wanted",
-                      (double)problem->nnz / (double)problem->k, PACKED_USES);
-    const int64_t wanted_bytes = max_i64(3 * full_bytes / 4, SEGMENT_ROW_BYTES);
-    if (row_bytes < wanted_bytes)
-        return refuse(SEGMENTS,
-                      "a slice has %" PRId64 " bytes of a row of B: %" PRId64 " are wanted",
-                      row_bytes, wanted_bytes);
-    int64_t bytes = 4 * near->l1_bytes / 3;
-    if (density >= SPARSE_DENSITY)
-        bytes = 5 * near->l1_bytes / 6;
-    if (density >= WINDOW_DENSITY)
-        bytes = 2 * near->l1_bytes / 3;
-    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / full_bytes, MOST_WINDOW);
-    return problem->k > 2 * window ? (int)window
-                                   : refuse(SEGMENTS,
-                                            "B has %" PRId64 " rows, and a window %" PRId64
-                                            ": more than two are wanted",
-                                            problem->k, window);
-}
-
-bool weft_spmm_tiling_has_segments(const weft_spmm_tiling *tiling, weft_dtype dtype)
-{
-    const int64_t row_bytes =
-        (int64_t)tiling->fold * tiling->vectors * (int64_t)weft_dtype_size(dtype);
-    return tiling->window > 0 && tiling->window <= MOST_WINDOW && tiling->packed &&
-           tiling->lanes == 1 && tiling->rows_per_group == 1 &&
-           tiling->vectors <= SEGMENT_VECTORS && row_bytes % WEFT_SPMM_PLACE == 0;
-}
-
-int weft_spmm_group_rows(const weft_spmm_tiling *tiling, weft_dtype dtype)
-{
-    return tiling->fold * weft_sum_bytes(dtype) >= WIDE_BYTES ? 4 : 2;
 }
 
 // Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
@@ -253,15 +189,10 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
-    const int few = weft_vectors_for(f->n, fold, min_i64(most, SEGMENT_VECTORS));
-    const int cut = segment_window(&near, problem, fold * few * sum_bytes,
-                                   widest * SEGMENT_VECTORS * sum_bytes);
-    const int window = cut > 0 ? cut : folded_window(&near, problem, fold * usual * sum_bytes);
+    const int window = folded_window(&near, problem, fold * usual * sum_bytes);
     const bool is_narrow = window > 0 ? refuse(NARROW, "rows of A go through windows of B")
                                       : narrow_pays(&near, problem, fold * usual * sum_bytes);
-    const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1)
-                        : cut > 0 ? few
-                                  : usual;
+    const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
         .fold = (int)fold,
@@ -273,7 +204,7 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
         .load = 1,
         .unroll = folded_unroll(fold, vectors, is_narrow),
         .piece = FOLDED_PIECE,
-        .packed = cut > 0 || packing_pays(problem, fold * vectors, bytes, near.l2_bytes / 8),
+        .packed = packing_pays(problem, fold * vectors, bytes, near.l2_bytes / 8),
     };
 }
 

@@ -53,7 +53,7 @@ static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int6
 
 size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
 {
-    return s->packed_bytes + s->sums_bytes + s->found_bytes + s->queues_bytes + s->blocks_bytes;
+    return s->packed_bytes + s->sums_bytes + s->found_bytes + s->queues_bytes;
 }
 
 // Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
@@ -117,29 +117,6 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     return WEFT_OK;
 }
 
-// Segments want the plan's own windows, of B packed; where scratch memory is short, rows go through
-// them as they are.
-static void schedule_segments(weft_spmm_schedule *s, const weft_spmm_product *p)
-{
-    const weft_spmm_plan *plan = p->plan;
-    if (!plan || !plan->has_segments || s->tiling.window != plan->window ||
-        !weft_spmm_tiling_has_segments(&s->tiling, p->problem.dtype))
-        return;
-    const int64_t n_blocks = ceil_div(plan->n_ordered, plan->block_rows);
-    const int64_t row_bytes =
-        weft_spmm_slice_columns(&s->tiling) * weft_sum_bytes(p->problem.dtype);
-    size_t *bytes = &s->blocks_bytes;
-    if (weft_scratch_for(bytes, n_blocks * plan->block_rows, s->n_slices, p->problem.n_batches,
-                         row_bytes) &&
-        (p->forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx))) {
-        s->n_blocks = n_blocks;
-        return;
-    }
-    refuse("segments", "scratch memory has room for %" PRIu64 " bytes",
-           weft_workspace_most(p->ctx));
-    *bytes = 0;
-}
-
 static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
                                 const weft_limits *limits)
 {
@@ -150,9 +127,13 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
     TRY(schedule_queues(s, p));
-    TRY(schedule_packing(s, p));
-    schedule_segments(s, p);
-    return WEFT_OK;
+    return schedule_packing(s, p);
+}
+
+bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    return p->plan && p->plan->segments && s->tiling.window > 0 &&
+           s->tiling.rows_per_item == p->plan->run_rows;
 }
 
 // ---- defines
@@ -194,8 +175,6 @@ static void sums_program(program *out, const weft_spmm_product *p, const weft_sp
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
     weft_defines_add(&out->defines, "PACKED", s->tiling.packed);
-    if (s->n_blocks > 0)
-        weft_defines_add(&out->defines, "GROUP_ROWS", p->plan->group_rows);
     weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
 }
 
@@ -223,11 +202,11 @@ static weft_status rows_kernels(weft_spmm_kernels *k, size_t *max_items, const w
     return kernel_for(&k->rows, max_items, p, from, name);
 }
 
-static const char *rows_kernel(const weft_spmm_schedule *s)
+static const char *rows_kernel(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    return s->n_blocks > 0        ? "spmm_csr_segments"
-           : s->tiling.window > 0 ? "spmm_csr_windows"
-                                  : "spmm_csr_rows";
+    return weft_spmm_has_segments(p, s) ? "spmm_csr_segments"
+           : s->tiling.window > 0       ? "spmm_csr_windows"
+                                        : "spmm_csr_rows";
 }
 
 static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
@@ -237,7 +216,7 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
     sums_program(&sums, p, s);
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
-    TRY(rows_kernels(k, max_items, p, s, &sums, rows_kernel(s)));
+    TRY(rows_kernels(k, max_items, p, s, &sums, rows_kernel(p, s)));
     if (s->n_pieces == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));

@@ -7,15 +7,14 @@
 #include "spmm_product.h"
 
 // How a call runs: its tiling, and what it wants in scratch memory: B packed, then what pieces come
-// to, then where that was found, then queues of bundles, then sums of rows in segments.
+// to, then where that was found, then queues of bundles.
 typedef struct weft_spmm_schedule {
     weft_spmm_tiling tiling;
     int64_t piece;    // more than any row has where there are no pieces
     int64_t n_pieces; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
     int64_t n_queues; // one for each slice and matrix; 0: bundles are not taken from queues
-    int64_t n_blocks; // of rows in segments; 0: without
-    size_t packed_bytes, sums_bytes, found_bytes, queues_bytes, blocks_bytes;
+    size_t packed_bytes, sums_bytes, found_bytes, queues_bytes;
 } weft_spmm_schedule;
 
 // The kernels of one call; NULL where it needs none.
@@ -32,5 +31,8 @@ size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s);
 
 // Of one slice.
 int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling);
+
+// Whether the plan has cut the rows as the tiling wants them.
+bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s);
 
 #endif

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a plan cut where windows of B end: the entries of one row in one window are a segment.
-// Those of a block of rows stand window by window and by length within one, so that several rows
-// of like length go side by side. segments.clh has what the lists look like.
-#include <inttypes.h>
+// Rows of a plan cut where windows of B end: the entries of one row in one window are a segment. An
+// item's stand window by window and by length within one, so that loops end where the last one did.
 #include <stdlib.h>
 
 #include "arithmetic.h"
-#include "context.h"
 #include "element.h"
 #include "fail.h"
-#include "refuse.h"
 #include "spmm_pattern.h"
-
-enum {
-    MOST_BLOCK_ROWS = 1024, // the more, the more have the same length; sums take L2's place
-    LEAST_BLOCK_ROWS = 64,
-    WORD_ENTRIES = 4,
-    READ_AHEAD = 12, // segments that kernels ask for, of which the last ones have no more
-};
 
 typedef struct {
     int64_t entry, count;
-    int row; // within the block
+    int row; // within the item
 } segment;
 
-// The segments of one block: where each of its rows has got to, and those of the window at hand.
+// The segments of one item: where each of its rows has got to, and those of the window at hand.
 typedef struct {
     const weft_pattern *p;
-    int64_t next[MOST_BLOCK_ROWS], stop[MOST_BLOCK_ROWS];
-    bool is_there[MOST_BLOCK_ROWS]; // a row, and not a long one
-    segment window[MOST_BLOCK_ROWS];
+    int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
+    segment window[WEFT_SPMM_MOST_ROWS];
     int n_rows, n_window;
-} block;
-
-// What a plan lists; NULL arrays are only counted.
-typedef struct {
-    int64_t n_segments, n_words, n_classes;
-    int64_t *blocks;  // where each begins in the others: class, segment, word
-    int32_t *classes; // length and count, which is 0 at the end of each window
-    uint16_t *rows;
-    void *entries;
-    uint64_t *words;
-} lists;
+} item;
 
 static int shorter_first(const void *a, const void *b)
 {
@@ -51,181 +29,90 @@ static int shorter_first(const void *a, const void *b)
     return x->row - y->row;
 }
 
-static void begin_block(block *b, const weft_spmm_plan *plan, const weft_pattern *p,
-                        const int32_t *order, int64_t first)
+static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern *p,
+                       const int32_t *order, int64_t i)
 {
-    b->p = p;
-    b->n_rows = (int)plan->block_rows;
-    for (int r = 0; r < b->n_rows; ++r) {
-        const int64_t place = first + r;
+    it->p = p;
+    it->n_rows = (int)plan->run_rows;
+    for (int r = 0; r < it->n_rows; ++r) {
+        const int64_t place = i * plan->run_rows + r;
         const int64_t row = place >= plan->n_ordered ? -1 : order ? order[place] : place;
-        b->is_there[r] = row >= 0 && !weft_pattern_is_long(p, row, plan->piece);
-        b->next[r] = b->is_there[r] ? weft_pattern_start(p, row) : 0;
-        b->stop[r] = b->is_there[r] ? weft_pattern_start(p, row + 1) : 0;
+        const bool is_cut = row >= 0 && !weft_pattern_is_long(p, row, plan->piece);
+        it->next[r] = is_cut ? weft_pattern_start(p, row) : 0;
+        it->stop[r] = is_cut ? weft_pattern_start(p, row + 1) : 0;
     }
 }
 
-static int64_t column_at(const weft_pattern *p, int64_t e)
+// Sorted columns end a segment at the window's end, unsorted ones at the first column behind it.
+static void take_window(item *it, int64_t limit)
 {
-    return integer_at(p->indices, p->index_dtype, e);
-}
-
-// In the first and the last window rows without entries have a segment too: there sums begin and
-// end. False where columns go down past the window's start.
-static bool take_window(block *b, int64_t from, int64_t limit)
-{
-    const bool takes_all = from == 0 || limit >= b->p->n_cols;
-    b->n_window = 0;
-    for (int r = 0; r < b->n_rows; ++r) {
-        const int64_t first = b->next[r];
-        int64_t e = first, column;
-        while (e < b->stop[r] && (column = column_at(b->p, e)) < limit) {
-            if (column < from)
-                return false;
+    it->n_window = 0;
+    for (int r = 0; r < it->n_rows; ++r) {
+        const int64_t first = it->next[r];
+        int64_t e = first;
+        while (e < it->stop[r] && integer_at(it->p->indices, it->p->index_dtype, e) < limit)
             ++e;
-        }
-        b->next[r] = e;
-        if (e > first || (takes_all && b->is_there[r]))
-            b->window[b->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
+        it->next[r] = e;
+        if (e > first)
+            it->window[it->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
     }
-    qsort(b->window, (size_t)b->n_window, sizeof(segment), shorter_first);
-    return true;
+    qsort(it->window, (size_t)it->n_window, sizeof(segment), shorter_first);
 }
 
-static uint64_t word_at(const block *b, const segment *s, int64_t i, int64_t from)
+// Writes the segments of every item, or with NULL arrays only counts them.
+static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order,
+                         void *starts, void *entries, int32_t *segments)
 {
-    uint64_t word = 0;
-    for (int64_t j = i; j < min_i64(i + WORD_ENTRIES, s->count); ++j)
-        word |= (uint64_t)((column_at(b->p, s->entry + j) - from) * WEFT_SPMM_PLACE)
-                << 16 * (j - i);
-    return word;
-}
-
-// n rows side by side, their words by turns.
-static void put_group(lists *l, const block *b, const segment *s, int n, int64_t from)
-{
-    for (int g = 0; l->rows && g < n; ++g) {
-        l->rows[l->n_segments + g] = (uint16_t)s[g].row;
-        integer_put(l->entries, b->p->offset_dtype, l->n_segments + g, s[g].entry);
-    }
-    l->n_segments += n;
-    for (int64_t i = 0; i < s->count; i += WORD_ENTRIES) {
-        for (int g = 0; l->words && g < n; ++g)
-            l->words[l->n_words + g] = word_at(b, &s[g], i, from);
-        l->n_words += n;
-    }
-}
-
-static void put_class(lists *l, int64_t length, int n)
-{
-    if (l->classes) {
-        l->classes[2 * l->n_classes] = (int32_t)length;
-        l->classes[2 * l->n_classes + 1] = n;
-    }
-    ++l->n_classes;
-}
-
-static void put_window(lists *l, const block *b, int group_rows, int64_t from)
-{
-    for (int i = 0, last; i < b->n_window; i = last) {
-        const int64_t length = b->window[i].count;
-        for (last = i; last < b->n_window && b->window[last].count == length;)
-            ++last;
-        put_class(l, length, last - i);
-        for (int j = i, n; j < last; j += n) {
-            n = last - j >= group_rows ? group_rows : 1;
-            put_group(l, b, &b->window[j], n, from);
-        }
-    }
-    put_class(l, 0, 0);
-}
-
-// False where columns do not rise from window to window.
-static bool cut_blocks(lists *l, block *b, const weft_spmm_plan *plan, const weft_pattern *p,
-                       const int32_t *order)
-{
-    l->n_segments = l->n_words = l->n_classes = 0;
-    for (int64_t first = 0; first < plan->n_ordered; first += plan->block_rows) {
-        if (l->blocks) {
-            int64_t *at = &l->blocks[3 * (first / plan->block_rows)];
-            at[0] = l->n_classes;
-            at[1] = l->n_segments;
-            at[2] = l->n_words;
-        }
-        begin_block(b, plan, p, order, first);
+    int64_t n = 0;
+    for (int64_t i = 0; i * plan->run_rows < plan->n_ordered; ++i) {
+        item it;
+        begin_item(&it, plan, p, order, i);
         for (int64_t from = 0; from < p->n_cols; from += plan->window) {
-            if (!take_window(b, from, from + plan->window))
-                return false;
-            put_window(l, b, plan->group_rows, from);
+            take_window(&it, from + plan->window);
+            for (int j = 0; segments && j < it.n_window; ++j) {
+                const segment *s = &it.window[j];
+                integer_put(entries, p->offset_dtype, n + j, s->entry);
+                segments[n + j] = (int32_t)(s->count * WEFT_SPMM_MOST_ROWS + s->row);
+            }
+            n += it.n_window;
         }
+        if (starts)
+            integer_put(starts, p->offset_dtype, i + 1, n);
     }
-    return true;
+    return n;
 }
 
-static weft_status allocate_lists(lists *l, const weft_spmm_plan *plan)
+// A row that is not long has at most two pieces of entries: so has a segment.
+static bool segments_fit(const weft_spmm_plan *plan)
 {
-    void *blocks = NULL, *classes = NULL, *rows = NULL, *words = NULL;
-    weft_status status = weft_plan_allocate(
-        &blocks, 3 * ceil_div(plan->n_ordered, plan->block_rows), sizeof(int64_t));
-    if (status == WEFT_OK)
-        status = weft_plan_allocate(&classes, 2 * l->n_classes, sizeof(int32_t));
-    if (status == WEFT_OK)
-        status = weft_plan_allocate(&rows, l->n_segments + READ_AHEAD, sizeof(uint16_t));
-    if (status == WEFT_OK)
-        status = weft_plan_allocate(&l->entries, l->n_segments + READ_AHEAD,
-                                    weft_dtype_size(plan->offset_dtype));
-    if (status == WEFT_OK)
-        status = weft_plan_allocate(&words, l->n_words + 1, sizeof(uint64_t));
-    l->blocks = blocks;
-    l->classes = classes;
-    l->rows = rows;
-    l->words = words;
-    return status;
-}
-
-static weft_status upload_lists(weft_spmm_plan *plan, const lists *l)
-{
-    const int64_t n_blocks = ceil_div(plan->n_ordered, plan->block_rows);
-    const int64_t n_segments = l->n_segments + READ_AHEAD;
-    TRY(weft_plan_upload(&plan->blocks, plan->ctx, l->blocks, 3 * n_blocks, sizeof(int64_t)));
-    TRY(weft_plan_upload(&plan->classes, plan->ctx, l->classes, 2 * l->n_classes, sizeof(int32_t)));
-    TRY(weft_plan_upload(&plan->segment_rows, plan->ctx, l->rows, n_segments, sizeof(uint16_t)));
-    TRY(weft_plan_upload(&plan->segment_entries, plan->ctx, l->entries, n_segments,
-                         weft_dtype_size(plan->offset_dtype)));
-    return weft_plan_upload(&plan->words, plan->ctx, l->words, l->n_words + 1, sizeof(uint64_t));
+    return plan->piece <= INT32_MAX / (2 * WEFT_SPMM_MOST_ROWS);
 }
 
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order)
 {
-    const int64_t share = p->n_rows / plan->ctx->limits.compute_units;
-    plan->block_rows =
-        min_i64(max_i64(pow2_down(max_i64(share, 1)), LEAST_BLOCK_ROWS), MOST_BLOCK_ROWS);
-    if (plan->piece > INT32_MAX / 2) // a row that is not long may have two pieces of entries
+    if (!segments_fit(plan) || plan->run_rows > WEFT_SPMM_MOST_ROWS)
         return WEFT_OK;
-    if (plan->transpose_a) { // each slice would gather its values anew
-        refuse("segments", "values of a row of op(A) stand apart");
-        return WEFT_OK;
-    }
-    lists l = {0};
-    void *memory = NULL;
-    weft_status status = weft_plan_allocate(&memory, 1, sizeof(block));
-    if (status != WEFT_OK)
-        return status;
-    plan->has_segments =
-        cut_blocks(&l, memory, plan, p, order) ||
-        refuse("segments", "columns go down past windows of %" PRId64, plan->window);
-    if (plan->has_segments && plan->n_ordered > 0) {
-        status = allocate_lists(&l, plan);
-        if (status == WEFT_OK)
-            cut_blocks(&l, memory, plan, p, order);
-        if (status == WEFT_OK)
-            status = upload_lists(plan, &l);
-    }
-    free(memory);
-    free(l.blocks);
-    free(l.classes);
-    free(l.rows);
-    free(l.entries);
-    free(l.words);
+    const size_t offset_size = weft_dtype_size(p->offset_dtype);
+    const int64_t n_items = ceil_div(plan->n_ordered, plan->run_rows);
+    const int64_t n = cut_items(plan, p, order, NULL, NULL, NULL);
+    void *starts = NULL, *entries = NULL, *segments = NULL;
+    weft_status status = weft_plan_allocate(&starts, n_items + 1, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_allocate(&entries, n, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_allocate(&segments, n, sizeof(int32_t));
+    if (status != WEFT_OK || n == 0)
+        goto done;
+
+    cut_items(plan, p, order, starts, entries, segments);
+    status = weft_plan_upload(&plan->segment_starts, plan->ctx, starts, n_items + 1, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_upload(&plan->segment_entries, plan->ctx, entries, n, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_upload(&plan->segments, plan->ctx, segments, n, sizeof(int32_t));
+done:
+    free(starts);
+    free(entries);
+    free(segments);
     return status;
 }

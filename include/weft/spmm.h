@@ -110,7 +110,7 @@ typedef struct weft_spmm_plan_params {
 // alternating runs, unless neighbouring rows give each core its share as they come; on a GPU sorted
 // where all groups fit the device at once, else dealt in a snake, or from a queue where they vary
 // by more than their mean. weft_spmm_describe() says which it was and why. Where A is dense enough
-// a CPU's plan also cuts entries where windows of B end, and puts rows with as many side by side.
+// a CPU's plan also cuts entries where windows of B end.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,
