@@ -190,12 +190,15 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long first = slice * entries, stop = min(first + entries, nnz);
 
-    const bool is_whole = LANES == 1 && is_one_tile && (PACKED || from + TILE <= k);
+#if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
+    const bool is_whole = is_one_tile && from + TILE <= k;
     global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
+#endif
     ACCS a[VECTORS];
     int row = -1;
     long row_stop = first;
     for (long e = first; e < first + entries; e += BLOCK) {
+#if LANES == 1
         // Of the row at hand, up to where columns may be asked for.
         if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
             state whole[BLOCK];
@@ -207,26 +210,24 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
             write_block(whole, exchange, o, e, stop);
             continue;
         }
+#endif
         state shares[BLOCK];
         for (int b = 0; b < BLOCK; ++b) {
             ACCS sum = 0;
             if (e + b < stop) {
-                if (e + b >= row_stop) {
+                const bool is_new = e + b >= row_stop;
+                if (is_new) {
                     row = next_row(rows, n_rows, row, e + b);
                     row_stop = rows[row + 1];
-                    if (is_one_tile)
-                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, from, k);
                 }
                 global const T *column = matrix_b + columns[e + b] * b_column;
                 if (AHEAD > 0 && e + b + AHEAD < stop)
                     fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
-                if (is_one_tile)
-                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, from, k);
-                else
-                    for (int tile = from; tile < upto; tile += TILE) {
+                for (int tile = from; tile < upto; tile += TILE) {
+                    if (is_new || !is_one_tile)
                         load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);
-                        sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
-                    }
+                    sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
+                }
             }
             put_share(shares, b, sum);
         }
