@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -314,6 +315,48 @@ static void matmul_cases_are_complete(void **state)
     json_decref(object);
 }
 
+// --only leaves what has the text in its name, and what that is compared with.
+static void cases_are_chosen(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    json_t *object = run_bench("spmm matmul elementwise --quick --only v2");
+    const json_t *cases = json_object_get(object, "cases");
+    assert_int_equal(json_array_size(cases), 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(string(json_array_get(cases, i), "case"),
+                            i < 2 ? "pruned-2048x2048-s90-n128-v0.1"
+                                  : "pruned-2048x2048-s90-n128-v2");
+    assert_null(json_object_get(object, "sweep"));
+    json_decref(object);
+
+    static const char *const wanted[] = {"batch-512-64x64x64", "add-64x64", "add-64x64-planned"};
+    object = run_bench("matmul elementwise --quick --only x64");
+    cases = json_object_get(object, "cases");
+    assert_int_equal(json_array_size(cases), 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(string(json_array_get(cases, i), "case"), wanted[i]);
+    assert_null(json_object_get(object, "sweep"));
+    json_decref(object);
+}
+
+static void no_case_is_an_error(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    static const char message[] = "no case that the device can run has 'v3' in its name";
+    char command[4096], text[1024] = "";
+    snprintf(command, sizeof(command), "'%s' bench elementwise --quick --only v3 2>&1",
+             WEFT_PROGRAM);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    const size_t length = fread(text, 1, sizeof(text) - 1, output);
+    assert_true(length > 0);
+    assert_int_equal(WEXITSTATUS(pclose(output)), 1);
+    if (strstr(text, message) == NULL)
+        fail_msg("%s", text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +365,8 @@ int main(void)
         cmocka_unit_test(cases_along_axes_are_complete),
         cmocka_unit_test(elementwise_cases_are_complete),
         cmocka_unit_test(matmul_cases_are_complete),
+        cmocka_unit_test(cases_are_chosen),
+        cmocka_unit_test(no_case_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
+static const char RANDOM_SHAPES[] = "random"; // as a case's name
 
 // Sets by name: besides those of bench_axis_cases.h and bench_sparse_cases.h.
 enum {
@@ -31,9 +32,8 @@ enum {
 typedef struct bench_options {
     command_options common;
     unsigned sets; // bits; none: the limits alone
-    bool quick;
-    const char *folder;   // --data; NULL for none
-    const char *patterns; // --patterns; NULL for none
+    bench_choice choice;
+    const char *folder; // --data; NULL for none
 } bench_options;
 
 typedef struct bench_job {
@@ -68,11 +68,16 @@ void bench_note(const char *format, ...)
     va_end(arguments);
 }
 
+bool bench_chooses(const bench_choice *choice, const char *name)
+{
+    return choice->only == NULL || strstr(name, choice->only) != NULL;
+}
+
 static bool measure_limits(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
     if ((options->sets & SET_SPMM) &&
-        !bench_sets_list(&job->sets, options->quick, options->folder, why))
+        !bench_sets_list(&job->sets, options->choice.quick, options->folder, why))
         return false;
     return command_open(&job->ctx, &options->common, why) &&
            bench_limits_create(&job->limits, job->ctx, why) &&
@@ -82,10 +87,9 @@ static bool measure_limits(bench_job *job, complaint *why)
 static bool measure_sparse(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
-    if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, options->quick,
-                        options->patterns, why) ||
+    if (!bench_spmm_run(&job->cases, job->ctx, job->limits, &job->sets, &options->choice, why) ||
         !bench_sparse_run(&job->sparse, job->ctx, job->limits, options->sets & SPARSE_SETS,
-                          options->quick, options->patterns, why))
+                          &options->choice, why))
         return false;
     bench_cases_close(&job->cases);
     return true;
@@ -94,21 +98,31 @@ static bool measure_sparse(bench_job *job, complaint *why)
 static bool measure_dense(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
-    const bool quick = options->quick;
+    const bench_choice *choice = &options->choice;
     if ((options->sets & SET_MATMUL) &&
-        (!bench_matmul_run(&job->matmul, job->ctx, job->limits, quick, why) ||
-         !bench_sweep_run(&job->sweep, job->ctx, job->limits, quick, why)))
+        (!bench_matmul_run(&job->matmul, job->ctx, job->limits, choice, why) ||
+         (bench_chooses(choice, RANDOM_SHAPES) &&
+          !bench_sweep_run(&job->sweep, job->ctx, job->limits, choice, why))))
         return false;
-    return bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS, quick,
+    return bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS, choice,
                           why) &&
            (!(options->sets & SET_ELEMENTWISE) ||
-            bench_elementwise_run(&job->elementwise, job->ctx, job->limits, quick, why));
+            bench_elementwise_run(&job->elementwise, job->ctx, job->limits, choice, why));
 }
 
 static bool measure(bench_job *job, complaint *why)
 {
-    return measure_limits(job, why) &&
-           (job->options->sets == 0 || (measure_sparse(job, why) && measure_dense(job, why)));
+    if (!measure_limits(job, why))
+        return false;
+    if (job->options->sets == 0)
+        return true;
+    if (!measure_sparse(job, why) || !measure_dense(job, why))
+        return false;
+    const size_t n_cases = job->cases.count + job->sparse.count + job->matmul.count +
+                           job->sweep.count + job->axis.count + job->elementwise.count;
+    const char *only = job->options->choice.only;
+    return n_cases > 0 || only == NULL ||
+           complain(why, "no case that the device can run has '%s' in its name", only);
 }
 
 static json_t *case_json(const bench_case *it)
@@ -272,7 +286,7 @@ static void clean_up(bench_job *job)
     weft_context_destroy(&job->ctx);
 }
 
-enum { OPTION_DATA = 256, OPTION_PATTERNS };
+enum { OPTION_DATA = 256, OPTION_PATTERNS, OPTION_ONLY };
 
 static error_t take_what(bench_options *bench, const char *what, struct argp_state *state)
 {
@@ -316,13 +330,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         bench->sets = ALL_SETS;
         return 0;
     case 'q':
-        bench->quick = true;
+        bench->choice.quick = true;
+        return 0;
+    case OPTION_ONLY:
+        bench->choice.only = argument;
         return 0;
     case OPTION_DATA:
         bench->folder = argument;
         return 0;
     case OPTION_PATTERNS:
-        bench->patterns = argument;
+        bench->choice.patterns = argument;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -333,6 +350,10 @@ static void parse(bench_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"quick", 'q', NULL, 0, "Few cases and few runs: seconds instead of minutes", 0},
+        {"only", OPTION_ONLY, "TEXT", 0,
+         "Of the cases those with TEXT in their names (of SpMM's those compared with them, too); "
+         "dense products of random shapes are \"random\"",
+         0},
         {"data", OPTION_DATA, "DIR", 0, "Measure every .mtx and .smtx file in DIR too", 0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
          "Write where the non-zeros of each SpMM and SDDMM stand to DIR/CASE.offsets.npy and "

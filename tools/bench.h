@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the parts of `weft bench` talk to whoever waits for it, on standard error.
+// What the parts of `weft bench` share: what is to be measured, and how they talk to whoever waits
+// for it, on standard error.
 #ifndef WEFT_TOOLS_BENCH_H
 #define WEFT_TOOLS_BENCH_H
+
+#include <stdbool.h>
+
+// Which cases, and how.
+typedef struct bench_choice {
+    const char *only;     // what their names have in them; NULL: all
+    bool quick;           // few cases and few runs
+    const char *patterns; // the folder to write where non-zeros stand; NULL: nothing is written
+} bench_choice;
+
+bool bench_chooses(const bench_choice *choice, const char *name);
 
 // Replaces the line of progress, where standard error is a terminal; "" takes it away.
 void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -200,20 +200,20 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
 }
 
 bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
-                    bool quick, complaint *why)
+                    const bench_choice *choice, complaint *why)
 {
     bench_axis_specs specs;
-    bool ok =
-        bench_axis_list(&specs, sets, quick, bench_array_bytes(weft_context_limits(ctx)), why) &&
-        bench_rows_create(out, specs.count, why);
+    bool ok = bench_axis_list(&specs, sets, choice->quick,
+                              bench_array_bytes(weft_context_limits(ctx)), why) &&
+              bench_rows_create(out, specs.count, why);
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
                              .ctx = ctx,
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
-        if (!fits(&stage))
+        if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, quick, why);
+        ok = measure(&out->items[out->count], &stage, choice->quick, why);
         tear_down(&stage);
         out->count += ok;
     }

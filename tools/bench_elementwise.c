@@ -187,11 +187,11 @@ static void tear_down(bench_stage *stage)
 }
 
 bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limits *limits,
-                           bool quick, complaint *why)
+                           const bench_choice *choice, complaint *why)
 {
     const uint64_t array_bytes = bench_array_bytes(weft_context_limits(ctx));
     bench_elementwise_specs specs;
-    bool ok = bench_elementwise_list(&specs, quick, array_bytes, why) &&
+    bool ok = bench_elementwise_list(&specs, choice->quick, array_bytes, why) &&
               bench_rows_create(out, specs.count, why);
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
@@ -199,9 +199,9 @@ bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limit
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         lay_out(&stage);
-        if (!fits(&stage))
+        if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, quick, why);
+        ok = measure(&out->items[out->count], &stage, choice->quick, why);
         tear_down(&stage);
         out->count += ok;
     }

@@ -3,13 +3,14 @@
 #ifndef WEFT_TOOLS_BENCH_ELEMENTWISE_H
 #define WEFT_TOOLS_BENCH_ELEMENTWISE_H
 
+#include "bench.h"
 #include "bench_rows.h"
 
 // Measures the cases of bench_elementwise_cases.h against copying: each array read once, and the
 // result written once. Notes on standard error name what is left out: a data type that the device
 // has not, arrays too large for it.
 bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limits *limits,
-                           bool quick, complaint *why);
+                           const bench_choice *choice, complaint *why);
 
 // The table, and the lines about the worst of it. Nothing where there is no row.
 void bench_elementwise_print(const bench_rows *rows, FILE *out);

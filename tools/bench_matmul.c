@@ -140,11 +140,11 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
            describe(stage, row->plan, sizeof(row->plan), why);
 }
 
-bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, bool quick,
-                      complaint *why)
+bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *limits,
+                      const bench_choice *choice, complaint *why)
 {
     bench_matmul_spec specs[BENCH_MATMUL_CASES];
-    const size_t count = bench_matmul_list(specs, quick);
+    const size_t count = bench_matmul_list(specs, choice->quick);
     bool ok = bench_rows_create(out, count, why);
     for (size_t i = 0; ok && i < count; i++) {
         bench_stage stage = {.spec = &specs[i],
@@ -152,9 +152,9 @@ bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *li
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         lay_out(&stage);
-        if (!fits(&stage))
+        if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, quick, why);
+        ok = measure(&out->items[out->count], &stage, choice->quick, why);
         tear_down(&stage);
         out->count += ok;
     }

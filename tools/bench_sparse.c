@@ -188,22 +188,22 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
 }
 
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
-                      bool quick, const char *patterns, complaint *why)
+                      const bench_choice *choice, complaint *why)
 {
     bench_sparse_specs specs;
     // Values are read and written, and columns lie beside them.
     const uint64_t bytes = bench_array_bytes(weft_context_limits(ctx)) / 2;
-    bool ok = bench_sparse_list(&specs, sets, quick, bytes, why) &&
+    bool ok = bench_sparse_list(&specs, sets, choice->quick, bytes, why) &&
               bench_rows_create(out, specs.count, why);
     for (size_t i = 0; ok && i < specs.count; i++) {
         bench_stage stage = {.spec = &specs.items[i],
-                             .patterns = patterns,
+                             .patterns = choice->patterns,
                              .ctx = ctx,
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
-        if (!fits(&stage))
+        if (!bench_chooses(choice, stage.spec->name) || !fits(&stage))
             continue;
-        ok = measure(&out->items[out->count], &stage, quick, why);
+        ok = measure(&out->items[out->count], &stage, choice->quick, why);
         tear_down(&stage);
         out->count += ok;
     }

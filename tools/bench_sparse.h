@@ -3,6 +3,7 @@
 #ifndef WEFT_TOOLS_BENCH_SPARSE_H
 #define WEFT_TOOLS_BENCH_SPARSE_H
 
+#include "bench.h"
 #include "bench_rows.h"
 #include "bench_sparse_cases.h"
 
@@ -11,7 +12,7 @@
 // type that the device has not, operands too large for it. Patterns of the products are kept in the
 // folder `patterns`, where it is not NULL.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
-                      bool quick, const char *patterns, complaint *why);
+                      const bench_choice *choice, complaint *why);
 
 // The table, and the lines about the worst of it. Nothing where there is no row.
 void bench_sparse_print(const bench_rows *rows, FILE *out);

@@ -294,17 +294,29 @@ static void tear_down(bench_stage *stage)
     buffer_release(&stage->buffer_C);
 }
 
+// Sets stay whole: their cases are compared.
+static bool chooses_set(const bench_choice *choice, const bench_set *set)
+{
+    for (int i = 0; i < set->n_matrices; i++)
+        if (bench_chooses(choice, set->matrices[i].name))
+            return true;
+    return false;
+}
+
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
-                    const bench_sets *sets, bool quick, const char *patterns, complaint *why)
+                    const bench_sets *sets, const bench_choice *choice, complaint *why)
 {
     for (size_t i = 0; i < sets->count; i++) {
+        if (!chooses_set(choice, &sets->items[i]))
+            continue;
         bench_stage stage = {.set = &sets->items[i],
-                             .patterns = patterns,
+                             .patterns = choice->patterns,
                              .ctx = ctx,
                              .queue = bench_limits_queue(limits)->cl,
                              .limits = limits};
         bool fits;
-        const bool ok = set_up(&stage, &fits, why) && (!fits || measure(out, &stage, quick, why));
+        const bool ok =
+            set_up(&stage, &fits, why) && (!fits || measure(out, &stage, choice->quick, why));
         tear_down(&stage);
         if (!ok)
             return false;

@@ -4,6 +4,7 @@
 #ifndef WEFT_TOOLS_BENCH_SPMM_H
 #define WEFT_TOOLS_BENCH_SPMM_H
 
+#include "bench.h"
 #include "bench_limits.h"
 #include "bench_sets.h"
 #include "report.h"
@@ -25,10 +26,10 @@ typedef struct bench_cases {
 
 // Measures all sets and appends their cases: a planned one and, but for A^T, one without behind it.
 // Notes on standard error name what is left out: a data type that the device has not, a file that
-// cannot be read, a matrix too large for the device. Patterns of the matrices are kept in the
-// folder `patterns`, where it is not NULL.
+// cannot be read, a matrix too large for the device. A set of which some cases are chosen is
+// measured as a whole.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
-                    const bench_sets *sets, bool quick, const char *patterns, complaint *why);
+                    const bench_sets *sets, const bench_choice *choice, complaint *why);
 
 // Points every report to the name and the plan of its case: once no more cases are added.
 void bench_cases_close(bench_cases *cases);

@@ -106,12 +106,13 @@ static int compare_shapes(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits, bool quick,
-                     complaint *why)
+bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
+                     const bench_choice *choice, complaint *why)
 {
     sweep_stage stage = {.queue = bench_limits_queue(limits)->cl, .limits = limits};
-    const bool ok = set_up(&stage, ctx, why) &&
-                    measure_all(out, &stage, quick ? BENCH_SWEEP_QUICK : BENCH_SWEEP_SHAPES, why);
+    const bool ok =
+        set_up(&stage, ctx, why) &&
+        measure_all(out, &stage, choice->quick ? BENCH_SWEEP_QUICK : BENCH_SWEEP_SHAPES, why);
     if (ok)
         out->programs = weft_context_get_stats(stage.ctx).programs_built;
     qsort(out->shapes, out->count, sizeof(out->shapes[0]), compare_shapes);

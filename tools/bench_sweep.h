@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "bench.h"
 #include "bench_limits.h"
 
 enum {
@@ -30,8 +31,8 @@ typedef struct bench_sweep {
 
 // Measures f32 products of random shapes, the same ones each time, in a context of its own that
 // finds no program from before. After a minute no more are begun, and a note says so.
-bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits, bool quick,
-                     complaint *why);
+bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
+                     const bench_choice *choice, complaint *why);
 
 // Shapes, programs, the worst, median and best share, and the slowest shapes.
 json_t *bench_sweep_json(const bench_sweep *sweep);
