@@ -9,8 +9,7 @@
 
 // Measures the cases of the sets (bits of bench_sparse_cases.h): products and attention against
 // multiply-adds, softmax against copying. Notes on standard error name what is left out: a data
-// type that the device has not, operands too large for it. Patterns of the products are kept in the
-// folder `patterns`, where it is not NULL.
+// type that the device has not, operands too large for it.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                       const bench_choice *choice, complaint *why);
 
