@@ -315,7 +315,7 @@ static void matmul_cases_are_complete(void **state)
     json_decref(object);
 }
 
-// --only leaves what has the text in its name, and what that is compared with.
+// --only keeps the cases with the text in their names, and the rest of their sets of SpMM.
 static void cases_are_chosen(void **state)
 {
     (void)state;
@@ -338,23 +338,30 @@ static void cases_are_chosen(void **state)
         assert_string_equal(string(json_array_get(cases, i), "case"), wanted[i]);
     assert_null(json_object_get(object, "sweep"));
     json_decref(object);
+
+    object = run_bench("matmul --quick --only random");
+    assert_int_equal(json_array_size(json_object_get(object, "cases")), 0);
+    check_sweep(json_object_get(object, "sweep"));
+    json_decref(object);
 }
 
 static void no_case_is_an_error(void **state)
 {
     (void)state;
     skip_but_on_pocl();
-    static const char message[] = "no case that the device can run has 'v3' in its name";
-    char command[4096], text[1024] = "";
-    snprintf(command, sizeof(command), "'%s' bench elementwise --quick --only v3 2>&1",
-             WEFT_PROGRAM);
-    FILE *output = popen(command, "r");
-    assert_non_null(output);
-    const size_t length = fread(text, 1, sizeof(text) - 1, output);
-    assert_true(length > 0);
-    assert_int_equal(WEXITSTATUS(pclose(output)), 1);
-    if (strstr(text, message) == NULL)
-        fail_msg("%s", text);
+    static const char *const sets[] = {"elementwise", "limits"};
+    for (size_t i = 0; i < 2; i++) {
+        char command[4096], text[1024] = "";
+        snprintf(command, sizeof(command), "'%s' bench %s --quick --only v3 2>&1", WEFT_PROGRAM,
+                 sets[i]);
+        FILE *output = popen(command, "r");
+        assert_non_null(output);
+        const size_t length = fread(text, 1, sizeof(text) - 1, output);
+        assert_true(length > 0);
+        assert_int_equal(WEXITSTATUS(pclose(output)), 1);
+        if (strstr(text, "none of the cases measured has 'v3' in its name") == NULL)
+            fail_msg("%s", text);
+    }
 }
 
 int main(void)

@@ -17,7 +17,6 @@
 #include "command.h"
 
 static const double SHORT_MS = 0.2;
-static const char RANDOM_SHAPES[] = "random"; // as a case's name
 
 // Sets by name: besides those of bench_axis_cases.h and bench_sparse_cases.h.
 enum {
@@ -101,8 +100,7 @@ static bool measure_dense(bench_job *job, complaint *why)
     const bench_choice *choice = &options->choice;
     if ((options->sets & SET_MATMUL) &&
         (!bench_matmul_run(&job->matmul, job->ctx, job->limits, choice, why) ||
-         (bench_chooses(choice, RANDOM_SHAPES) &&
-          !bench_sweep_run(&job->sweep, job->ctx, job->limits, choice, why))))
+         !bench_sweep_run(&job->sweep, job->ctx, job->limits, choice, why)))
         return false;
     return bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS, choice,
                           why) &&
@@ -112,17 +110,14 @@ static bool measure_dense(bench_job *job, complaint *why)
 
 static bool measure(bench_job *job, complaint *why)
 {
-    if (!measure_limits(job, why))
-        return false;
-    if (job->options->sets == 0)
-        return true;
-    if (!measure_sparse(job, why) || !measure_dense(job, why))
+    if (!measure_limits(job, why) ||
+        (job->options->sets != 0 && (!measure_sparse(job, why) || !measure_dense(job, why))))
         return false;
     const size_t n_cases = job->cases.count + job->sparse.count + job->matmul.count +
                            job->sweep.count + job->axis.count + job->elementwise.count;
     const char *only = job->options->choice.only;
     return n_cases > 0 || only == NULL ||
-           complain(why, "no case that the device can run has '%s' in its name", only);
+           complain(why, "none of the cases measured has '%s' in its name", only);
 }
 
 static json_t *case_json(const bench_case *it)
@@ -210,7 +205,8 @@ static void print_summary(const bench_cases *cases)
             (uneven == NULL || ratio(it, &items[it->even]) > ratio(uneven, &items[uneven->even])))
             uneven = it;
     }
-    printf("\nOf the cases that take %g ms and more:\n", SHORT_MS);
+    if (slow != NULL || unplanned != NULL || uneven != NULL)
+        printf("\nOf the cases that take %g ms and more:\n", SHORT_MS);
     if (slow != NULL)
         printf("share of pruned f32 layers, 50 non-zeros a row and more, n 128 and more: at least "
                "%.2f (%s)\n",
@@ -351,8 +347,8 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp_option options[] = {
         {"quick", 'q', NULL, 0, "Few cases and few runs: seconds instead of minutes", 0},
         {"only", OPTION_ONLY, "TEXT", 0,
-         "Of the cases those with TEXT in their names (of SpMM's those compared with them, too); "
-         "dense products of random shapes are \"random\"",
+         "Measure only cases with TEXT in their names; SpMM's sets, cases in turns, stay whole; "
+         "dense products of random shapes are one case, \"random\"",
          0},
         {"data", OPTION_DATA, "DIR", 0, "Measure every .mtx and .smtx file in DIR too", 0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,

@@ -7,9 +7,9 @@
 #include "bench_axis_cases.h"
 #include "bench_rows.h"
 
-// Measures the cases of the sets (bits of bench_axis_cases.h), reductions against reading, what
-// writes as much as it reads against copying. Notes on standard error name what is
-// left out: a data type that the device has not, an array too large for it.
+// Measures the chosen cases of the sets (bits of bench_axis_cases.h), reductions against reading,
+// what writes as much as it reads against copying. Notes on standard error name what is left out: a
+// data type that the device has not, an array too large for it.
 bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                     const bench_choice *choice, complaint *why);
 

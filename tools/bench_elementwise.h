@@ -6,9 +6,9 @@
 #include "bench.h"
 #include "bench_rows.h"
 
-// Measures the cases of bench_elementwise_cases.h against copying: each array read once, and the
-// result written once. Notes on standard error name what is left out: a data type that the device
-// has not, arrays too large for it.
+// Measures the chosen cases of bench_elementwise_cases.h against copying: each array read once, and
+// the result written once. Notes on standard error name what is left out: a data type that the
+// device has not, arrays too large for it.
 bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limits *limits,
                            const bench_choice *choice, complaint *why);
 

@@ -6,9 +6,9 @@
 #include "bench.h"
 #include "bench_rows.h"
 
-// Measures the cases of bench_matmul_cases.h: against multiply-adds; against reading the larger
-// factor, where that is most of the work; or against copying all operands. Notes on standard error
-// name what is left out: a data type that the device has not, operands too large for it.
+// Measures the chosen cases of bench_matmul_cases.h: against multiply-adds; against reading the
+// larger factor, where that is most of the work; or against copying all operands. Notes on standard
+// error name what is left out: a data type that the device has not, operands too large for it.
 bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *limits,
                       const bench_choice *choice, complaint *why);
 

@@ -7,9 +7,9 @@
 #include "bench_rows.h"
 #include "bench_sparse_cases.h"
 
-// Measures the cases of the sets (bits of bench_sparse_cases.h): products and attention against
-// multiply-adds, softmax against copying. Notes on standard error name what is left out: a data
-// type that the device has not, operands too large for it.
+// Measures the chosen cases of the sets (bits of bench_sparse_cases.h): products and attention
+// against multiply-adds, softmax against copying. Notes on standard error name what is left out: a
+// data type that the device has not, operands too large for it.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                       const bench_choice *choice, complaint *why);
 

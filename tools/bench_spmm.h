@@ -24,10 +24,10 @@ typedef struct bench_cases {
     size_t count, room;
 } bench_cases;
 
-// Measures all sets and appends their cases: a planned one and, but for A^T, one without behind it.
+// Measures each set with a chosen case, as a whole, and appends its cases: a planned one and, but
+// for A^T, one without behind it.
 // Notes on standard error name what is left out: a data type that the device has not, a file that
-// cannot be read, a matrix too large for the device. A set of which some cases are chosen is
-// measured as a whole.
+// cannot be read, a matrix too large for the device.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
                     const bench_sets *sets, const bench_choice *choice, complaint *why);
 

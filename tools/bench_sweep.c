@@ -109,6 +109,8 @@ static int compare_shapes(const void *left, const void *right)
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why)
 {
+    if (!bench_chooses(choice, "random"))
+        return true;
     sweep_stage stage = {.queue = bench_limits_queue(limits)->cl, .limits = limits};
     const bool ok =
         set_up(&stage, ctx, why) &&

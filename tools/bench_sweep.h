@@ -30,7 +30,8 @@ typedef struct bench_sweep {
 } bench_sweep;
 
 // Measures f32 products of random shapes, the same ones each time, in a context of its own that
-// finds no program from before. After a minute no more are begun, and a note says so.
+// finds no program from before; where the case "random" is chosen. After 90 s no more are begun,
+// and a note says so.
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why);
 
