@@ -25,9 +25,8 @@ typedef struct bench_cases {
 } bench_cases;
 
 // Measures each set with a chosen case, as a whole, and appends its cases: a planned one and, but
-// for A^T, one without behind it.
-// Notes on standard error name what is left out: a data type that the device has not, a file that
-// cannot be read, a matrix too large for the device.
+// for A^T, one without behind it. Notes on standard error name what is left out: a data type that
+// the device has not, a file that cannot be read, a matrix too large for the device.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
                     const bench_sets *sets, const bench_choice *choice, complaint *why);
 

@@ -29,8 +29,8 @@ typedef struct bench_sweep {
     uint64_t programs;                            // that all of them together had compiled
 } bench_sweep;
 
-// Measures f32 products of random shapes, the same ones each time, in a context of its own that
-// finds no program from before; where the case "random" is chosen. After 90 s no more are begun,
+// Where the case "random" is chosen, measures f32 products of random shapes, the same ones each
+// time, in a context of its own that finds no program from before. After 90 s no more are begun,
 // and a note says so.
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
                      const bench_choice *choice, complaint *why);
