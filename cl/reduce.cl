@@ -55,6 +55,9 @@
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #endif
 #define READS 1
+#if IS_SUM && FOLD > 1 && !ROWS
+#define ROUNDS 4 // sums of so few rounds lose little; rows have their sums in registers
+#endif
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"
@@ -457,6 +460,17 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
     return joined_block(rows);
 }
 
+// Short rows are asked for farther ahead than long ones. Mostly they follow one another.
+#define SHORT_ROW_AHEAD 8192
+
+INLINE void ask_for_row(lines row, int n)
+{
+#if ADJACENT
+    for (int i = 0; i < n; i++)
+        FETCH_AHEAD((size_t)(row.at + i * FOLD) + SHORT_ROW_AHEAD, 2);
+#endif
+}
+
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
 // rows have in common, as carries of 0, the compiler sees through.
 INLINE state swept_vectors(lines row[READS], long step, int n)
@@ -465,6 +479,7 @@ INLINE state swept_vectors(lines row[READS], long step, int n)
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
+        ask_for_row(row[0], 1);
         const state one = of_one(swept(row, 0, 0, n), places);
         rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
         row[0].at += step;
@@ -479,6 +494,7 @@ INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < FOLD; i++) {
+        ask_for_row(row[0], last + 1);
         state s = of_one(swept(row, 0, 0, FOLD), places);
         for (int l = 1; l < last; l++) {
             ACCS x = swept(row, l, 0, FOLD);
@@ -509,17 +525,6 @@ INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, l
     if (w->lines == 1)
         return swept_vectors(row, step, (int)w->rest);
     return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
-}
-
-// Blocks of rows of one vector are taken by turns from so many places of a group's turn, which are
-// `apart` blocks from each other: CPUs foresee several runs of memory better than one. (Where rows
-// have a few vectors, it is the other way round.)
-#define RUNS_AT_ONCE 2
-
-INLINE long in_runs(long block, long apart)
-{
-    return block < RUNS_AT_ONCE * apart ? block % RUNS_AT_ONCE * apart + block / RUNS_AT_ONCE
-                                        : block;
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
@@ -562,12 +567,8 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
     for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
         const long start = turn * w.run;
         const long stop = min(w.high, start + w.run);
-        const long apart =
-            has_short_rows(&w) && w.lines == 1 ? (stop - start) / FOLD / RUNS_AT_ONCE : 0;
-        for (long block = 0; start + block * FOLD < stop; block++) {
-            const long high = start + in_runs(block, apart) * FOLD;
+        for (long high = start; high < stop; high += FOLD)
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
-        }
     }
 #else
     local state shared[ITEMS * TEAM];

@@ -19,14 +19,18 @@ enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_UNROLL = 8,    // vectors in flight hide the latency of an addition
+    FOLDED_UNROLL = 8, // vectors in flight hide the latency of an addition
+    LONG_UNROLL = 4,   // at most, of long lines: each is foreseen by itself, and more of them
+                       // are too many
+    LONG_LINE_BYTES = 1 << 16,
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
     REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
     ERRANDS = 4,          // groups for each core, so that the last ones end together
+    PART_TURNS = 8,       // and parts for each of those, which cost less than strips or highs
     MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
     FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
-    FAIR_GROUPS = 16,     // for each of max_blocks: they even out what a shared machine takes away
+    FAIR_GROUPS = 64,     // for each of max_blocks: they even out what a shared machine takes away
     TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
     LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
     PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
@@ -273,11 +277,23 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes,
     return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
 }
 
+// Groups that take the same number of turns each, but for the last one.
+static int64_t even_groups(int64_t turns, int64_t most)
+{
+    return ceil_div(turns, ceil_div(turns, most));
+}
+
+// Lines that an item reads at a time.
+static int64_t folded_unroll(const facts *f, int64_t line_bytes)
+{
+    const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
+    return line_bytes >= LONG_LINE_BYTES ? min_i64(unroll, LONG_UNROLL) : unroll;
+}
+
 static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 {
     const int64_t widest = weft_limits_fold(limits, f->accumulator_bytes, MAX_FOLD);
     const line l = folded_line(f, widest);
-    const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
     const int64_t lines = lines_of(f, l.widen);
     const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
     const int64_t most = f->low_adjacent || l.widen > 1 ? WEFT_AXIS_MOST_VECTORS : GATHERED_VECTORS;
@@ -298,24 +314,25 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     const int64_t turns = product(strips, ceil_div(f->high, run));
     int64_t parts = 1;
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
-        parts = even_parts(lines, min_i64(ceil_div(wanted, turns), strip_bytes / PART_BYTES));
+        parts = even_parts(lines,
+                           min_i64(ceil_div(wanted * PART_TURNS, turns), strip_bytes / PART_BYTES));
     if (parts == 1)
         refuse(PARTS,
                "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",
                turns, limits->compute_units, strip_bytes, PART_BYTES);
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
-    const int64_t grid_x = min_i64(strips, groups);
+    const int64_t grid_x = even_groups(strips, groups);
     return (weft_axis_tiling){
         .fold = (int)l.fold,
         .vectors = (int)vectors,
         .items = 1,
         .team = 1,
-        .unroll = (int)unroll,
+        .unroll = (int)folded_unroll(f, product(vectors * l.fold, f->bytes)),
         .widen = l.widen,
         .run = run,
         .grid_x = grid_x,
-        .grid_y = min_i64(ceil_div(f->high, run), ceil_div(groups, grid_x)),
+        .grid_y = even_groups(ceil_div(f->high, run), ceil_div(groups, grid_x)),
         .parts = parts,
     };
 }

@@ -103,10 +103,22 @@ static void test_known_reductions(void **state)
                                "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
         // all: parts
         {DENSE(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+                                "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
         // columns: parts of whole rows, not strips of them
         {DENSE(1, 24576, 896), "items of 56 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                               "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+                               "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
+        // long lines: four at a time
+        {DENSE(1, 64, 1048576), "items of 2048 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid whole, grid 32 x 1"},
+        {DENSE(100, 64, 16384), "items of 1024 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                "unrolled by 4, runs of 1, mid whole, grid 1 x 100"},
+        {DENSE(100, 64, 16368), "items of 1023 x 16 columns in groups of 1 x 1, lines of 1 x low, "
+                                "unrolled by 8, runs of 1, mid whole, grid 1 x 100"},
+        // groups of two turns, and of three: none has more than others
+        {DENSE(600, 3000, 100), "items of 25 x 16 columns in groups of 1 x 1, lines of 4 x low, "
+                                "unrolled by 8, runs of 1, mid whole, grid 1 x 300"},
+        {DENSE(1100, 3000, 100), "items of 25 x 16 columns in groups of 1 x 1, lines of 4 x low, "
+                                 "unrolled by 8, runs of 1, mid whole, grid 1 x 367"},
         // sixteen steps of three
         {DENSE(1000, 30, 3), "items of 3 x 16 columns in groups of 1 x 1, lines of 16 x low, "
                              "unrolled by 8, runs of 84, mid whole, grid 1 x 12"},
@@ -157,14 +169,14 @@ static void test_known_softmax(void **state)
         {WRITTEN(64, 1000, 1024), "items of 16 x 16 columns in groups of 1 x 1, lines of 1 x low, "
                                   "unrolled by 8, runs of 2, mid whole, grid 4 x 32"},
         {WRITTEN(4096, 1024, 16), "items of 1 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                  "unrolled by 8, runs of 16, mid whole, grid 1 x 128"},
+                                  "unrolled by 8, runs of 16, mid whole, grid 1 x 256"},
         {WRITTEN(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
                                  "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
         // strips for idle cores rather than a second sweep
         {WRITTEN(1, 24576, 896), "items of 7 x 16 columns in groups of 1 x 1, lines of 1 x low, "
                                  "unrolled by 8, runs of 1, mid whole, grid 8 x 1"},
         {WRITTEN(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                  "unrolled by 8, runs of 1, mid in 8 parts, grid 1 x 1"},
+                                  "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
@@ -577,7 +589,7 @@ static void test_refused_ranges(void **state)
     REFUSED("fold is 3", t.fold = 3);
     REFUSED("fold is 32", t.fold = 32);
     REFUSED("vectors is 0", t.vectors = 0);
-    REFUSED("vectors is 513", t.vectors = 513);
+    REFUSED("vectors is 2049", t.vectors = 2049);
     REFUSED("items is 0", t.items = 0);
     REFUSED("items is 2000", t.items = 2000);
     REFUSED("team is 3", t.team = 3);

@@ -269,6 +269,7 @@ static void test_long_sums(void **state)
 }
 
 // Several pages of lines narrower than one: lines that CPUs read together lie far from each other.
+// Of lines of many pages they read fewer together.
 static void test_lines_far_apart(void **state)
 {
     (void)state;
@@ -278,7 +279,8 @@ static void test_lines_far_apart(void **state)
     } some[] = {{WEFT_SUM, {2, 1701, 48}},    {WEFT_ARGMIN, {2, 1701, 37}},
                 {WEFT_ARGMIN, {3, 40003, 1}}, {WEFT_SUM, {1, 20001, 5}},
                 {WEFT_SUM, {1, 1 << 15, 16}}, {WEFT_ARGMAX, {2, 301, 200}},
-                {WEFT_SUM, {1, 99, 2100}},    {WEFT_MAX, {1, 21, 20001}}};
+                {WEFT_SUM, {1, 99, 2100}},    {WEFT_MAX, {1, 21, 20001}},
+                {WEFT_SUM, {9, 23, 17001}},   {WEFT_MAX, {9, 7, 17001}}};
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]) && !is_reduced; i++) {
         reduce_case one = {
             .seed = 80 + i, .op = some[i].op, .ndim = 3, .mask = 2, .numbers = WHOLE};
@@ -287,7 +289,7 @@ static void test_lines_far_apart(void **state)
     }
 }
 
-// Many rows: a group takes blocks of them from several places.
+// Many rows: a group takes several blocks of them.
 static void test_short_rows(void **state)
 {
     (void)state;

@@ -34,7 +34,7 @@ typedef struct weft_axis_problem {
     bool keeps;            // and can write them from what it made of them while it read: softmax
 } weft_axis_problem;
 
-enum { WEFT_AXIS_MOST_VECTORS = 512 }; // of an item
+enum { WEFT_AXIS_MOST_VECTORS = 2048 }; // of an item
 
 typedef struct weft_axis_tiling {
     int fold;        // neighbours of a line in one OpenCL vector: 1, 2, 4, 8 or 16
