@@ -438,6 +438,15 @@ INLINE state joined_block(state rows[FOLD])
     return joined_rows(rows);
 }
 
+// n vectors of a row, so many bytes ahead.
+INLINE void ask_for(global const T *row, int n, int ahead)
+{
+#if ADJACENT
+    for (int i = 0; i < n; i++)
+        FETCH_AHEAD((size_t)(row + i * FOLD) + ahead, 2);
+#endif
+}
+
 // What each row holds, each in its lane. Memory is read in its order: all rows before what further
 // reduced axes lead to.
 INLINE state swept_rows(const walk *w, const view *x, global const T *X, long first, long last)
@@ -451,6 +460,9 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
         rows[i] = nothing();
     for (long outer = 0; outer < w->outer; outer++) {
         const long offset = outer_offset(w, x, outer);
+        if (outer + 1 < w->outer) // which is elsewhere
+            ask_for(X + high_offset(w, x, first) + outer_offset(w, x, outer + 1),
+                    ROW_AHEAD / sizeof(BITS) / FOLD, 0);
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
             const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
@@ -460,16 +472,8 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
     return joined_block(rows);
 }
 
-// Short rows are asked for farther ahead than long ones. Mostly they follow one another.
+// Short rows, which mostly follow one another, are asked for farther ahead than long ones.
 #define SHORT_ROW_AHEAD 8192
-
-INLINE void ask_for_row(lines row, int n)
-{
-#if ADJACENT
-    for (int i = 0; i < n; i++)
-        FETCH_AHEAD((size_t)(row.at + i * FOLD) + SHORT_ROW_AHEAD, 2);
-#endif
-}
 
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
 // rows have in common, as carries of 0, the compiler sees through.
@@ -479,7 +483,7 @@ INLINE state swept_vectors(lines row[READS], long step, int n)
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
-        ask_for_row(row[0], 1);
+        ask_for(row[0].at, 1, SHORT_ROW_AHEAD);
         const state one = of_one(swept(row, 0, 0, n), places);
         rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
         row[0].at += step;
@@ -494,7 +498,7 @@ INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < FOLD; i++) {
-        ask_for_row(row[0], last + 1);
+        ask_for(row[0].at, last + 1, SHORT_ROW_AHEAD);
         state s = of_one(swept(row, 0, 0, FOLD), places);
         for (int l = 1; l < last; l++) {
             ACCS x = swept(row, l, 0, FOLD);

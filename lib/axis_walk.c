@@ -16,12 +16,14 @@ static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in
 
 // Lines that are read together lie far from each other where several would fit into a page or all
 // follow one another, and each has a few pages to go through: CPUs foresee several long runs of
-// memory better than one, or than pages here and there, and leaps within a page not at all.
+// memory better than one, or than pages here and there, and leaps within a page not at all. Rows are
+// asked for ahead, and do better from end to end.
 static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
 {
     const int64_t step = abs_i64(mid_step);
     const bool is_near = step < PAGE_ELEMENTS / w->widen || step <= strip_width / w->widen;
-    return is_near && step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
+    return w->low > 1 && is_near &&
+           step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
 }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
