@@ -55,9 +55,8 @@
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #endif
 #define READS 1
-#if IS_SUM && FOLD > 1 && !ROWS
-#define ROUNDS 4 // sums of so few rounds lose little; rows have their sums in registers
-#endif
+// Sums of so few rounds lose little; rows have theirs in registers.
+#define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"
@@ -438,12 +437,12 @@ INLINE state joined_block(state rows[FOLD])
     return joined_rows(rows);
 }
 
-// n vectors of a row, so many bytes ahead.
-INLINE void ask_for(global const T *row, int n, int ahead)
+// So many bytes from p on.
+INLINE void ask_for(global const T *p, long bytes)
 {
 #if ADJACENT
-    for (int i = 0; i < n; i++)
-        FETCH_AHEAD((size_t)(row + i * FOLD) + ahead, 2);
+    for (long i = 0; i < bytes; i += 64)
+        FETCH_AHEAD((size_t)p + i, 2);
 #endif
 }
 
@@ -460,9 +459,9 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
         rows[i] = nothing();
     for (long outer = 0; outer < w->outer; outer++) {
         const long offset = outer_offset(w, x, outer);
-        if (outer + 1 < w->outer) // which is elsewhere
+        if (outer + 1 < w->outer) // its first row is not where these end
             ask_for(X + high_offset(w, x, first) + outer_offset(w, x, outer + 1),
-                    ROW_AHEAD / sizeof(BITS) / FOLD, 0);
+                    min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
             const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
@@ -472,18 +471,16 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
     return joined_block(rows);
 }
 
-// Short rows, which mostly follow one another, are asked for farther ahead than long ones.
-#define SHORT_ROW_AHEAD 8192
-
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
-// rows have in common, as carries of 0, the compiler sees through.
-INLINE state swept_vectors(lines row[READS], long step, int n)
+// rows have in common, as carries of 0, the compiler sees through. The row `ahead` elements on is
+// asked for.
+INLINE state swept_vectors(lines row[READS], long step, int n, long ahead)
 {
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
-        ask_for(row[0].at, 1, SHORT_ROW_AHEAD);
+        ask_for(row[0].at + ahead, FOLD * sizeof(BITS));
         const state one = of_one(swept(row, 0, 0, n), places);
         rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
         row[0].at += step;
@@ -493,12 +490,12 @@ INLINE state swept_vectors(lines row[READS], long step, int n)
 }
 
 // The same for rows of a few vectors, n lanes in the last.
-INLINE state swept_few_vectors(lines row[READS], long step, int last, int n)
+INLINE state swept_few_vectors(lines row[READS], long step, int last, int n, long ahead)
 {
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < FOLD; i++) {
-        ask_for(row[0].at, last + 1, SHORT_ROW_AHEAD);
+        ask_for(row[0].at + ahead, (last + 1) * FOLD * sizeof(BITS));
         state s = of_one(swept(row, 0, 0, FOLD), places);
         for (int l = 1; l < last; l++) {
             ACCS x = swept(row, l, 0, FOLD);
@@ -519,16 +516,22 @@ INLINE bool has_short_rows(const walk *w)
     return w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1;
 }
 
+// Short rows are asked for farther ahead than long ones: so many bytes, or the next one.
+#define SHORT_ROW_AHEAD 8192
+
 // FOLD of them.
 INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, long first)
 {
     const long step = w->n_high == 0 ? 0 : x->high[0];
+    const long n_ahead = SHORT_ROW_AHEAD / max((step < 0 ? -step : step) * (long)sizeof(BITS), 1L);
+    const long ahead = step * max(n_ahead, 1L);
     lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
     if (w->lines == 1 && w->full == 1)
-        return swept_vectors(row, step, FOLD);
+        return swept_vectors(row, step, FOLD, ahead);
     if (w->lines == 1)
-        return swept_vectors(row, step, (int)w->rest);
-    return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest);
+        return swept_vectors(row, step, (int)w->rest, ahead);
+    return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest,
+                             ahead);
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,

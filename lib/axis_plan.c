@@ -20,14 +20,15 @@ enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 // Where an item carries whole vectors: CPUs.
 enum {
     FOLDED_UNROLL = 8, // vectors in flight hide the latency of an addition
-    LONG_UNROLL = 4,   // at most, of long lines: each is foreseen by itself, and more of them
-                       // are too many
-    LONG_LINE_BYTES = 1 << 16,
+    LONG_UNROLL = 4,   // lines at a time, at most, of strips of so many bytes
+    LONG_STRIP_BYTES = 1 << 16,
+    USUAL_VECTORS = 512,  // of a strip, at most, where there are not many
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
     REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
     ERRANDS = 4,          // groups for each core, so that the last ones end together
-    PART_TURNS = 8,       // and parts for each of those, which cost less than strips or highs
+    LONG_TURNS = 4,       // strips wider than usual for each of those groups, or none are
+    PART_TURNS = 8,       // and parts for each of those, where each is not joined with all others
     MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
     FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
     FAIR_GROUPS = 64,     // for each of max_blocks: they even out what a shared machine takes away
@@ -202,7 +203,7 @@ static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
     if (widen > f->mid && (f->low > 1 || !f->low_adjacent))
         return refuse(WIDENED, "%" PRId64 " steps fill a vector, and mid has %" PRId64, widen,
                       f->mid);
-    const int64_t most = WEFT_AXIS_MOST_VECTORS * widest / widen;
+    const int64_t most = USUAL_VECTORS * widest / widen;
     return f->low <= most ||
            refuse(WIDENED, "low has %" PRId64 " columns: %" PRId64 " at most are widened", f->low,
                   most);
@@ -236,6 +237,17 @@ static int64_t strip_vectors(const line *l, int64_t most)
 static int64_t strips_of(const line *l, int64_t vectors)
 {
     return ceil_div(l->vectors, vectors);
+}
+
+// What is read once and has strips for all cores may have them wider than others.
+static int64_t most_vectors(const facts *f, const line *l, int64_t wanted)
+{
+    if (!f->low_adjacent && l->widen == 1)
+        return GATHERED_VECTORS;
+    if (f->writes_all || l->widen > 1)
+        return USUAL_VECTORS;
+    const int64_t share = product(l->vectors, f->high) / (wanted * LONG_TURNS);
+    return max_i64(min_i64(share, WEFT_AXIS_MOST_VECTORS), USUAL_VECTORS);
 }
 
 // What is written is read twice: strips whose lines a core's share of the caches can hold, as long
@@ -277,17 +289,17 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes,
     return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
 }
 
-// Groups that take the same number of turns each, but for the last one.
+// Groups that take the same number of turns each, or one less.
 static int64_t even_groups(int64_t turns, int64_t most)
 {
     return ceil_div(turns, ceil_div(turns, most));
 }
 
 // Lines that an item reads at a time.
-static int64_t folded_unroll(const facts *f, int64_t line_bytes)
+static int64_t folded_unroll(const facts *f, int64_t strip_bytes)
 {
     const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
-    return line_bytes >= LONG_LINE_BYTES ? min_i64(unroll, LONG_UNROLL) : unroll;
+    return strip_bytes >= LONG_STRIP_BYTES ? min_i64(unroll, LONG_UNROLL) : unroll;
 }
 
 static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
@@ -296,7 +308,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     const line l = folded_line(f, widest);
     const int64_t lines = lines_of(f, l.widen);
     const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
-    const int64_t most = f->low_adjacent || l.widen > 1 ? WEFT_AXIS_MOST_VECTORS : GATHERED_VECTORS;
+    const int64_t most = most_vectors(f, &l, wanted);
 
     // Rows of memory are read as they lie, whole if that can be.
     int64_t vectors = strip_vectors(&l, f->writes_all ? reread_vectors(limits, f, &l, most) : most);
@@ -312,10 +324,10 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     const int64_t strip_bytes = product(product(lines, vectors * l.fold), f->bytes);
     const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
     const int64_t turns = product(strips, ceil_div(f->high, run));
+    const int64_t fair = f->writes_all ? wanted : wanted * PART_TURNS;
     int64_t parts = 1;
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
-        parts = even_parts(lines,
-                           min_i64(ceil_div(wanted * PART_TURNS, turns), strip_bytes / PART_BYTES));
+        parts = even_parts(lines, min_i64(ceil_div(fair, turns), strip_bytes / PART_BYTES));
     if (parts == 1)
         refuse(PARTS,
                "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",

@@ -8,7 +8,7 @@
 #include "context.h"
 #include "view.h"
 
-enum { FEW_VECTORS = 8 }; // of a group's items, in one class
+enum { FEW_VECTORS = 8, MANY_VECTORS = 512 }; // of a group's items, and of any, in one class
 
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
@@ -16,14 +16,12 @@ static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in
 
 // Lines that are read together lie far from each other where several would fit into a page or all
 // follow one another, and each has a few pages to go through: CPUs foresee several long runs of
-// memory better than one, or than pages here and there, and leaps within a page not at all. Rows are
-// asked for ahead, and do better from end to end.
+// memory better than one, or than pages here and there, and leaps within a page not at all.
 static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
 {
     const int64_t step = abs_i64(mid_step);
     const bool is_near = step < PAGE_ELEMENTS / w->widen || step <= strip_width / w->widen;
-    return w->low > 1 && is_near &&
-           step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
+    return is_near && step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
 }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
@@ -44,7 +42,9 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .rest = axes->mid.extent % tiling->widen * axes->low.extent,
     };
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
-    w.spread = reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->fold);
+    // Rows are asked for ahead, and do better from end to end.
+    w.spread = !(axes->low.extent == 1 && axes->low_adjacent) &&
+               reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->fold);
     for (int i = 0; i < axes->n_high; ++i)
         w.high_extents[i] = axes->high[i].extent;
     for (int i = 0; i < axes->n_outer; ++i)
@@ -125,7 +125,9 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
     const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
     if (tiling->vectors == 1 && !is_slow)
         return 1;
-    return !is_alone && tiling->vectors <= FEW_VECTORS ? FEW_VECTORS : WEFT_AXIS_MOST_VECTORS;
+    if (!is_alone && tiling->vectors <= FEW_VECTORS)
+        return FEW_VECTORS;
+    return tiling->vectors <= MANY_VECTORS ? MANY_VECTORS : WEFT_AXIS_MOST_VECTORS;
 }
 
 // Where the limits want sub-groups and the device has none, what they do goes through local memory.

@@ -69,6 +69,10 @@ static const weft_limits cpu = {
                 .writes_all = true}
 #define APART(h, m, l) .problem = {.high = (h), .mid = (m), .low = (l)}
 
+#define ON_CPU(columns, steps, unroll, runs, mid, grid)                                            \
+    "items of " columns " columns in groups of 1 x 1, lines of " steps                             \
+    " x low, unrolled by " unroll ", runs of " runs ", mid " mid ", grid " grid
+
 typedef struct known {
     weft_axis_problem problem;
     const char *expected;
@@ -94,52 +98,36 @@ static void test_known_reductions(void **state)
     (void)state;
     static const known on_cpu[] = {
         // rows as they lie
-        {DENSE(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                              "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
-        {DENSE(64, 1000, 1024), "items of 64 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 8, runs of 1, mid whole, grid 1 x 64"},
+        {DENSE(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
+        {DENSE(64, 1000, 1024), ON_CPU("64 x 16", "1", "8", "1", "whole", "1 x 64")},
         // a row is lines of a vector; sixteen rows are joined at once
-        {DENSE(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                               "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
+        {DENSE(24576, 896, 1), ON_CPU("1 x 16", "16", "8", "304", "whole", "1 x 81")},
         // all: parts
-        {DENSE(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
+        {DENSE(1, 22020096, 1), ON_CPU("1 x 16", "16", "8", "1", "in 64 parts", "1 x 1")},
         // columns: parts of whole rows, not strips of them
-        {DENSE(1, 24576, 896), "items of 56 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                               "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
+        {DENSE(1, 24576, 896), ON_CPU("56 x 16", "1", "8", "1", "in 64 parts", "1 x 1")},
         // long lines: four at a time
-        {DENSE(1, 64, 1048576), "items of 2048 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid whole, grid 32 x 1"},
-        {DENSE(100, 64, 16384), "items of 1024 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid whole, grid 1 x 100"},
-        {DENSE(100, 64, 16368), "items of 1023 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 8, runs of 1, mid whole, grid 1 x 100"},
-        // groups of two turns, and of three: none has more than others
-        {DENSE(600, 3000, 100), "items of 25 x 16 columns in groups of 1 x 1, lines of 4 x low, "
-                                "unrolled by 8, runs of 1, mid whole, grid 1 x 300"},
-        {DENSE(1100, 3000, 100), "items of 25 x 16 columns in groups of 1 x 1, lines of 4 x low, "
-                                 "unrolled by 8, runs of 1, mid whole, grid 1 x 367"},
+        {DENSE(1, 64, 1048576), ON_CPU("2048 x 16", "1", "4", "1", "whole", "32 x 1")},
+        {DENSE(99, 64, 16368), ON_CPU("1023 x 16", "1", "8", "1", "whole", "1 x 99")},
+        // not where that would leave few strips, nor of what is widened
+        {DENSE(1, 64, 65536), ON_CPU("512 x 16", "1", "8", "1", "whole", "8 x 1")},
+        {DENSE(1000, 17, 1001), ON_CPU("63 x 16", "1", "8", "15", "whole", "1 x 67")},
+        // groups of three turns, or two; the same for strips
+        {DENSE(1100, 3000, 100), ON_CPU("25 x 16", "4", "8", "1", "whole", "1 x 367")},
+        {APART(1, 8, 100000), ON_CPU("8 x 16", "1", "8", "1", "whole", "391 x 1")},
         // sixteen steps of three
-        {DENSE(1000, 30, 3), "items of 3 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                             "unrolled by 8, runs of 84, mid whole, grid 1 x 12"},
+        {DENSE(1000, 30, 3), ON_CPU("3 x 16", "16", "8", "84", "whole", "1 x 12")},
         // and eight of fifty
-        {DENSE(64, 64, 50), "items of 25 x 16 columns in groups of 1 x 1, lines of 8 x low, "
-                            "unrolled by 8, runs of 3, mid whole, grid 1 x 22"},
+        {DENSE(64, 64, 50), ON_CPU("25 x 16", "8", "8", "3", "whole", "1 x 22")},
         // a row shorter than a vector
-        {DENSE(100000, 5, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                              "unrolled by 8, runs of 1552, mid whole, grid 1 x 65"},
+        {DENSE(100000, 5, 1), ON_CPU("1 x 16", "16", "8", "1552", "whole", "1 x 65")},
         // too small for a vector
-        {DENSE(1000, 5, 3), "items of 3 x 1 columns in groups of 1 x 1, lines of 1 x low, unrolled "
-                            "by 8, runs of 125, mid whole, grid 1 x 8"},
-        {DENSE(4, 32, 64), "items of 4 x 16 columns in groups of 1 x 1, lines of 1 x low, unrolled "
-                           "by 8, runs of 1, mid whole, grid 1 x 4"},
+        {DENSE(1000, 5, 3), ON_CPU("3 x 1", "1", "8", "125", "whole", "1 x 8")},
+        {DENSE(4, 32, 64), ON_CPU("4 x 16", "1", "8", "1", "whole", "1 x 4")},
         // fetched element by element
-        {APART(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                              "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
-        {APART(512, 896, 5), "items of 5 x 1 columns in groups of 1 x 1, lines of 1 x low, "
-                             "unrolled by 8, runs of 8, mid whole, grid 1 x 64"},
-        {APART(512, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                             "unrolled by 8, runs of 16, mid whole, grid 1 x 32"},
+        {APART(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
+        {APART(512, 896, 5), ON_CPU("5 x 1", "1", "8", "8", "whole", "1 x 64")},
+        {APART(512, 896, 1), ON_CPU("1 x 16", "16", "8", "16", "whole", "1 x 32")},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
@@ -163,20 +151,14 @@ static void test_known_softmax(void **state)
 {
     (void)state;
     static const known on_cpu[] = {
-        {WRITTEN(512, 896, 48), "items of 3 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                "unrolled by 8, runs of 7, mid whole, grid 1 x 74"},
+        {WRITTEN(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
         // 1 MB of each: what the second level holds
-        {WRITTEN(64, 1000, 1024), "items of 16 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                  "unrolled by 8, runs of 2, mid whole, grid 4 x 32"},
-        {WRITTEN(4096, 1024, 16), "items of 1 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                  "unrolled by 8, runs of 16, mid whole, grid 1 x 256"},
-        {WRITTEN(24576, 896, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                 "unrolled by 8, runs of 304, mid whole, grid 1 x 81"},
+        {WRITTEN(64, 1000, 1024), ON_CPU("16 x 16", "1", "8", "2", "whole", "4 x 32")},
+        {WRITTEN(4096, 1024, 16), ON_CPU("1 x 16", "1", "8", "16", "whole", "1 x 256")},
+        {WRITTEN(24576, 896, 1), ON_CPU("1 x 16", "16", "8", "304", "whole", "1 x 81")},
         // strips for idle cores rather than a second sweep
-        {WRITTEN(1, 24576, 896), "items of 7 x 16 columns in groups of 1 x 1, lines of 1 x low, "
-                                 "unrolled by 8, runs of 1, mid whole, grid 8 x 1"},
-        {WRITTEN(1, 22020096, 1), "items of 1 x 16 columns in groups of 1 x 1, lines of 16 x low, "
-                                  "unrolled by 8, runs of 1, mid in 64 parts, grid 1 x 1"},
+        {WRITTEN(1, 24576, 896), ON_CPU("7 x 16", "1", "8", "1", "whole", "8 x 1")},
+        {WRITTEN(1, 22020096, 1), ON_CPU("1 x 16", "16", "8", "1", "in 8 parts", "1 x 1")},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {

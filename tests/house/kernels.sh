@@ -39,6 +39,16 @@ for name in spmm spmm_peaks; do
     fi
 done
 
+# Reductions as CPUs have them: lines, and rows.
+for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; do
+    if command -v clang >/dev/null; then
+        # shellcheck disable=SC2086 # a list of options
+        check "cl/reduce.cl with $options" compile "$source_dir/cl/reduce.cl" CL1.2 $options
+    else
+        skip "cl/reduce.cl with $options" "there is no clang"
+    fi
+done
+
 # Without -cl-no-stdinc clang 14 knows the built-ins of no extension but its own.
 for name in reduce softmax softmax_backward norm sddmm; do
     file=$source_dir/cl/$name.cl
