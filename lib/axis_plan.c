@@ -22,7 +22,7 @@ enum {
     FOLDED_UNROLL = 8, // vectors in flight hide the latency of an addition
     LONG_UNROLL = 4,   // lines at a time, at most, of strips of so many bytes
     LONG_STRIP_BYTES = 1 << 16,
-    USUAL_VECTORS = 512,  // of a strip, at most, where there are not many
+    USUAL_VECTORS = 512,  // of a strip, at most, where wider ones would be few
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
     REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
