@@ -457,11 +457,14 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
     find_steps(steps, w, c);
     for (int i = 0; i < FOLD; i++)
         rows[i] = nothing();
+    const long begin = high_offset(w, x, first);
+    long next = outer_offset(w, x, 0);
     for (long outer = 0; outer < w->outer; outer++) {
-        const long offset = outer_offset(w, x, outer);
-        if (outer + 1 < w->outer) // its first row is not where these end
-            ask_for(X + high_offset(w, x, first) + outer_offset(w, x, outer + 1),
-                    min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
+        const long offset = next;
+        if (outer + 1 < w->outer) { // its first row is not where these end
+            next = outer_offset(w, x, outer + 1);
+            ask_for(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
+        }
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
             const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
