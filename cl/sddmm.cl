@@ -191,7 +191,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
     const long first = slice * entries, stop = min(first + entries, nnz);
 
 #if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
-    const bool is_whole = is_one_tile && from + TILE <= k;
+    const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
     global const T *first_column = PACKED ? matrix_b : matrix_b + from * B_STRIDE;
 #endif
     ACCS a[VECTORS];
