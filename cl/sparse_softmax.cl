@@ -38,9 +38,13 @@
 #ifdef IN_MEMORY
 #define PRIVATE_LOAD(p)     (*(const IN_MEMORY(ACC) *)(p))
 #define PRIVATE_STORE(x, p) (*(IN_MEMORY(ACC) *)(p) = (x))
+#define LOAD_INTS(p)        (*(const IN_MEMORY(int) *)(p))
+#define STORE_INTS(x, p)    (*(IN_MEMORY(int) *)(p) = (x))
 #else
 #define PRIVATE_LOAD(p)     VLOAD(p)
 #define PRIVATE_STORE(x, p) VSTORE(x, p)
+#define LOAD_INTS(p)        VLOAD(p)
+#define STORE_INTS(x, p)    VSTORE(x, p)
 #endif
 
 #include "exp.clh"
@@ -88,7 +92,7 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
     if (first == last)
         return;
 #if FOLD > 1
-    rewrite_rows(&o, offsets, first, last, 2 * piece);
+    rewrite_rows(&o, offsets, first, last, n_rows, 2 * piece);
 #else
     GET_SHARED;
     const team t = ROW_TEAM;

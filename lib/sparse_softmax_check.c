@@ -98,6 +98,7 @@ static weft_status operands_check(weft_sparse_softmax_call *call)
         .nnz = call->csr->nnz,
         .n_batches = n_batches,
         .dtype = weft_dtype_or(call->csr->dtype, WEFT_F32),
+        .is_backward = kind->is_backward,
     };
     call->is_empty = weft_tensor_is_empty(call->out) || call->csr->n_rows == 0;
     return call->is_empty ? WEFT_OK : apart_check(call, n_batches);

@@ -15,12 +15,13 @@ enum { MAX_FOLD = 16 };
 // Where an item carries whole vectors: CPUs.
 enum {
     FOLDED_ERRANDS = 32,        // groups for each core, so that the last ones end together
-    FOLDED_CHUNK = 1 << 15,     // entries and rows of a group: what it costs to start one is lost
+    FOLDED_CHUNK = 1 << 17,     // entries and rows of a group: what it costs to start one is lost
     FOLDED_LEAST = 1 << 10,     // among them
     FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
-    FOLDED_KEPT = 1 << 9,       // entries: rows enough that what they wait for is spread thin,
-    FOLDED_MOST_KEPT = 1 << 11, // and not so many that their results come in a flood;
-    FOLDED_SPARE = 4,           // and a part of that for rows that are longer than usual
+    FOLDED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
+                                // thin, while L1 holds them, their factors, and as many before;
+    FOLDED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
+    FOLDED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
 };
 
 // Where lanes are items: GPUs.
@@ -56,10 +57,11 @@ static int64_t usual_row(const weft_sparse_softmax_problem *problem)
     return ceil_div(problem->nnz, max_i64(problem->n_rows, 1));
 }
 
-// Room for a usual row, and for many short ones.
-static int folded_keep(const weft_sparse_softmax_problem *problem)
+// Room for a usual row, and for many short ones. Backward two values of each entry are in L1, too.
+static int folded_keep(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
 {
-    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), FOLDED_KEPT, FOLDED_MOST_KEPT);
+    const int64_t many = FOLDED_KEPT / term_bytes / (problem->is_backward ? 2 : 1);
+    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), many, FOLDED_MOST_KEPT);
     return (int)(kept + kept / FOLDED_SPARE);
 }
 
@@ -74,7 +76,7 @@ static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
         .fold = (int)fold,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = fold > 1 ? folded_keep(problem) : 0,
+        .keep = fold > 1 ? folded_keep(problem, term_bytes) : 0,
         .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
         .piece = FOLDED_PIECE,
     };

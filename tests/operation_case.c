@@ -209,9 +209,10 @@ static weft_status sddmm_in_passes(operation_operands *o, weft_context *ctx)
 }
 
 static weft_sparse_softmax_tiling softmax_in_pieces(const operation_operands *o,
-                                                    const weft_context *ctx)
+                                                    const weft_context *ctx, bool is_backward)
 {
-    const weft_sparse_softmax_problem problem = {.n_rows = N, .nnz = o->A.nnz};
+    const weft_sparse_softmax_problem problem = {
+        .n_rows = N, .nnz = o->A.nnz, .is_backward = is_backward};
     weft_sparse_softmax_tiling tiling =
         weft_sparse_softmax_tiling_for(weft_context_limits(ctx), &problem);
     tiling.piece = PIECE;
@@ -221,7 +222,7 @@ static weft_sparse_softmax_tiling softmax_in_pieces(const operation_operands *o,
 static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = values_output(o);
-    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
+    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, false);
     STEP(weft_sparse_softmax(ctx, o->queue, 1, &o->A, &Y,
                              WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
     return WEFT_OK;
@@ -230,7 +231,7 @@ static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 static weft_status sparse_softmax_backward(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = values_output(o);
-    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx);
+    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, true);
     STEP(weft_sparse_softmax_backward(ctx, o->queue, 1, &o->A, &o->values, &dX,
                                       WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
     return WEFT_OK;

@@ -39,7 +39,7 @@ enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 // Wide vectors are for PoCL: rusticl takes minutes to compile them.
 static const variant wide_variants[] = {
     {WEFT_F32, WEFT_I32, TILING(16, 1, 1, 256, 600, 70)},
-    {WEFT_F16, WEFT_I32, TILING(16, 1, 1, 512, 100, 1000)},
+    {WEFT_F16, WEFT_I32, TILING(16, 1, 1, 8192, 100, 1000)},
     {WEFT_BF16, WEFT_I32, TILING(8, 1, 1, 40, 300, 25)},
     {WEFT_F64, WEFT_I64, TILING(8, 1, 1, 256, 600, 33)},
 };

@@ -25,6 +25,7 @@ static weft_sparse_softmax_problem random_problem(random_state *random)
         .nnz = random_below(random, 9) ? random_extent(random) : 0,
         .n_batches = random_below(random, 3) ? random_below(random, 3) : random_extent(random),
         .dtype = dtypes[random_below(random, 5)],
+        .is_backward = random_below(random, 2),
     };
 }
 
@@ -94,6 +95,31 @@ static void test_lanes_follow_the_rows(void **state)
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).rows_per_group, 4);
 }
 
+// What an item keeps fits the nearest cache, unless a usual row is longer.
+static void test_kept_entries_follow_rows_and_types(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t row;
+        weft_dtype dtype;
+        bool is_backward;
+        int keep;
+    } known[] = {
+        {8, WEFT_F32, false, 1280},    {8, WEFT_F16, false, 1280},   {8, WEFT_F64, false, 640},
+        {8, WEFT_F32, true, 640},      {8, WEFT_F64, true, 320},     {1000, WEFT_F64, true, 1280},
+        {1025, WEFT_F32, false, 2560}, {9000, WEFT_F32, true, 2560},
+    };
+    const weft_limits *limits = weft_profile_find("intel-xeon-8380");
+    assert_non_null(limits);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_sparse_softmax_problem problem = {.n_rows = 1000,
+                                                     .nnz = 1000 * known[i].row,
+                                                     .dtype = known[i].dtype,
+                                                     .is_backward = known[i].is_backward};
+        assert_int_equal(weft_sparse_softmax_tiling_for(limits, &problem).keep, known[i].keep);
+    }
+}
+
 #define REFUSE(part, change)                                                                       \
     do {                                                                                           \
         weft_sparse_softmax_tiling t = good;                                                       \
@@ -152,6 +178,7 @@ int main(void)
         cmocka_unit_test(test_sound_for_every_profile),
         cmocka_unit_test(test_groups_follow_the_entries),
         cmocka_unit_test(test_lanes_follow_the_rows),
+        cmocka_unit_test(test_kept_entries_follow_rows_and_types),
         cmocka_unit_test(test_tilings_that_do_not_serve),
         cmocka_unit_test(test_print),
     };

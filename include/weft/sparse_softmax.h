@@ -13,6 +13,7 @@ typedef struct weft_sparse_softmax_problem {
     int64_t n_rows, nnz;
     int64_t n_batches; // 0 counts as 1
     weft_dtype dtype;  // WEFT_DEFAULT is f32
+    bool is_backward;  // it is that of weft_sparse_softmax_backward()
 } weft_sparse_softmax_problem;
 
 // How the work is cut. A group goes through a chunk: rows that together have so many entries, each
@@ -21,8 +22,9 @@ typedef struct weft_sparse_softmax_tiling {
     int fold;  // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
     int lanes; // items that share a row: a power of two
     int rows_per_group; // rows that a group has side by side: a power of two
-    int keep;           // entries of several rows that an item with vectors takes at a time, their
-                        // results kept in private memory: fold to 8192; without vectors 0
+    int keep;           // entries of several rows that an item with vectors takes at a time: fold
+                        // to 8192, for each of which private memory has room for four numbers and
+                        // some more; without vectors 0
     int64_t chunk;      // entries and rows of a group
     int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
                    // combined in order
