@@ -19,9 +19,10 @@
 // ---- plan
 
 // How a call runs: its tiling, and what it wants in scratch memory: a tile of B packed, then the
-// sums that wait for further tiles.
+// sums that wait for further tiles. The last of several tiles has as few vectors as are left.
 typedef struct {
-    weft_sddmm_tiling tiling;
+    weft_sddmm_tiling tiling, last;
+    int64_t last_from; // where along k the last tile begins; 0 where one launch is all
     int64_t n_groups;
     size_t packed_bytes, sums_bytes;
 } schedule;
@@ -36,6 +37,17 @@ static int64_t tile_of(const weft_sddmm_tiling *tiling)
 static bool is_several(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
 {
     return tiling->passes && p->problem.k > tile_of(tiling);
+}
+
+static void plan_last(schedule *s, const weft_sddmm_product *p)
+{
+    s->last = s->tiling;
+    s->last_from = 0;
+    if (!is_several(p, &s->tiling))
+        return;
+    const int64_t k = p->problem.k, tile = tile_of(&s->tiling);
+    s->last_from = (k - 1) / tile * tile;
+    s->last.vectors = (int)ceil_div(k - s->last_from, tile / s->tiling.vectors);
 }
 
 static size_t scratch_bytes(const schedule *s)
@@ -93,7 +105,10 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
     };
     const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
     s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
-    return is_scale ? WEFT_OK : schedule_scratch(s, p);
+    if (!is_scale)
+        TRY(schedule_scratch(s, p));
+    plan_last(s, p);
+    return WEFT_OK;
 }
 
 // ---- defines
@@ -128,9 +143,15 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
 }
 
+// What goes through a tile of k.
+typedef struct {
+    weft_kernel *pack, *entries;
+} tile_kernels;
+
 // The kernels of one call; NULL where it needs none.
 typedef struct {
-    weft_kernel *pack, *entries, *scale;
+    tile_kernels whole, last; // tiles before the last one, and that
+    weft_kernel *scale;
 } kernels;
 
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_sddmm_product *p,
@@ -139,17 +160,28 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_s
     return weft_kernel_narrow(out, max_items, p->ctx, &weft_source_sddmm, defines, name);
 }
 
+static weft_status tile_kernels_for(tile_kernels *k, size_t *max_items, const weft_sddmm_product *p,
+                                    const weft_sddmm_tiling *tiling)
+{
+    weft_defines defines = {0};
+    defines_of(&defines, p, tiling);
+    if (tiling->packed)
+        TRY(kernel_for(&k->pack, max_items, p, &defines, "sddmm_pack"));
+    return kernel_for(&k->entries, max_items, p, &defines, "sddmm_csr_entries");
+}
+
 static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_product *p,
                                const schedule *s, bool is_scale)
 {
-    weft_defines defines = {0};
-    defines_of(&defines, p, &s->tiling);
     *k = (kernels){0};
-    if (is_scale)
+    if (is_scale) {
+        weft_defines defines = {0};
+        defines_of(&defines, p, &s->tiling);
         return kernel_for(&k->scale, max_items, p, &defines, "sddmm_scale");
-    if (s->tiling.packed)
-        TRY(kernel_for(&k->pack, max_items, p, &defines, "sddmm_pack"));
-    return kernel_for(&k->entries, max_items, p, &defines, "sddmm_csr_entries");
+    }
+    if (s->last_from > 0)
+        TRY(tile_kernels_for(&k->whole, max_items, p, &s->tiling));
+    return tile_kernels_for(&k->last, max_items, p, &s->last);
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -197,30 +229,37 @@ static weft_status enqueue(const errand *e, weft_kernel *kernel, size_t n,
     ARGUMENT((d).buffer), ARGUMENT((d).start), ARGUMENT((d).row), ARGUMENT((d).column),            \
         ARGUMENT((d).batch)
 
-static weft_status enqueue_pack(const errand *e, cl_int from)
+// A launch through k from `from` on, up to `upto`: a tile, or all of it.
+typedef struct {
+    const tile_kernels *k;
+    const weft_sddmm_tiling *tiling;
+    cl_int from, upto;
+} pass;
+
+static weft_status enqueue_pack(const errand *e, const pass *one)
 {
     const weft_sddmm_product *p = e->p;
     const cl_int n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
     const weft_argument arguments[] = {
-        DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(from), ARGUMENT(e->scratch),
+        DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(one->from), ARGUMENT(e->scratch),
     };
-    const int64_t columns = (int64_t)e->s->tiling.slices_per_group * e->s->tiling.fold;
-    return ENQUEUE(e, e->k->pack, arguments, ceil_div(p->problem.n, columns));
+    const int64_t columns = (int64_t)one->tiling->slices_per_group * one->tiling->fold;
+    return ENQUEUE(e, one->k->pack, arguments, ceil_div(p->problem.n, columns));
 }
 
 // B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or where it is.
-static weft_dense tile_of_B(const errand *e)
+static weft_dense tile_of_B(const errand *e, const weft_sddmm_tiling *tiling)
 {
-    const int64_t tile = tile_of(&e->s->tiling);
+    const int64_t tile = tile_of(tiling);
     const weft_dense packed = {e->scratch, 0, 1, tile, tile * e->p->problem.n};
-    return e->s->tiling.packed ? packed : e->p->B;
+    return tiling->packed ? packed : e->p->B;
 }
 
-static weft_status enqueue_entries(const errand *e, cl_int from, cl_int upto)
+static weft_status enqueue_entries(const errand *e, const pass *one)
 {
     const weft_sddmm_product *p = e->p;
     const weft_csr *C = p->C;
-    const weft_dense B = tile_of_B(e);
+    const weft_dense B = tile_of_B(e, one->tiling);
     const cl_int n_rows = (cl_int)p->problem.m, k = (cl_int)p->problem.k;
     const int64_t sum_size = weft_sum_bytes(p->problem.dtype);
     const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
@@ -244,15 +283,15 @@ static weft_status enqueue_entries(const errand *e, cl_int from, cl_int upto)
         ARGUMENT(p->D_view->offset),
         ARGUMENT(p->d_batch),
         ARGUMENT(k),
-        ARGUMENT(from),
-        ARGUMENT(upto),
+        ARGUMENT(one->from),
+        ARGUMENT(one->upto),
         ARGUMENT(e->s->tiling.entries),
         weft_scalar_argument(&alpha, p->problem.dtype, e->alpha),
         weft_scalar_argument(&beta, p->problem.dtype, e->beta),
         ARGUMENT(sums),
         ARGUMENT(sums_start),
     };
-    return ENQUEUE(e, e->k->entries, arguments, e->s->n_groups);
+    return ENQUEUE(e, one->k->entries, arguments, e->s->n_groups);
 }
 
 static weft_status enqueue_scale(const errand *e)
@@ -267,16 +306,23 @@ static weft_status enqueue_scale(const errand *e)
     return ENQUEUE(e, e->k->scale, arguments, e->s->n_groups);
 }
 
+static weft_status enqueue_pass(const errand *e, const pass *one)
+{
+    if (one->tiling->packed)
+        TRY(enqueue_pack(e, one));
+    return enqueue_entries(e, one);
+}
+
 static weft_status enqueue_tiles(const errand *e)
 {
-    const int64_t k = e->p->problem.k;
-    const int64_t step = e->s->tiling.passes ? tile_of(&e->s->tiling) : k;
-    for (int64_t from = 0; from < k; from += step) {
-        if (e->s->tiling.packed)
-            TRY(enqueue_pack(e, (cl_int)from));
-        TRY(enqueue_entries(e, (cl_int)from, (cl_int)min_i64(from + step, k)));
+    const schedule *s = e->s;
+    const int64_t tile = tile_of(&s->tiling);
+    for (int64_t from = 0; from < s->last_from; from += tile) {
+        const pass whole = {&e->k->whole, &s->tiling, (cl_int)from, (cl_int)(from + tile)};
+        TRY(enqueue_pass(e, &whole));
     }
-    return WEFT_OK;
+    const pass last = {&e->k->last, &s->last, (cl_int)s->last_from, (cl_int)e->p->problem.k};
+    return enqueue_pass(e, &last);
 }
 
 static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,

@@ -26,7 +26,8 @@ enum {
 };
 
 // How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
-// of them make a group. A tile is lanes x vectors x fold elements along k.
+// of them make a group. A tile is lanes x vectors x fold elements along k; the last of several takes
+// as few vectors as are left.
 typedef struct weft_sddmm_tiling {
     int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 8
