@@ -19,10 +19,11 @@
 // ---- plan
 
 // How a call runs: its tiling, and what it wants in scratch memory: a tile of B packed, then the
-// sums that wait for further tiles. The last of several tiles has as few vectors as are left.
+// sums that wait for further tiles. The last of several launches takes the vectors that are left.
 typedef struct {
-    weft_sddmm_tiling tiling, last;
-    int64_t last_from; // where along k the last tile begins; 0 where one launch is all
+    weft_sddmm_tiling tiling;
+    int64_t last_from; // where along k the last launch begins: 0 where there is one
+    int last_vectors;
     int64_t n_groups;
     size_t packed_bytes, sums_bytes;
 } schedule;
@@ -39,15 +40,15 @@ static bool is_several(const weft_sddmm_product *p, const weft_sddmm_tiling *til
     return tiling->passes && p->problem.k > tile_of(tiling);
 }
 
-static void plan_last(schedule *s, const weft_sddmm_product *p)
+// After schedule_scratch(), which may do without passes.
+static void schedule_last(schedule *s, const weft_sddmm_product *p)
 {
-    s->last = s->tiling;
-    s->last_from = 0;
+    const int64_t k = p->problem.k, tile = tile_of(&s->tiling);
+    s->last_vectors = s->tiling.vectors;
     if (!is_several(p, &s->tiling))
         return;
-    const int64_t k = p->problem.k, tile = tile_of(&s->tiling);
     s->last_from = (k - 1) / tile * tile;
-    s->last.vectors = (int)ceil_div(k - s->last_from, tile / s->tiling.vectors);
+    s->last_vectors = (int)ceil_div(k - s->last_from, (int64_t)s->tiling.lanes * s->tiling.fold);
 }
 
 static size_t scratch_bytes(const schedule *s)
@@ -105,9 +106,10 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
     };
     const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
     s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
-    if (!is_scale)
-        TRY(schedule_scratch(s, p));
-    plan_last(s, p);
+    if (is_scale)
+        return WEFT_OK;
+    TRY(schedule_scratch(s, p));
+    schedule_last(s, p);
     return WEFT_OK;
 }
 
@@ -122,7 +124,7 @@ static int64_t shuffles_of(const weft_sddmm_product *p, const weft_sddmm_tiling 
 }
 
 static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
-                       const weft_sddmm_tiling *tiling)
+                       const weft_sddmm_tiling *tiling, int vectors)
 {
     const weft_csr *C = p->C;
     const bool has_short_indices = weft_dtype_or(C->index_dtype, WEFT_I32) == WEFT_I16;
@@ -130,7 +132,7 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);
-    weft_defines_add(defines, "VECTORS", tiling->vectors);
+    weft_defines_add(defines, "VECTORS", vectors);
     weft_defines_add(defines, "SLICES_PER_GROUP", tiling->slices_per_group);
     weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
     weft_defines_add(defines, "A_ADJACENT", p->problem.a_adjacent);
@@ -143,14 +145,14 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
 }
 
-// What goes through a tile of k.
+// Of a launch through a tile of k, or through all of it.
 typedef struct {
     weft_kernel *pack, *entries;
 } tile_kernels;
 
 // The kernels of one call; NULL where it needs none.
 typedef struct {
-    tile_kernels whole, last; // tiles before the last one, and that
+    tile_kernels whole, last; // of the launches before the last, and of that
     weft_kernel *scale;
 } kernels;
 
@@ -161,10 +163,10 @@ static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_s
 }
 
 static weft_status tile_kernels_for(tile_kernels *k, size_t *max_items, const weft_sddmm_product *p,
-                                    const weft_sddmm_tiling *tiling)
+                                    const weft_sddmm_tiling *tiling, int vectors)
 {
     weft_defines defines = {0};
-    defines_of(&defines, p, tiling);
+    defines_of(&defines, p, tiling, vectors);
     if (tiling->packed)
         TRY(kernel_for(&k->pack, max_items, p, &defines, "sddmm_pack"));
     return kernel_for(&k->entries, max_items, p, &defines, "sddmm_csr_entries");
@@ -176,12 +178,12 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_p
     *k = (kernels){0};
     if (is_scale) {
         weft_defines defines = {0};
-        defines_of(&defines, p, &s->tiling);
+        defines_of(&defines, p, &s->tiling, s->tiling.vectors);
         return kernel_for(&k->scale, max_items, p, &defines, "sddmm_scale");
     }
     if (s->last_from > 0)
-        TRY(tile_kernels_for(&k->whole, max_items, p, &s->tiling));
-    return tile_kernels_for(&k->last, max_items, p, &s->last);
+        TRY(tile_kernels_for(&k->whole, max_items, p, &s->tiling, s->tiling.vectors));
+    return tile_kernels_for(&k->last, max_items, p, &s->tiling, s->last_vectors);
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -229,37 +231,36 @@ static weft_status enqueue(const errand *e, weft_kernel *kernel, size_t n,
     ARGUMENT((d).buffer), ARGUMENT((d).start), ARGUMENT((d).row), ARGUMENT((d).column),            \
         ARGUMENT((d).batch)
 
-// A launch through k from `from` on, up to `upto`: a tile, or all of it.
+// What one launch goes through of k: a tile so long, or all of it.
 typedef struct {
-    const tile_kernels *k;
-    const weft_sddmm_tiling *tiling;
+    const tile_kernels *kernels;
+    int64_t tile;
     cl_int from, upto;
-} pass;
+} stretch;
 
-static weft_status enqueue_pack(const errand *e, const pass *one)
+static weft_status enqueue_pack(const errand *e, const stretch *of)
 {
     const weft_sddmm_product *p = e->p;
     const cl_int n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
     const weft_argument arguments[] = {
-        DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(one->from), ARGUMENT(e->scratch),
+        DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(of->from), ARGUMENT(e->scratch),
     };
-    const int64_t columns = (int64_t)one->tiling->slices_per_group * one->tiling->fold;
-    return ENQUEUE(e, one->k->pack, arguments, ceil_div(p->problem.n, columns));
+    const int64_t columns = (int64_t)e->s->tiling.slices_per_group * e->s->tiling.fold;
+    return ENQUEUE(e, of->kernels->pack, arguments, ceil_div(p->problem.n, columns));
 }
 
 // B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or where it is.
-static weft_dense tile_of_B(const errand *e, const weft_sddmm_tiling *tiling)
+static weft_dense tile_of_B(const errand *e, int64_t tile)
 {
-    const int64_t tile = tile_of(tiling);
     const weft_dense packed = {e->scratch, 0, 1, tile, tile * e->p->problem.n};
-    return tiling->packed ? packed : e->p->B;
+    return e->s->tiling.packed ? packed : e->p->B;
 }
 
-static weft_status enqueue_entries(const errand *e, const pass *one)
+static weft_status enqueue_entries(const errand *e, const stretch *of)
 {
     const weft_sddmm_product *p = e->p;
     const weft_csr *C = p->C;
-    const weft_dense B = tile_of_B(e, one->tiling);
+    const weft_dense B = tile_of_B(e, of->tile);
     const cl_int n_rows = (cl_int)p->problem.m, k = (cl_int)p->problem.k;
     const int64_t sum_size = weft_sum_bytes(p->problem.dtype);
     const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
@@ -283,15 +284,15 @@ static weft_status enqueue_entries(const errand *e, const pass *one)
         ARGUMENT(p->D_view->offset),
         ARGUMENT(p->d_batch),
         ARGUMENT(k),
-        ARGUMENT(one->from),
-        ARGUMENT(one->upto),
+        ARGUMENT(of->from),
+        ARGUMENT(of->upto),
         ARGUMENT(e->s->tiling.entries),
         weft_scalar_argument(&alpha, p->problem.dtype, e->alpha),
         weft_scalar_argument(&beta, p->problem.dtype, e->beta),
         ARGUMENT(sums),
         ARGUMENT(sums_start),
     };
-    return ENQUEUE(e, one->k->entries, arguments, e->s->n_groups);
+    return ENQUEUE(e, of->kernels->entries, arguments, e->s->n_groups);
 }
 
 static weft_status enqueue_scale(const errand *e)
@@ -306,11 +307,11 @@ static weft_status enqueue_scale(const errand *e)
     return ENQUEUE(e, e->k->scale, arguments, e->s->n_groups);
 }
 
-static weft_status enqueue_pass(const errand *e, const pass *one)
+static weft_status enqueue_stretch(const errand *e, const stretch *of)
 {
-    if (one->tiling->packed)
-        TRY(enqueue_pack(e, one));
-    return enqueue_entries(e, one);
+    if (e->s->tiling.packed)
+        TRY(enqueue_pack(e, of));
+    return enqueue_entries(e, of);
 }
 
 static weft_status enqueue_tiles(const errand *e)
@@ -318,11 +319,12 @@ static weft_status enqueue_tiles(const errand *e)
     const schedule *s = e->s;
     const int64_t tile = tile_of(&s->tiling);
     for (int64_t from = 0; from < s->last_from; from += tile) {
-        const pass whole = {&e->k->whole, &s->tiling, (cl_int)from, (cl_int)(from + tile)};
-        TRY(enqueue_pass(e, &whole));
+        const stretch whole = {&e->k->whole, tile, (cl_int)from, (cl_int)(from + tile)};
+        TRY(enqueue_stretch(e, &whole));
     }
-    const pass last = {&e->k->last, &s->last, (cl_int)s->last_from, (cl_int)e->p->problem.k};
-    return enqueue_pass(e, &last);
+    const stretch last = {&e->k->last, tile / s->tiling.vectors * s->last_vectors,
+                          (cl_int)s->last_from, (cl_int)e->p->problem.k};
+    return enqueue_stretch(e, &last);
 }
 
 static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,

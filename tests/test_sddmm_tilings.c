@@ -42,7 +42,7 @@ static const variant variants[] = {
      BOTH,
      {.fold = 4, .vectors = 1, .lanes = 1, .slices_per_group = 1, .entries = 32, .ahead = 2}},
     // of B packed
-    {WEFT_F32, BOTH, TILING(4, 2, 1, 2, 16, true, true, false)},
+    {WEFT_F32, BOTH, TILING(4, 3, 1, 2, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(4, 1, 1, 1, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(16, 1, 1, 1, 16, true, true, false)},
     {WEFT_F32, NEITHER, TILING(1, 2, 4, 2, 16, true, true, false)},
@@ -68,8 +68,10 @@ enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 static int64_t random_k(random_state *random, const weft_sddmm_tiling *t)
 {
     const int64_t tile = (int64_t)t->fold * t->vectors * t->lanes;
-    const int64_t choices[] = {t->fold, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1};
-    const int64_t k = choices[random_below(random, 6)];
+    const int64_t choices[] = {
+        t->fold, tile - 1, tile, tile + 1, 2 * tile, 2 * tile - t->fold * t->lanes, 3 * tile + 1,
+    };
+    const int64_t k = choices[random_below(random, 7)];
     const int64_t whole = k / t->fold * t->fold;
     return k < t->fold ? t->fold : t->aligned && whole > 0 ? whole : k;
 }

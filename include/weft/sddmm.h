@@ -26,8 +26,7 @@ enum {
 };
 
 // How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
-// of them make a group. A tile is lanes x vectors x fold elements along k; the last of several takes
-// as few vectors as are left.
+// of them make a group. A tile is lanes x vectors x fold elements along k.
 typedef struct weft_sddmm_tiling {
     int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 8
@@ -36,8 +35,9 @@ typedef struct weft_sddmm_tiling {
     int slices_per_group; // slices that share a group
     int64_t entries;      // of a slice: a multiple of 16 and of lanes, up to
                           // WEFT_SDDMM_MOST_ENTRIES
-    bool passes;          // a launch for each tile of k, between which sums wait in scratch memory;
-                          // else one launch goes through all of them, entry by entry
+    bool passes;          // a launch for each tile of k, the last with as many vectors as are left;
+                          // between them sums wait in scratch memory. Else one launch goes through
+                          // all of them, entry by entry
     bool packed;          // B is first copied to scratch memory, tile by tile; wants passes
     bool aligned;         // A and B are read by aligned vectors
     int ahead;            // entries ahead that columns of B, side by side or packed, are asked for;
