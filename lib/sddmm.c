@@ -30,9 +30,15 @@ typedef struct {
 
 static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
 
+// Elements along k of one vector of each lane.
+static int64_t step_of(const weft_sddmm_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * tiling->fold;
+}
+
 static int64_t tile_of(const weft_sddmm_tiling *tiling)
 {
-    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    return tiling->vectors * step_of(tiling);
 }
 
 static bool is_several(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
@@ -48,7 +54,7 @@ static void schedule_last(schedule *s, const weft_sddmm_product *p)
     if (!is_several(p, &s->tiling))
         return;
     s->last_from = (k - 1) / tile * tile;
-    s->last_vectors = (int)ceil_div(k - s->last_from, (int64_t)s->tiling.lanes * s->tiling.fold);
+    s->last_vectors = (int)ceil_div(k - s->last_from, step_of(&s->tiling));
 }
 
 static size_t scratch_bytes(const schedule *s)
@@ -322,8 +328,8 @@ static weft_status enqueue_tiles(const errand *e)
         const stretch whole = {&e->k->whole, tile, (cl_int)from, (cl_int)(from + tile)};
         TRY(enqueue_stretch(e, &whole));
     }
-    const stretch last = {&e->k->last, tile / s->tiling.vectors * s->last_vectors,
-                          (cl_int)s->last_from, (cl_int)e->p->problem.k};
+    const stretch last = {&e->k->last, s->last_vectors * step_of(&s->tiling), (cl_int)s->last_from,
+                          (cl_int)e->p->problem.k};
     return enqueue_stretch(e, &last);
 }
 
