@@ -46,6 +46,7 @@
 
 #define TURNS_LOCAL   (TILED && FOLD == 1)
 #define TURNS_VECTORS (TILED && FOLD > 1)
+#define ASKS          (FOLD > 1 && ITEMS == 1 && !TILED) // for what is read later: CPUs
 
 #define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
 
@@ -100,8 +101,14 @@
 #define INPUT_SPOT(k)                                                                              \
     global const TYPE_OF(IN##k) * x##k;                                                            \
     INDEX x##k##_column, x##k##_row;                                                               \
+    AHEAD_SPOT(k)                                                                                  \
     ACC x##k##_same;                                                                               \
     TURNED_SPOT(k)
+#if ASKS
+#define AHEAD_SPOT(k) INDEX x##k##_ahead;
+#else
+#define AHEAD_SPOT(k)
+#endif
 #define OUTPUT_SPOT(k)                                                                             \
     global TYPE_OF(OUT##k) * y##k;                                                                 \
     INDEX y##k##_column, y##k##_row;
@@ -237,6 +244,55 @@ INLINE void put(const spot *s, numbers x, const values *v, INDEX i, int n, bool 
     EACH_OUTPUT(PUT)
 }
 
+// ---- what is read later
+
+#if ASKS
+#define BYTES_AHEAD 4096
+#define LONG_ROWS   16 // times as long as that: what is asked for behind them in vain does not show
+
+// How far from what is read now stands what is read BYTES_AHEAD, or n elements, later: in a row
+// or, where rows are short and apart, in the same place of another.
+INLINE INDEX elements_ahead(INDEX n, INDEX rows, INDEX columns, INDEX row)
+{
+    if (rows == 1 || row == columns || columns >= LONG_ROWS * n)
+        return n;
+    return min((n + columns - 1) / columns, rows - 1) * row;
+}
+
+#define FIND_AHEAD(k)                                                                              \
+    s.x##k##_ahead =                                                                               \
+        elements_ahead(BYTES_AHEAD / (int)sizeof(*s.x##k), rows, columns, s.x##k##_row);
+
+INLINE spot looking_ahead(spot s, INDEX rows, INDEX columns)
+{
+    EACH_INPUT(FIND_AHEAD)
+    return s;
+}
+
+#define READ_BYTES_0(k)
+#define READ_BYTES_1(k) +(int)sizeof(TYPE_OF(IN##k))
+#define READ_BYTES_2(k)
+#define READ_BYTES(k)    JOIN(READ_BYTES_, IN_WAY##k)(k)
+#define WRITTEN_BYTES(k) +(int)sizeof(TYPE_OF(OUT##k))
+
+#define ASK_AHEAD_0(k)
+#define ASK_AHEAD_1(k)                                                                             \
+    FETCH_AHEAD((size_t)(s->x##k + i) + (size_t)s->x##k##_ahead * sizeof(*s->x##k), 2);
+#define ASK_AHEAD_2(k)
+#define ASK_AHEAD(k) JOIN(ASK_AHEAD_, IN_WAY##k)(k)
+
+// Beside writes past the caches CPUs foresee too little. Where more is written than read, asking
+// costs more than it brings.
+INLINE void ask_ahead(const spot *s, INDEX i)
+{
+    if (0 EACH_INPUT(READ_BYTES) >= 0 EACH_OUTPUT(WRITTEN_BYTES)) {
+        EACH_INPUT(ASK_AHEAD)
+    }
+}
+#else
+#define ask_ahead(s, i) (void)0
+#endif
+
 // ---- rows
 
 #define IS_ALIGNED_1(k) (size_t)(s->y##k + i) % sizeof(VECTOR(BITS_OF(OUT##k))) == 0 &&
@@ -262,15 +318,21 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
     for (; i + (VECTORS - 1) * step + FOLD <= columns; i += VECTORS * step) {
         numbers x[VECTORS];
 #pragma unroll
-        for (int u = 0; u < VECTORS; u++)
+        for (int u = 0; u < VECTORS; u++) {
+            if (streams)
+                ask_ahead(s, i + u * step);
             x[u] = fetched(s, i + u * step, FOLD);
+        }
 #pragma unroll
         for (int u = 0; u < VECTORS; u++)
             put(s, x[u], v, i + u * step, FOLD, streams);
     }
 #endif
-    for (; i + FOLD <= columns; i += step)
+    for (; i + FOLD <= columns; i += step) {
+        if (streams)
+            ask_ahead(s, i);
         put(s, fetched(s, i, FOLD), v, i, FOLD, streams);
+    }
     if (FOLD > 1 && i < columns)
         put(s, fetched(s, i, (int)(columns - i)), v, i, (int)(columns - i), false);
 }
@@ -284,7 +346,7 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
     }
 }
 
-#if FOLD > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT
+#if ASKS && OUTPUTS == 1 && OUT_WAY0 == ADJACENT
 // Lanes up to where the first output's vectors are aligned.
 INLINE int lanes_before(const spot *s)
 {
@@ -308,14 +370,15 @@ INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX co
 // long rows of one output, from somewhere on.
 INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
-#if FOLD > 1 && ITEMS == 1
+#if ASKS
+    const spot ahead = looking_ahead(*s, rows, columns);
     if (streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0)) {
-        do_rows(s, v, rows, columns, true);
+        do_rows(&ahead, v, rows, columns, true);
         return;
     }
 #if OUTPUTS == 1 && OUT_WAY0 == ADJACENT
     if (streams && columns >= SHIFTED_VECTORS * FOLD) {
-        do_shifted_rows(s, v, rows, columns);
+        do_shifted_rows(&ahead, v, rows, columns);
         return;
     }
 #endif
