@@ -20,6 +20,7 @@ enum {
     GROUPS_PER_UNIT = 8,
     NARROW_GROUP = 32, // items, on a GPU
     WIDE_GROUP = 256,
+    WIDEST = 16,           // words of a vector: a line of a CPU's caches
     SHORT_RUN = 4 << 10, // bytes that a group goes through, and eight times as many
     LONG_RUN = 32 << 10, // the same where it is in eight places at once
 };
@@ -137,6 +138,15 @@ static void add_fma_shapes(shape_family *family, int width, int items)
     }
 }
 
+// Where an item has whole lines, it may ask ahead for each.
+static void add_asking_shapes(bench_limits *limits)
+{
+    add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream_asked", WIDEST, 1,
+                      SHORT_RUN);
+    add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "read_asked", WIDEST, 1,
+                      SHORT_RUN);
+}
+
 // Groups of one item where items of a group do not run side by side anyway.
 static void add_shapes(bench_limits *limits)
 {
@@ -144,7 +154,7 @@ static void add_shapes(bench_limits *limits)
     const int narrow = device->max_team == 1 ? 1 : NARROW_GROUP;
     const int wide = device->max_team == 1 ? 1 : WIDE_GROUP;
     for (int items = narrow; items <= wide; items *= WIDE_GROUP / NARROW_GROUP)
-        for (int width = 1; width <= 16; width = width == 1 ? 4 : width * 2) {
+        for (int width = 1; width <= WIDEST; width = width == 1 ? 4 : width * 2) {
             add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "copy", width, items,
                               SHORT_RUN);
             add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "stream", width, items,
@@ -153,6 +163,8 @@ static void add_shapes(bench_limits *limits)
                               SHORT_RUN);
             add_stream_shapes(&limits->families[BENCH_READ], BENCH_READ, "runs", width, items,
                               LONG_RUN);
+            if (items == 1 && width == WIDEST)
+                add_asking_shapes(limits);
             add_fma_shapes(&limits->families[BENCH_FMA], width, items);
         }
 }

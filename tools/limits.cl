@@ -6,6 +6,9 @@
 //   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
 //                       load is needless
 //   runs<W>             the same, each item in 8 places at once
+//   stream_asked<W>, read_asked<W>
+//                       as stream<W> and read<W>, by CPUs that are asked AHEAD bytes ahead for what
+//                       they read
 //   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
 //   nothing             does nothing, as every launch must
 //
@@ -24,6 +27,14 @@
 #define STREAM(to, value) ((to) = (value))
 #endif
 #define STORE(to, value) ((to) = (value))
+
+#define AHEAD 4096
+#if defined(__x86_64__) || defined(__aarch64__)
+#define ASK(from) __builtin_prefetch((const void *)((size_t)&(from) + AHEAD), 0, 2)
+#else
+#define ASK(from) (void)0
+#endif
+#define ASK_NOT(from) (void)0
 
 #ifdef FP_FAST_FMAF
 #define MULTIPLY_ADD(x, a, b) fma(x, a, b)
@@ -52,16 +63,18 @@
 SUMS(uint)
 SUMS(float)
 
-#define COPY(name, T, PUT)                                                                         \
+#define COPY(name, T, PUT, ASK)                                                                    \
     kernel void name(global const T *restrict in, global T *restrict out, int per_item)            \
     {                                                                                              \
         const size_t step = get_local_size(0);                                                     \
         size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
-        for (int n = 0; n < per_item; n++, i += step)                                              \
+        for (int n = 0; n < per_item; n++, i += step) {                                            \
+            ASK(in[i]);                                                                            \
             PUT(out[i], in[i]);                                                                    \
+        }                                                                                          \
     }
 
-#define READ(name, T)                                                                              \
+#define READ(name, T, ASK)                                                                         \
     kernel void name(global const T *restrict in, global uint *restrict out, int per_item,         \
                      uint unlikely)                                                                \
     {                                                                                              \
@@ -69,6 +82,10 @@ SUMS(float)
         size_t i = get_group_id(0) * step * per_item + get_local_id(0);                            \
         T a = 0, b = 0, c = 0, d = 0;                                                              \
         for (int n = 0; n < per_item; n += 4, i += 4 * step) {                                     \
+            ASK(in[i]);                                                                            \
+            ASK(in[i + step]);                                                                     \
+            ASK(in[i + 2 * step]);                                                                 \
+            ASK(in[i + 3 * step]);                                                                 \
             a += in[i];                                                                            \
             b += in[i + step];                                                                     \
             c += in[i + 2 * step];                                                                 \
@@ -125,9 +142,11 @@ SUMS(float)
     }
 
 #define WIDTH(W, WORDS, FLOATS)                                                                    \
-    COPY(copy##W, WORDS, STORE)                                                                    \
-    COPY(stream##W, WORDS, STREAM)                                                                 \
-    READ(read##W, WORDS)                                                                           \
+    COPY(copy##W, WORDS, STORE, ASK_NOT)                                                           \
+    COPY(stream##W, WORDS, STREAM, ASK_NOT)                                                        \
+    COPY(stream_asked##W, WORDS, STREAM, ASK)                                                      \
+    READ(read##W, WORDS, ASK_NOT)                                                                  \
+    READ(read_asked##W, WORDS, ASK)                                                                \
     RUNS(runs##W, WORDS)                                                                           \
     FMA(fma##W##x8, FLOATS, EACH8)                                                                 \
     FMA(fma##W##x12, FLOATS, EACH12)                                                               \
