@@ -225,7 +225,8 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                     fetch_row(matrix_b + columns[e + b + AHEAD] * b_column, PACKED ? 0 : from);
                 for (int tile = from; tile < upto; tile += TILE) {
                     if (is_new || !is_one_tile)
-                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k);
+                        load_row(a, matrix_a + row * a_row, A_STRIDE, A_ADJACENT, tile, k,
+                                 B_ADJACENT, PACKED);
                     sum = add_product(sum, a, column, B_STRIDE, B_ADJACENT, PACKED, tile, k);
                 }
             }

@@ -134,7 +134,7 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
     if (LANES == 1 && A.depth == TILE && count == BLOCK) {
         state whole[BLOCK];
         if (is_new)
-            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE);
+            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
         take_block(whole, q, A.k, A.k_row, A.k_column, QK_ADJACENT, A.columns + e);
         return block_sums(whole, X.shares);
     }
@@ -145,7 +145,8 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
             global const T *k = A.k + A.columns[e + b] * A.k_row;
             for (int tile = 0; tile < A.depth; tile += TILE) {
                 if (A.depth > TILE || (is_new && b == 0))
-                    load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth);
+                    load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth,
+                             QK_ADJACENT, 0);
                 sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
             }
         }

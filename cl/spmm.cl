@@ -35,10 +35,48 @@
 #define MOST_ROWS 64
 #endif
 
+// Whether an item takes whole slices by pairs of vectors. Until in_order() its sums then are of even
+// and of odd columns by turns.
+#define IN_PAIRS (HAS_PAIRS && LANES == 1 && VECTORS % 2 == 0 && COLUMNS_ADJACENT)
+
+#if IN_PAIRS
+INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; v += 2) {
+        const WORDS pair = *(global const bf16_pair *)(row + v * FOLD);
+        sums[v] = multiply_add((ACCS)a, even_of_pair(pair), sums[v]);
+        sums[v + 1] = multiply_add((ACCS)a, odd_of_pair(pair), sums[v + 1]);
+    }
+}
+#endif
+
+INLINE void in_order(ACCS sums[VECTORS], bool whole)
+{
+#if IN_PAIRS
+    if (!whole)
+        return;
+#pragma unroll
+    for (int v = 0; v < VECTORS; v += 2) {
+        const ACCS even = sums[v], odd = sums[v + 1];
+        sums[v].even = even.lo;
+        sums[v].odd = odd.lo;
+        sums[v + 1].even = even.hi;
+        sums[v + 1].odd = odd.hi;
+    }
+#endif
+}
+
 // sums += a * row k of B, in the item's columns. B begins at the first of them.
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
 {
     global const T *row = B.first + k * B.row;
+#if IN_PAIRS
+    if (whole) {
+        add_pairs(sums, a, row);
+        return;
+    }
+#endif
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         sums[v] = multiply_add((ACCS)a, load_of_row(row, v, B, c, whole), sums[v]);
@@ -165,6 +203,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
         for (int u = 1; u < UNROLL; ++u)
             total[v] += sums[u][v];
     }
+    in_order(total, c.whole);
 }
 
 // n sums of one row are done.
@@ -265,6 +304,7 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     global T *out = C + c_start + get_group_id(2) * c_batch;
     for (int i = 0; i < rows_per_item; ++i)
         if (rows[i].row >= 0) {
+            in_order(sums[i], c.whole);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
             write_row(sums[i], alpha, beta, BIAS_OF(rows[i].row), out + rows[i].row * c_row,
                       C_STRIDE, c);
@@ -305,6 +345,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         if (mine.row >= 0) {
+            in_order(sums[i], c.whole);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
             write_row(sums[i], alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
         }
