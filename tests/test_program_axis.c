@@ -70,6 +70,8 @@ static void expect_result(const char *line, weft_dtype dtype, int ndim, const in
                           const double *want, double tolerance)
 {
     char full[256];
+    if (is_passed_over())
+        return;
     snprintf(full, sizeof(full), "%s -o Y.npy --runs 1 --check --json", line);
     json_decref(run_json(full));
     expect_array(line, dtype, ndim, shape, want, tolerance);
@@ -164,11 +166,6 @@ static void failures_are_one_sentence(void **state)
 //
 // Each op in each type is a program that has to be compiled: a few stand for all.
 
-static bool is_reduced(void)
-{
-    return getenv("WEFT_TEST_REDUCED") != NULL;
-}
-
 static void reduce_takes_axes(void **state)
 {
     static const int64_t rows[] = {2}, columns[] = {3}, kept[] = {2, 1}, ones[] = {1, 1, 1};
@@ -202,7 +199,7 @@ static void reduce_knows_its_ops(void **state)
     };
     static const int64_t rows[] = {2};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i += is_reduced() ? 4 : 1) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char line[64];
         snprintf(line, sizeof(line), "reduce X.npy --axis 1 --op %s", cases[i].op);
         expect_result(line, cases[i].dtype, 1, rows, cases[i].of_rows, 2e-6);

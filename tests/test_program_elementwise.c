@@ -74,6 +74,8 @@ static void expect_result(const char *line, weft_dtype dtype, int ndim, const in
                           const double *want, double tolerance)
 {
     char full[256];
+    if (is_passed_over())
+        return;
     snprintf(full, sizeof(full), "elementwise %s -o Y.npy --runs 1 --json", line);
     json_t *report = run_json(full);
     assert_string_equal(string(report, "dtype"), weft_dtype_name(dtype));

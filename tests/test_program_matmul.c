@@ -78,6 +78,8 @@ static void expect_result(const char *line, weft_dtype dtype, int ndim, const in
                           const double *want)
 {
     char full[256];
+    if (is_passed_over())
+        return;
     snprintf(full, sizeof(full), "matmul %s -o C.npy --runs 2 --json", line);
     json_decref(run_json(full));
     expect_array(line, dtype, ndim, shape, want);

@@ -96,7 +96,7 @@ static void test_every_variant(void **state)
 {
     (void)state;
     for (int i = 0; i < N_VARIANTS; i++)
-        run_variant(&variants[i], (uint64_t)(1000 * i), is_reduced ? 12 : 120);
+        run_variant(&variants[i], (uint64_t)(1000 * i), is_reduced ? 6 : 120);
 }
 
 static void test_every_wide_variant(void **state)
@@ -105,7 +105,7 @@ static void test_every_wide_variant(void **state)
     if (!is_on("pocl"))
         skip();
     for (int i = 0; i < N_WIDE_VARIANTS; i++)
-        run_variant(&wide_variants[i], (uint64_t)(50000 + 1000 * i), is_reduced ? 24 : 160);
+        run_variant(&wide_variants[i], (uint64_t)(50000 + 1000 * i), is_reduced ? 8 : 160);
 }
 
 // Every number of entries up to 3 vectors, row by row, from every place of a vector on.

@@ -19,6 +19,7 @@ typedef struct worker {
 } worker;
 
 static weft_context *ctx;
+static char kernels[600]; // the folder of all contexts
 static operation_results wanted[OPERATION_CASES];
 static worker workers[N_THREADS];
 static weft_context_stats alone; // what all cases took
@@ -61,7 +62,8 @@ static void *work(void *argument)
     pthread_barrier_wait(&start);
     for (int round = 0; round < n_rounds && goes_well; round++) {
         weft_context *there = w->ctx;
-        if (!there && weft_context_create(&there, w->o.cl, w->o.device, NULL) != WEFT_OK) {
+        if (!there && weft_context_create(&there, w->o.cl, w->o.device,
+                                          WEFT_CONTEXT(.cache_dir = kernels)) != WEFT_OK) {
             complain(w, "weft_context_create", weft_last_error());
             return NULL;
         }
@@ -117,7 +119,8 @@ static void run_threads(const crowd *of)
 static weft_context *open_beside(void)
 {
     weft_context *beside;
-    assert_ok(weft_context_create(&beside, weft_context_cl(ctx), weft_context_device(ctx), NULL));
+    assert_ok(weft_context_create(&beside, weft_context_cl(ctx), weft_context_device(ctx),
+                                  WEFT_CONTEXT(.cache_dir = kernels)));
     return beside;
 }
 
@@ -161,7 +164,8 @@ static int find_wanted(void **state)
     (void)state;
     const char *reduced = getenv("WEFT_TEST_REDUCED");
     n_rounds = reduced && *reduced == '1' ? 1 : N_ROUNDS;
-    assert_ok(weft_context_open(&ctx, NULL));
+    snprintf(kernels, sizeof(kernels), "%s/kernels", test_dir());
+    assert_ok(weft_context_open(&ctx, WEFT_CONTEXT(.cache_dir = kernels)));
     operation_operands o;
     operation_operands_create_in(&o, weft_context_cl(ctx), weft_context_device(ctx));
     for (int i = 0; i < OPERATION_CASES; i++) {
