@@ -47,6 +47,8 @@
 #define TURNS_LOCAL   (TILED && FOLD == 1)
 #define TURNS_VECTORS (TILED && FOLD > 1)
 #define ASKS          (FOLD > 1 && ITEMS == 1 && !TILED) // for what is read later: CPUs
+// CPUs: rows of one output are written past the caches from wherever its vectors are aligned.
+#define SHIFTS (FOLD > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT)
 
 #define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
 
@@ -305,9 +307,23 @@ INLINE bool all_aligned(const spot *s, INDEX i)
     return EACH_OUTPUT(IS_ALIGNED) true;
 }
 
+#if SHIFTS
+// Lanes up to where the output's vectors are aligned.
+INLINE int lanes_before(const spot *s)
+{
+    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
+}
+#endif
+
 #define KEEPS_1(k) s->y##k##_row % FOLD == 0 &&
 #define KEEPS_2(k)
 #define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
+
+// The same of every row.
+INLINE bool rows_aligned(const spot *s)
+{
+    return EACH_OUTPUT(KEEPS) all_aligned(s, 0);
+}
 
 #if !TURNS_VECTORS
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
@@ -346,13 +362,7 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
     }
 }
 
-#if ASKS && OUTPUTS == 1 && OUT_WAY0 == ADJACENT
-// Lanes up to where the first output's vectors are aligned.
-INLINE int lanes_before(const spot *s)
-{
-    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
-}
-
+#if ASKS && SHIFTS
 // Rows that begin anywhere: a part of a vector leads to where vectors are aligned.
 INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
 {
@@ -372,11 +382,11 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 {
 #if ASKS
     const spot ahead = looking_ahead(*s, rows, columns);
-    if (streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0)) {
+    if (streams && rows_aligned(s)) {
         do_rows(&ahead, v, rows, columns, true);
         return;
     }
-#if OUTPUTS == 1 && OUT_WAY0 == ADJACENT
+#if SHIFTS
     if (streams && columns >= SHIFTED_VECTORS * FOLD) {
         do_shifted_rows(&ahead, v, rows, columns);
         return;
@@ -412,9 +422,13 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define OTHERS_NAME(k) LINED(OTHERS_NAME_OF, k)
 
 #define ASK_1(k) FETCH_AHEAD((size_t)line + AHEAD * FOLD * sizeof(*line), 2);
+// By the last element: where a vector lies in two lines of the cache, the first came with its
+// neighbour.
 #define ASK_3(k)                                                                                   \
-    FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);                                           \
-    FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column, 2);
+    FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);                                 \
+    FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column +                   \
+                    (FOLD - 1) * sizeof(*line),                                                    \
+                2);
 
 // n lines, `step` apart, of so many lanes; more are asked for.
 #define READ_EACH(k, step, n, lanes, ask)                                                          \
@@ -472,7 +486,7 @@ INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX ro
 {
     EACH_INPUT(LINES)
     EACH_INPUT(OTHERS)
-    const bool past = streams && EACH_OUTPUT(KEEPS) all_aligned(s, 0) && all_aligned(image, 0);
+    const bool past = streams && rows_aligned(s) && all_aligned(image, 0);
     for (INDEX j = 0; j < rows; j += FOLD)
         for (INDEX i = 0; i < columns; i += FOLD) {
             const spot tile = moved(*s, j, i), other = moved(*image, i, j);
@@ -487,10 +501,69 @@ INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX ro
         }
 }
 
-INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
+#if SHIFTS
+#define STRIP 256 // columns whose results wait in the nearest cache
+
+INLINE ACCS result(numbers x, const values *v)
 {
-    do_tiles(s, s, v, rows, columns, streams, false);
+    EACH_INPUT(TAKE_INPUT)
+    EACH_VALUE(TAKE_VALUE)
+    return F0;
 }
+
+INLINE void keep_tile(const spot *s, const values *v, int rows, int columns,
+                      ACC strip[FOLD][STRIP + 2 * FOLD], int first EACH_INPUT(ARGUMENT))
+{
+    for (int j = 0; j < rows; j++) {
+        const spot row = row_at(*s, j);
+        numbers x;
+        x.unused = 0;
+        EACH_INPUT(TAKE_LINE)
+        VSTORE(result(x, v), strip[j] + first);
+    }
+}
+
+// What is written of a row's results, of which n are the strip's and `behind` those of the next:
+// the vectors, where they are aligned, that begin in the strip. They are whole but where the row
+// ends, or begins: has_before is false.
+INLINE void put_shifted(const spot *row, const ACC *results, int n, int behind, bool has_before)
+{
+    const int stop = n + behind;
+    int i = min(lanes_before(row), stop);
+    if (!has_before)
+        WRITE_SOME(OUT0, VLOAD(results), row->y0, 1, i);
+    for (; i < n; i += FOLD)
+        if (i + FOLD <= stop)
+            WRITE_PAST(OUT0, VLOAD(results + i), row->y0 + i);
+        else
+            WRITE_SOME(OUT0, VLOAD(results + i), row->y0 + i, 1, stop - i);
+}
+
+// Tiles whose rows begin anywhere in memory: a strip of them, and one tile more, whose columns the
+// last vectors end in; then its rows. The block has so many columns before it and behind it.
+INLINE void do_shifted_tiles(const spot *s, const values *v, INDEX rows, INDEX columns,
+                             INDEX before, INDEX behind)
+{
+    EACH_INPUT(LINES)
+    ACC strip[FOLD][STRIP + 2 * FOLD];
+    for (INDEX j = 0; j < rows; j += FOLD)
+        for (INDEX first = 0; first < columns; first += STRIP) {
+            const int n_rows = (int)min(rows - j, (INDEX)FOLD);
+            const int n = (int)min(columns - first, (INDEX)STRIP);
+            const int more = (int)min(columns - first - n + behind, (INDEX)FOLD);
+            for (int i = 0; i < n + more; i += FOLD) {
+                const spot tile = moved(*s, j, first + i);
+                const int n_columns = min(n + more - i, FOLD);
+                read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
+                keep_tile(&tile, v, n_rows, n_columns, strip, i EACH_INPUT(LINES_NAME));
+            }
+            for (int r = 0; r < n_rows; r++) {
+                const spot row = moved(*s, j + r, first);
+                put_shifted(&row, strip[r], n, more, before + first > 0);
+            }
+        }
+}
+#endif
 #endif
 
 // ---- blocks in local memory
@@ -582,6 +655,10 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         find_indices(at, outer, extents, multipliers, shifts);
         EACH_INPUT(INPUT_OUTERS)
         EACH_OUTPUT(OUTPUT_OUTERS)
+#if TURNS_VECTORS && SHIFTS
+        const bool is_shifted =
+            streams && !pairs && columns >= SHIFTED_VECTORS * FOLD && !rows_aligned(&here);
+#endif
         for (INDEX x = get_group_id(ALONG_COLUMNS); x < n_x;
              x += (INDEX)get_num_groups(ALONG_COLUMNS))
             for (INDEX y = get_group_id(ALONG_ROWS); y < n_y;
@@ -596,13 +673,22 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
                         do_tiles(&block, &image, &v, n_rows, n_columns, streams, true);
                     continue;
                 }
-#elif TURNS_LOCAL
+#if SHIFTS
+                if (is_shifted)
+                    do_shifted_tiles(&block, &v, n_rows, n_columns, x * columns,
+                                     extents.s0 - x * columns - n_columns);
+                else
+#endif
+                    do_tiles(&block, &block, &v, n_rows, n_columns, streams, false);
+#else
+#if TURNS_LOCAL
                 turn_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
                 barrier(CLK_LOCAL_MEM_FENCE);
 #endif
                 do_block(&block, &v, n_rows, n_columns, streams);
 #if TURNS_LOCAL
                 barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 #endif
             }
     }

@@ -234,6 +234,36 @@ static void test_tilings_past_the_caches(void **state)
     weft_context_destroy(&there);
 }
 
+// Blocks wide enough that rows are written from wherever vectors are aligned: a vector may end in
+// the next block, of which a row may have nothing else.
+static void test_turned_rows_that_begin_anywhere(void **state)
+{
+    (void)state;
+    static const variant wide[] = {
+        {"wide blocks in vectors of 2", TILES(2, 1, 1, 16, 2, 1)},
+        {"wide blocks in vectors of 4", TILES(4, 1, 1, 37, 1, 2)},
+        {"wide blocks in vectors of 8", HIGH_TILES(8, 64, 10, 1, 1)},
+        {"wide blocks in vectors of 16", HIGH_TILES(16, 128, 16, 2, 1)},
+        {"blocks of several strips", HIGH_TILES(4, 600, 5, 2, 1)},
+    };
+    static const weft_dtype types[] = {WEFT_F32, WEFT_F16, WEFT_U8, WEFT_I64};
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.cache_bytes = 1;
+    weft_context *there = open_context(&limits);
+    for (int i = 0; i < (int)(sizeof(wide) / sizeof(wide[0])); i++)
+        for (int j = is_reduced ? i : 0; j < 20 && device_holds(&wide[i]);
+             j += is_reduced ? 7 : 1) {
+            const int64_t block = wide[i].tiling.columns, more[] = {0, 1, 3, 17, -1};
+            const uint64_t seed = 5800 + (uint64_t)(20 * i + j);
+            elementwise_case of = case_of(false, 19, block * (1 + j % 3) + more[j % 5], seed);
+            of.out[0].dtype = types[j % 4];
+            of.out[0].gap = 1 + j % 3;
+            of.over = of.out[0].dtype == WEFT_F32 && j >= 12 ? 1 : 0;
+            run_variant(there, &wide[i], of);
+        }
+    weft_context_destroy(&there);
+}
+
 // Where an input is the output, and read across beside it.
 static void test_tilings_in_place(void **state)
 {
@@ -291,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_tilings_of_other_types),
         cmocka_unit_test(test_tilings_of_twins),
         cmocka_unit_test(test_tilings_past_the_caches),
+        cmocka_unit_test(test_turned_rows_that_begin_anywhere),
         cmocka_unit_test(test_tilings_in_place),
         cmocka_unit_test(test_as_planned_for_known_devices),
     };

@@ -51,6 +51,7 @@ static const bench_formula formulas[] = {
      {"10"},
      BENCH_SQUARE | BENCH_QUICK},
     {"transpose", "copy", BENCH_TRANSPOSE, WEFT_F32, WEFT_F32, {0, 6000}, {"10"}, 0},
+    {"transpose", "copy", BENCH_TRANSPOSE, WEFT_F32, WEFT_F32, {0, 6001}, {"10"}, 0},
     {"add_transposed",
      "a + b",
      BENCH_TRANSPOSE,

@@ -20,7 +20,7 @@ enum {
     GROUPS_PER_UNIT = 8,
     NARROW_GROUP = 32, // items, on a GPU
     WIDE_GROUP = 256,
-    WIDEST = 16,           // words of a vector: a line of a CPU's caches
+    WIDEST = 16,         // words of a vector: a line of a CPU's caches
     SHORT_RUN = 4 << 10, // bytes that a group goes through, and eight times as many
     LONG_RUN = 32 << 10, // the same where it is in eight places at once
 };
