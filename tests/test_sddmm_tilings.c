@@ -51,6 +51,8 @@ static const variant variants[] = {
     // by aligned vectors
     {WEFT_F32, BOTH, TILING(4, 1, 1, 2, 16, false, false, true)},
     {WEFT_BF16, BOTH, TILING(8, 1, 1, 1, 16, false, false, true)},
+    {WEFT_BF16, BOTH, TILING(4, 2, 1, 1, 16, false, false, false)},
+    {WEFT_BF16, A_ALONE, TILING(2, 4, 1, 1, 16, true, true, false)},
     {WEFT_F16, BOTH, TILING(2, 1, 2, 2, 16, false, false, true)},
     {WEFT_F32, BOTH, TILING(4, 2, 4, 2, 16, true, true, true)},
     // as on GPUs: lanes are items, and join their sums

@@ -210,15 +210,13 @@ static void test_as_planned(void **state)
 }
 
 // A plan for a CPU cuts dense rows into segments.
-static void test_segments(void **state)
+static void run_segments(weft_dtype dtype)
 {
-    (void)state;
-    if (is_reduced || weft_context_limits(ctx)->fold < 16)
-        skip();
     const spmm_case of = {.seed = 8,
                           .m = 70,
                           .k = 1500,
                           .n = 128,
+                          .dtype = dtype,
                           .rows = ROWS_RANDOM,
                           .numbers = FRACTIONS,
                           .alpha = 1,
@@ -236,6 +234,15 @@ static void test_segments(void **state)
     spmm_call(&o);
     spmm_check(&o);
     spmm_destroy(&o);
+}
+
+static void test_segments(void **state)
+{
+    (void)state;
+    if (weft_context_limits(ctx)->fold < 16)
+        skip();
+    run_segments(WEFT_F32);
+    run_segments(WEFT_BF16);
 }
 
 // ---- what is refused

@@ -29,9 +29,11 @@ static const variant variants[] = {
     {WEFT_F64, TILING(8, 2, 1, 1, 2, 0, 0, 1, 1, 2, false, false)},
     {WEFT_F16, TILING(16, 1, 1, 1, 3, 0, 0, 1, 1, 2, false, false)},
     {WEFT_BF16, TILING(2, 1, 2, 2, 2, 0, 0, 1, 2, 7, true, false)},
+    {WEFT_BF16, TILING(4, 2, 1, 1, 3, 0, 0, 1, 2, 7, false, false)},
     // through windows of B
     {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false, false)},
     {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false, false)},
+    {WEFT_BF16, TILING(2, 4, 1, 2, 8, 3, 0, 1, 1, 1000, false, false)},
     // of B packed
     {WEFT_F32, TILING(4, 2, 1, 1, 3, 0, 0, 1, 2, 3, false, true)},
     {WEFT_F32, TILING(2, 1, 2, 2, 0, 0, 4, 2, 1, 1000, false, true)},
