@@ -239,7 +239,7 @@ static void test_tilings_past_the_caches(void **state)
 static void test_turned_rows_that_begin_anywhere(void **state)
 {
     (void)state;
-    static const variant wide[] = {
+    static const variant broad[] = {
         {"wide blocks in vectors of 2", TILES(2, 1, 1, 16, 2, 1)},
         {"wide blocks in vectors of 4", TILES(4, 1, 1, 37, 1, 2)},
         {"wide blocks in vectors of 8", HIGH_TILES(8, 64, 10, 1, 1)},
@@ -250,16 +250,16 @@ static void test_turned_rows_that_begin_anywhere(void **state)
     weft_limits limits = *weft_context_limits(ctx);
     limits.cache_bytes = 1;
     weft_context *there = open_context(&limits);
-    for (int i = 0; i < (int)(sizeof(wide) / sizeof(wide[0])); i++)
-        for (int j = is_reduced ? i : 0; j < 20 && device_holds(&wide[i]);
+    for (int i = 0; i < (int)(sizeof(broad) / sizeof(broad[0])); i++)
+        for (int j = is_reduced ? i : 0; j < 20 && device_holds(&broad[i]);
              j += is_reduced ? 7 : 1) {
-            const int64_t block = wide[i].tiling.columns, more[] = {0, 1, 3, 17, -1};
+            const int64_t block = broad[i].tiling.columns, more[] = {0, 1, 3, 17, -1};
             const uint64_t seed = 5800 + (uint64_t)(20 * i + j);
             elementwise_case of = case_of(false, 19, block * (1 + j % 3) + more[j % 5], seed);
             of.out[0].dtype = types[j % 4];
             of.out[0].gap = 1 + j % 3;
             of.over = of.out[0].dtype == WEFT_F32 && j >= 12 ? 1 : 0;
-            run_variant(there, &wide[i], of);
+            run_variant(there, &broad[i], of);
         }
     weft_context_destroy(&there);
 }
