@@ -656,8 +656,8 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         EACH_INPUT(INPUT_OUTERS)
         EACH_OUTPUT(OUTPUT_OUTERS)
 #if TURNS_VECTORS && SHIFTS
-        const bool is_shifted =
-            streams && !pairs && columns >= SHIFTED_VECTORS * FOLD && !rows_aligned(&here);
+        const bool is_shifted = streams && !pairs && !rows_aligned(&here) &&
+                                min(columns, extents.s0) >= SHIFTED_VECTORS * FOLD;
 #endif
         for (INDEX x = get_group_id(ALONG_COLUMNS); x < n_x;
              x += (INDEX)get_num_groups(ALONG_COLUMNS))
