@@ -40,6 +40,22 @@
 #define IN_PAIRS (HAS_PAIRS && LANES == 1 && VECTORS % 2 == 0 && COLUMNS_ADJACENT)
 
 #if IN_PAIRS
+// Lanes of an even and of an odd vector, in order. (At swizzles that are assigned to Oclgrind 21.10
+// ends.)
+#if FOLD == 16
+#define LOWER_BY_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_BY_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif FOLD == 8
+#define LOWER_BY_TURNS 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER_BY_TURNS 4, 12, 5, 13, 6, 14, 7, 15
+#elif FOLD == 4
+#define LOWER_BY_TURNS 0, 4, 1, 5
+#define UPPER_BY_TURNS 2, 6, 3, 7
+#else
+#define LOWER_BY_TURNS 0, 2
+#define UPPER_BY_TURNS 1, 3
+#endif
+
 INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
 {
 #pragma unroll
@@ -59,10 +75,8 @@ INLINE void in_order(ACCS sums[VECTORS], bool whole)
 #pragma unroll
     for (int v = 0; v < VECTORS; v += 2) {
         const ACCS even = sums[v], odd = sums[v + 1];
-        sums[v].even = even.lo;
-        sums[v].odd = odd.lo;
-        sums[v + 1].even = even.hi;
-        sums[v + 1].odd = odd.hi;
+        sums[v] = SHUFFLED(ACC, even, odd, LOWER_BY_TURNS);
+        sums[v + 1] = SHUFFLED(ACC, even, odd, UPPER_BY_TURNS);
     }
 #endif
 }
