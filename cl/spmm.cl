@@ -35,8 +35,8 @@
 #define MOST_ROWS 64
 #endif
 
-// Whether an item takes whole slices by pairs of vectors. Until in_order() its sums then are of even
-// and of odd columns by turns.
+// Whether an item takes whole slices by pairs of vectors. Until in_order() its sums then are of
+// even and of odd columns by turns.
 #define IN_PAIRS (HAS_PAIRS && LANES == 1 && VECTORS % 2 == 0 && COLUMNS_ADJACENT)
 
 #if IN_PAIRS
