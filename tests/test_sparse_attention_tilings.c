@@ -189,7 +189,7 @@ static void test_as_planned_for_every_known_device(void **state)
 int main(void)
 {
     need_device();
-    n_cases = is_on("oclgrind") ? 3 : getenv("WEFT_TEST_REDUCED") ? 4 : 40;
+    n_cases = is_on("oclgrind") ? 3 : getenv("WEFT_TEST_REDUCED") ? 7 : 40;
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
