@@ -6,8 +6,8 @@
 //   read<W>             sums all words, and stores a sum only where it is `unlikely`, so that no
 //                       load is needless
 //   runs<W>             the same, each item in 8 places at once
-//   stream_asked<W>, read_asked<W>
-//                       as stream<W> and read<W>, by CPUs that are asked AHEAD bytes ahead for what
+//   stream_asked16, read_asked16
+//                       as stream16 and read16, by CPUs that are asked AHEAD bytes ahead for what
 //                       they read
 //   fma<W>x<C>          every item carries C independent chains x = a x + b of W lanes
 //   nothing             does nothing, as every launch must
@@ -144,9 +144,7 @@ SUMS(float)
 #define WIDTH(W, WORDS, FLOATS)                                                                    \
     COPY(copy##W, WORDS, STORE, ASK_NOT)                                                           \
     COPY(stream##W, WORDS, STREAM, ASK_NOT)                                                        \
-    COPY(stream_asked##W, WORDS, STREAM, ASK)                                                      \
     READ(read##W, WORDS, ASK_NOT)                                                                  \
-    READ(read_asked##W, WORDS, ASK)                                                                \
     RUNS(runs##W, WORDS)                                                                           \
     FMA(fma##W##x8, FLOATS, EACH8)                                                                 \
     FMA(fma##W##x12, FLOATS, EACH12)                                                               \
@@ -157,6 +155,8 @@ WIDTH(1, uint, float)
 WIDTH(4, uint4, float4)
 WIDTH(8, uint8, float8)
 WIDTH(16, uint16, float16)
+COPY(stream_asked16, uint16, STREAM, ASK)
+READ(read_asked16, uint16, ASK)
 
 kernel void nothing(global uint *out, uint unlikely)
 {
