@@ -400,8 +400,6 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 // ---- tiles in the vectors of an item
 
 #if TURNS_VECTORS
-#define AHEAD 2 // vectors of a row that is read as it lies
-
 // F(k) where input k has lines of its own in a tile: rows, or columns until they are turned.
 #define LINED_0(F, k)
 #define LINED_1(F, k) F(k)
@@ -421,11 +419,12 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define LINES_NAME(k)  LINED(LINES_NAME_OF, k)
 #define OTHERS_NAME(k) LINED(OTHERS_NAME_OF, k)
 
-#define ASK_1(k) FETCH_AHEAD((size_t)line + AHEAD * FOLD * sizeof(*line), 2);
+#define ASK_1(k) FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);
 // By the last element: where a vector lies in two lines of the cache, the first came with its
-// neighbour.
+// neighbour. What follows in a line is asked for by a tile's image, if there is one.
 #define ASK_3(k)                                                                                   \
-    FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);                                 \
+    if (!has_image)                                                                                \
+        FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);                             \
     FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column +                   \
                     (FOLD - 1) * sizeof(*line),                                                    \
                 2);
@@ -455,7 +454,7 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 
 // All that is adjacent in a tile is read before any of it is written: a CPU lets a read wait for a
 // write where the lowest twelve bits of both addresses are the same, as in columns of 1024 floats.
-INLINE void read_tile(const spot *s, int rows, int columns EACH_INPUT(ARGUMENT))
+INLINE void read_tile(const spot *s, int rows, int columns, bool has_image EACH_INPUT(ARGUMENT))
 {
     const bool is_whole = rows == FOLD && columns == FOLD;
     EACH_INPUT(READ_LINES)
@@ -492,9 +491,9 @@ INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX ro
             const spot tile = moved(*s, j, i), other = moved(*image, i, j);
             const int n_rows = (int)min(rows - j, (INDEX)FOLD);
             const int n_columns = (int)min(columns - i, (INDEX)FOLD);
-            read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
+            read_tile(&tile, n_rows, n_columns, pairs EACH_INPUT(LINES_NAME));
             if (pairs)
-                read_tile(&other, n_columns, n_rows EACH_INPUT(OTHERS_NAME));
+                read_tile(&other, n_columns, n_rows, pairs EACH_INPUT(OTHERS_NAME));
             put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
             if (pairs)
                 put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));
@@ -554,7 +553,7 @@ INLINE void do_shifted_tiles(const spot *s, const values *v, INDEX rows, INDEX c
             for (int i = 0; i < n + more; i += FOLD) {
                 const spot tile = moved(*s, j, first + i);
                 const int n_columns = min(n + more - i, FOLD);
-                read_tile(&tile, n_rows, n_columns EACH_INPUT(LINES_NAME));
+                read_tile(&tile, n_rows, n_columns, false EACH_INPUT(LINES_NAME));
                 keep_tile(&tile, v, n_rows, n_columns, strip, i EACH_INPUT(LINES_NAME));
             }
             for (int r = 0; r < n_rows; r++) {

@@ -17,7 +17,7 @@ enum {
     BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_LINES = 256,           // of a block that is turned round, each way
+    TILED_LINES = 512,           // of a block that is turned round, each way
     LEAST_TILED_LINES = 32,      // but fewer where cores would have nothing to do
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
