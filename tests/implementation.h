@@ -13,4 +13,17 @@ static inline bool is_on(const char *implementation)
     return name && strcmp(name, implementation) == 0;
 }
 
+// Of variants that each have programs of their own: where there are fewer cases, every other one
+// here, and the rest on rusticl and Oclgrind.
+static inline bool has_turn(int variant)
+{
+    return !getenv("WEFT_TEST_REDUCED") || variant % 2 == (is_on("rusticl") || is_on("oclgrind"));
+}
+
+// The same of variants by a fold, of which those of more than 4 are for PoCL alone.
+static inline bool fold_has_turn(int variant, int fold)
+{
+    return fold > 4 || has_turn(variant);
+}
+
 #endif

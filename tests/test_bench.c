@@ -75,11 +75,42 @@ static void skip_but_on_pocl(void)
         skip();
 }
 
-// Each run of the bench measures the limits first, for seconds: where there are fewer cases some
-// runs are left out that others resemble.
+// Each run of the bench measures the limits first, for seconds: several sets share one, and where
+// there are fewer cases some runs are left out that others resemble.
 static bool is_reduced(void)
 {
     return getenv("WEFT_TEST_REDUCED") != NULL;
+}
+
+static json_t *dense_run;
+
+static int run_dense_sets(void **state)
+{
+    (void)state;
+    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
+    if (implementation == NULL || strcmp(implementation, "pocl") == 0)
+        dense_run = run_bench("matmul reduce softmax norm elementwise --quick");
+    return 0;
+}
+
+static int forget_dense_sets(void **state)
+{
+    (void)state;
+    json_decref(dense_run);
+    return 0;
+}
+
+// The cases of an operation, in the order in which they were measured.
+static json_t *cases_of(const char *op)
+{
+    json_t *cases = json_array(), *it;
+    size_t i;
+    json_array_foreach(json_object_get(dense_run, "cases"), i, it)
+    {
+        if (strcmp(string(it, "op"), op) == 0)
+            json_array_append(cases, it);
+    }
+    return cases;
 }
 
 static void limits_alone(void **state)
@@ -185,20 +216,18 @@ static void cases_along_axes_are_complete(void **state)
     static const char *const ops[] = {"reduce", "softmax", "norm"};
     (void)state;
     skip_but_on_pocl();
-    json_t *object = run_bench("reduce softmax norm --quick");
-    check_limits(object);
-    const json_t *cases = json_object_get(object, "cases");
-    size_t n_large[3] = {0}, n_small[3] = {0};
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *it = json_array_get(cases, i);
-        check_axis_case(it, json_object_get(object, "limits"));
-        for (int k = 0; k < 3; k++)
-            if (strcmp(string(it, "op"), ops[k]) == 0)
-                (json_object_get(it, "launches") != NULL ? n_small : n_large)[k]++;
+    check_limits(dense_run);
+    for (int k = 0; k < 3; k++) {
+        json_t *cases = cases_of(ops[k]);
+        size_t n[2] = {0, 0}; // of large ones and of small ones
+        for (size_t i = 0; i < json_array_size(cases); i++) {
+            const json_t *it = json_array_get(cases, i);
+            check_axis_case(it, json_object_get(dense_run, "limits"));
+            n[json_object_get(it, "launches") != NULL]++;
+        }
+        assert_true(n[0] >= 1 && n[1] >= 1);
+        json_decref(cases);
     }
-    for (int k = 0; k < 3; k++)
-        assert_true(n_large[k] >= 1 && n_small[k] >= 1);
-    json_decref(object);
 }
 
 // Bytes that a case must move: of the arrays of the result's shape, and the row of add_row.
@@ -244,17 +273,15 @@ static void elementwise_cases_are_complete(void **state)
 {
     (void)state;
     skip_but_on_pocl();
-    json_t *object = run_bench("elementwise --quick");
-    check_limits(object);
-    const json_t *cases = json_object_get(object, "cases");
+    json_t *cases = cases_of("elementwise");
     const size_t n_cases = json_array_size(cases);
     assert_true(n_cases >= 6);
     for (size_t i = 0; i < n_cases; i++)
-        check_elementwise_case(json_array_get(cases, i), json_object_get(object, "limits"));
+        check_elementwise_case(json_array_get(cases, i), json_object_get(dense_run, "limits"));
     // The small one without a plan, and with one, which is prepared beforehand.
     assert_string_equal(string(json_array_get(cases, n_cases - 2), "case"), "add-64x64");
     assert_string_equal(string(json_array_get(cases, n_cases - 1), "case"), "add-64x64-planned");
-    json_decref(object);
+    json_decref(cases);
 }
 
 // Operations of a product; or where bytes count, those of the larger factor or of all operands.
@@ -314,14 +341,12 @@ static void matmul_cases_are_complete(void **state)
 {
     (void)state;
     skip_but_on_pocl();
-    json_t *object = run_bench("matmul --quick");
-    check_limits(object);
-    const json_t *cases = json_object_get(object, "cases");
+    json_t *cases = cases_of("matmul");
     assert_int_equal(json_array_size(cases), 4);
     for (size_t i = 0; i < 4; i++)
-        check_matmul_case(json_array_get(cases, i), json_object_get(object, "limits"));
-    check_sweep(json_object_get(object, "sweep"));
-    json_decref(object);
+        check_matmul_case(json_array_get(cases, i), json_object_get(dense_run, "limits"));
+    check_sweep(json_object_get(dense_run, "sweep"));
+    json_decref(cases);
 }
 
 // --only keeps the cases with the text in their names, and the rest of their sets of SpMM.
@@ -386,5 +411,5 @@ int main(void)
         cmocka_unit_test(cases_are_chosen),
         cmocka_unit_test(no_case_is_an_error),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, run_dense_sets, forget_dense_sets);
 }

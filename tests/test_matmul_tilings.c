@@ -124,7 +124,8 @@ static void run_variants(weft_matmul_method method)
 {
     for (int i = 0; i < N_VARIANTS; i++)
         for (int j = 0; j < (is_reduced ? 4 : 60); j++)
-            if (variants[i].tiling.method == method && is_taken(&variants[i])) {
+            if (variants[i].tiling.method == method && is_taken(&variants[i]) &&
+                fold_has_turn(i, variants[i].tiling.fold)) {
                 const matmul_case one = fitting_case(&variants[i], (uint64_t)(1000 * i + j));
                 matmul_run(ctx, &one);
             }
