@@ -6,6 +6,7 @@
 #include <weft/elementwise.h>
 
 #include "arithmetic.h"
+#include "caches.h"
 #include "fail.h"
 #include "refuse.h"
 
@@ -17,8 +18,10 @@ enum {
     BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_LINES = 512,           // of a block that is turned round, each way
-    LEAST_TILED_LINES = 32,      // but fewer where cores would have nothing to do
+    MOST_TILED_LINES = 512,      // of a block that is turned round, each way,
+    FAIR_TILED_LINES = 256,      // unless L2 has no room for
+    LINE_ROOM = 1 << 12,         // what comes with each of them
+    LEAST_TILED_LINES = 32,      // and fewer where cores would have nothing to do
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
 
@@ -101,18 +104,25 @@ static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const fa
     return t;
 }
 
+static int64_t most_tiled_lines(const weft_limits *limits)
+{
+    const int64_t fitting = pow2_down(weft_caches_of(limits).l2_bytes / LINE_ROOM);
+    return min_i64(max_i64(fitting, FAIR_TILED_LINES), MOST_TILED_LINES);
+}
+
 static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
 {
+    const int64_t lines = most_tiled_lines(limits);
     weft_elementwise_tiling t = {
         .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
         .vectors = FOLDED_VECTORS,
         .items = 1,
         .team = 1,
         .tiled = true,
-        .columns = TILED_LINES,
-        .rows = TILED_LINES,
+        .columns = lines,
+        .rows = lines,
     };
-    const int64_t elements = block_elements(limits, f, (int64_t)TILED_LINES * TILED_LINES);
+    const int64_t elements = block_elements(limits, f, lines * lines);
     while (t.rows > LEAST_TILED_LINES && t.rows * t.columns > elements)
         t.columns = t.rows /= 2;
     set_grid(&t, f);

@@ -151,6 +151,25 @@ static void test_print(void **state)
     assert_string_equal(text, "tiles");
 }
 
+// As many lines as L2 has room for, and as there is work for.
+static void test_tiles_by_cache(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t l2_bytes;
+        int64_t side, lines;
+    } cases[] = {{1 << 19, 1 << 16, 256}, {1 << 20, 1 << 16, 256}, {3 << 20, 1 << 16, 512},
+                 {1 << 23, 1 << 16, 512}, {0, 1 << 16, 256},       {1 << 21, 1 << 10, 32}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weft_limits limits = *weft_profile_find("intel-xeon-8380");
+        limits.l2_bytes = cases[i].l2_bytes;
+        const known square = {TURNED(cases[i].side, cases[i].side), NULL};
+        const weft_elementwise_tiling t = weft_elementwise_tiling_for(&limits, &square.problem);
+        assert_int_equal(t.columns, cases[i].lines);
+        assert_int_equal(t.rows, cases[i].lines);
+    }
+}
+
 // A problem that says nothing is one element.
 static void test_nothing_said(void **state)
 {
@@ -472,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_known_on_cpu),
         cmocka_unit_test(test_known_on_gpu),
         cmocka_unit_test(test_print),
+        cmocka_unit_test(test_tiles_by_cache),
         cmocka_unit_test(test_nothing_said),
         cmocka_unit_test(test_random_problems_on_every_profile),
         cmocka_unit_test(test_random_limits),
