@@ -68,10 +68,15 @@ static void check_case(const json_t *it, double limit)
 }
 
 // Minutes on the others, and nothing that differs.
-static void skip_but_on_pocl(void)
+static bool is_left_out(void)
 {
     const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    if (implementation != NULL && strcmp(implementation, "pocl") != 0)
+    return implementation != NULL && strcmp(implementation, "pocl") != 0;
+}
+
+static void skip_but_on_pocl(void)
+{
+    if (is_left_out())
         skip();
 }
 
@@ -87,8 +92,7 @@ static json_t *dense_run;
 static int run_dense_sets(void **state)
 {
     (void)state;
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    if (implementation == NULL || strcmp(implementation, "pocl") == 0)
+    if (!is_left_out())
         dense_run = run_bench("matmul reduce softmax norm elementwise --quick");
     return 0;
 }

@@ -37,6 +37,7 @@ static const variant variants[] = {
     {WEFT_F64, BOTH, TILING(8, 1, 1, 1, 16, false, false, false)},
     {WEFT_F16, BOTH, TILING(16, 1, 1, 1, 32, true, false, false)},
     {WEFT_BF16, NEITHER, TILING(4, 1, 1, 1, 16, false, false, false)},
+    {WEFT_BF16, BOTH, TILING(16, 2, 1, 1, 16, false, false, false)},
     // columns asked for ahead
     {WEFT_F32,
      BOTH,

@@ -32,6 +32,7 @@ static const variant variants[] = {
     {WEFT_F16, BOTH_ADJACENT, TILING(16, 1, 1, 1, 2, 1, NO_PIECES, false)},
     {WEFT_BF16, NONE_ADJACENT, TILING(4, 2, 1, 1, 1, 2, 2, false)},
     {WEFT_BF16, BOTH_ADJACENT, TILING(4, 2, 1, 1, 1, 2, NO_PIECES, false)},
+    {WEFT_BF16, BOTH_ADJACENT, TILING(16, 2, 1, 1, 1, 2, NO_PIECES, false)},
     // by aligned vectors
     {WEFT_F32, BOTH_ADJACENT, TILING(4, 2, 1, 1, 2, 1, 6, true)},
     {WEFT_BF16, BOTH_ADJACENT, TILING(8, 1, 1, 1, 1, 1, 2, true)},
