@@ -493,7 +493,7 @@ INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX ro
             const int n_columns = (int)min(columns - i, (INDEX)FOLD);
             read_tile(&tile, n_rows, n_columns, pairs EACH_INPUT(LINES_NAME));
             if (pairs)
-                read_tile(&other, n_columns, n_rows, pairs EACH_INPUT(OTHERS_NAME));
+                read_tile(&other, n_columns, n_rows, true EACH_INPUT(OTHERS_NAME));
             put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
             if (pairs)
                 put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));

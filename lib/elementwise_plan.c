@@ -18,10 +18,10 @@ enum {
     BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    MOST_TILED_LINES = 512,      // of a block that is turned round, each way,
-    FAIR_TILED_LINES = 256,      // unless L2 has no room for
-    LINE_ROOM = 1 << 12,         // what comes with each of them
-    LEAST_TILED_LINES = 32,      // and fewer where cores would have nothing to do
+    MOST_TILED_LINES = 512,      // of a block that is turned round, each way
+    LINE_ROOM = 1 << 12,         // bytes of L2 for each of them
+    FAIR_TILED_LINES = 256,      // so many whatever L2 is
+    LEAST_TILED_LINES = 32,      // but fewer where cores would have nothing to do
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
 

@@ -13,11 +13,11 @@ static inline bool is_on(const char *implementation)
     return name && strcmp(name, implementation) == 0;
 }
 
-// Of variants that each have programs of their own: where there are fewer cases, every other one
-// here, and the rest on rusticl and Oclgrind.
+// Of variants that each have programs of their own: by turns, every other one here, and the rest on
+// rusticl and Oclgrind.
 static inline bool has_turn(int variant)
 {
-    return !getenv("WEFT_TEST_REDUCED") || variant % 2 == (is_on("rusticl") || is_on("oclgrind"));
+    return !getenv("WEFT_TEST_BY_TURNS") || variant % 2 == (is_on("rusticl") || is_on("oclgrind"));
 }
 
 // The same of variants by a fold, of which those of more than 4 are for PoCL alone.

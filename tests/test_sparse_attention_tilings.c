@@ -103,13 +103,13 @@ static bool is_taken(const variant *v)
 static void test_every_variant(void **state)
 {
     (void)state;
-    for (int i = 0; i < N_VARIANTS; i++)
-        for (int j = 0; j < n_cases; j++) {
-            if (!is_taken(&variants[i]) || !fold_has_turn(i, variants[i].tiling.fold))
-                continue;
+    for (int i = 0; i < N_VARIANTS; i++) {
+        const bool is_wanted = is_taken(&variants[i]) && fold_has_turn(i, variants[i].tiling.fold);
+        for (int j = 0; is_wanted && j < n_cases; j++) {
             const attention_case one = fitting_case(&variants[i], (uint64_t)(1000 * i + j));
             attention_run(ctx, &one);
         }
+    }
 }
 
 // What a group of several rows shares, when some have nothing, some a piece and some many entries.

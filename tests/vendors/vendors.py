@@ -6,8 +6,9 @@
 SPECIALISATIONS is the program that lists what the library would build. TAP comes out: a test for
 each kernel and target, which fails where a specialisation of the kernel does not compile, spills,
 uses scratch memory or more local memory than the profile has, or reads nothing as wide as its plan
-promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED one in
-three of a source's programs is compiled, for one of its targets.
+promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED each
+program is compiled for one of its targets; with WEFT_TEST_BY_TURNS, too, one in three that have the
+same kernels and data type.
 """
 import collections
 import concurrent.futures
@@ -46,10 +47,13 @@ class Job:
             if any(kernel["items"]):
                 self.kernels[kernel["name"]] = (kernel["items"], kernel["local_bytes"])
 
+    def defines(self):
+        return dict(re.findall(r"-D (\w+)=(\S+)", self.options))
+
     def promised_bytes(self, name):
         """Of the widest load, where the plan has seen that vectors are aligned; else 0. What
         combines pieces reads scratch memory, of which the plan says nothing."""
-        defines = dict(re.findall(r"-D (\w+)=(\S+)", self.options))
+        defines = self.defines()
         if defines.get("ALIGNED") != "1" or name.endswith("_combine"):
             return 0
         element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
@@ -73,12 +77,20 @@ def jobs_of(listed, vendor):
 
 
 def by_turns(jobs):
-    """Of each source's programs every third; of the targets that want it, only one: each in turn."""
-    wanted = collections.defaultdict(lambda: collections.defaultdict(list))
+    """Of a program that several targets want, only one: each in turn."""
+    wanted = collections.defaultdict(list)
     for (_, source, options), job in jobs.items():
-        wanted[source][options].append(job)
-    return [each[i // 3 % len(each)] for programs in wanted.values()
-            for i, each in enumerate(programs.values()) if i % 3 == 0]
+        wanted[source, options].append(job)
+    chosen = [each[i % len(each)] for i, each in enumerate(wanted.values())]
+    return some_of_each(chosen) if os.environ.get("WEFT_TEST_BY_TURNS") else chosen
+
+
+def some_of_each(jobs):
+    """Every third that has the same kernels and data type, from the first one on."""
+    alike = collections.defaultdict(list)
+    for job in jobs:
+        alike[(job.defines().get("DTYPE"), *job.kernels)].append(job)
+    return [job for each in alike.values() for job in each[::3]]
 
 
 def flavours_of(jobs, flavours):
