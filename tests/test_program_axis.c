@@ -201,6 +201,8 @@ static void reduce_knows_its_ops(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char line[64];
+        if (!has_turn((int)i))
+            continue;
         snprintf(line, sizeof(line), "reduce X.npy --axis 1 --op %s", cases[i].op);
         expect_result(line, cases[i].dtype, 1, rows, cases[i].of_rows, 2e-6);
     }

@@ -283,7 +283,8 @@ static void results_have_the_type_of_all(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        expect_result(cases[i].line, cases[i].dtype, 1, three, cases[i].want, 0);
+        if (has_turn((int)i))
+            expect_result(cases[i].line, cases[i].dtype, 1, three, cases[i].want, 0);
     if (!device_has_f64())
         return;
     expect_result("a+b a=exact.npy b=half.npy", WEFT_F64, 1, three, (double[]){2 + 0x1p-28, 0, 6},
