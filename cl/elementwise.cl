@@ -419,12 +419,13 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define LINES_NAME(k)  LINED(LINES_NAME_OF, k)
 #define OTHERS_NAME(k) LINED(OTHERS_NAME_OF, k)
 
-#define ASK_1(k) FETCH_AHEAD((size_t)line + FOLD * sizeof(*line), 2);
 // By the last element: where a vector lies in two lines of the cache, the first came with its
-// neighbour. What follows in a line is asked for by a tile's image, if there is one.
+// neighbour.
+#define ASK_1(k) FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);
+// What follows in a line is asked for by the tile's image, where two inputs mirror each other.
 #define ASK_3(k)                                                                                   \
-    if (!has_image)                                                                                \
-        FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);                             \
+    if (!has_image || INPUTS > 2)                                                                  \
+        ASK_1(k)                                                                                   \
     FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column +                   \
                     (FOLD - 1) * sizeof(*line),                                                    \
                 2);
@@ -460,21 +461,27 @@ INLINE void read_tile(const spot *s, int rows, int columns, bool has_image EACH_
     EACH_INPUT(READ_LINES)
 }
 
-#define TAKE_LINE_0(k) x.x##k = (ACCS)row.x##k##_same;
+#define TAKE_LINE_0(k) x.x##k = (ACCS)row->x##k##_same;
 #define TAKE_LINE_1(k) x.x##k = lines##k[j];
-#define TAKE_LINE_2(k) x.x##k = READ_SOME(IN##k, row.x##k, row.x##k##_column, columns);
+#define TAKE_LINE_2(k) x.x##k = READ_SOME(IN##k, row->x##k, row->x##k##_column, columns);
 #define TAKE_LINE_3(k) x.x##k = lines##k[j];
 #define TAKE_LINE(k)   JOIN(TAKE_LINE_, IN_WAY##k)(k)
+
+// Row j of a tile.
+INLINE numbers taken(const spot *row, int j, int columns EACH_INPUT(ARGUMENT))
+{
+    numbers x;
+    x.unused = 0;
+    EACH_INPUT(TAKE_LINE)
+    return x;
+}
 
 INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
                      bool streams EACH_INPUT(ARGUMENT))
 {
     for (int j = 0; j < rows; j++) {
         const spot row = row_at(*s, j);
-        numbers x;
-        x.unused = 0;
-        EACH_INPUT(TAKE_LINE)
-        put(&row, x, v, 0, columns, streams);
+        put(&row, taken(&row, j, columns EACH_INPUT(LINES_NAME)), v, 0, columns, streams);
     }
 }
 
@@ -515,9 +522,7 @@ INLINE void keep_tile(const spot *s, const values *v, int rows, int columns,
 {
     for (int j = 0; j < rows; j++) {
         const spot row = row_at(*s, j);
-        numbers x;
-        x.unused = 0;
-        EACH_INPUT(TAKE_LINE)
+        const numbers x = taken(&row, j, columns EACH_INPUT(LINES_NAME));
         VSTORE(result(x, v), strip[j] + first);
     }
 }

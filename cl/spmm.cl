@@ -29,63 +29,39 @@
 
 #include "csr.clh"
 
+#include "pairs.clh"
 #include "queue.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
 #endif
 
-// Whether an item takes whole slices by pairs of vectors. Until in_order() its sums then are of
-// even and of odd columns by turns.
-#define IN_PAIRS (HAS_PAIRS && LANES == 1 && VECTORS % 2 == 0 && COLUMNS_ADJACENT)
+// Whole slices go by pairs, and sums are of even and of odd columns by turns until they are done.
+#define SLICES_GO_IN_PAIRS GO_IN_PAIRS(COLUMNS_ADJACENT)
 
-#if IN_PAIRS
-// Lanes of an even and of an odd vector, in order. (At swizzles that are assigned to Oclgrind 21.10
-// ends.)
-#if FOLD == 16
-#define LOWER_BY_TURNS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define UPPER_BY_TURNS 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#elif FOLD == 8
-#define LOWER_BY_TURNS 0, 8, 1, 9, 2, 10, 3, 11
-#define UPPER_BY_TURNS 4, 12, 5, 13, 6, 14, 7, 15
-#elif FOLD == 4
-#define LOWER_BY_TURNS 0, 4, 1, 5
-#define UPPER_BY_TURNS 2, 6, 3, 7
-#else
-#define LOWER_BY_TURNS 0, 2
-#define UPPER_BY_TURNS 1, 3
-#endif
-
+#if SLICES_GO_IN_PAIRS
 INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
 {
 #pragma unroll
     for (int v = 0; v < VECTORS; v += 2) {
-        const WORDS pair = *(global const bf16_pair *)(row + v * FOLD);
+        const WORDS pair = pair_at(row + v * FOLD);
         sums[v] = multiply_add((ACCS)a, even_of_pair(pair), sums[v]);
         sums[v + 1] = multiply_add((ACCS)a, odd_of_pair(pair), sums[v + 1]);
     }
 }
 #endif
 
-INLINE void in_order(ACCS sums[VECTORS], bool whole)
+INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
 {
-#if IN_PAIRS
-    if (!whole)
-        return;
-#pragma unroll
-    for (int v = 0; v < VECTORS; v += 2) {
-        const ACCS even = sums[v], odd = sums[v + 1];
-        sums[v] = SHUFFLED(ACC, even, odd, LOWER_BY_TURNS);
-        sums[v + 1] = SHUFFLED(ACC, even, odd, UPPER_BY_TURNS);
-    }
-#endif
+    if (SLICES_GO_IN_PAIRS && c.whole)
+        from_pairs(sums);
 }
 
 // sums += a * row k of B, in the item's columns. B begins at the first of them.
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
 {
     global const T *row = B.first + k * B.row;
-#if IN_PAIRS
+#if SLICES_GO_IN_PAIRS
     if (whole) {
         add_pairs(sums, a, row);
         return;
@@ -217,7 +193,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
         for (int u = 1; u < UNROLL; ++u)
             total[v] += sums[u][v];
     }
-    in_order(total, c.whole);
+    end_pairs(total, c);
 }
 
 // n sums of one row are done.
@@ -318,7 +294,7 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     global T *out = C + c_start + get_group_id(2) * c_batch;
     for (int i = 0; i < rows_per_item; ++i)
         if (rows[i].row >= 0) {
-            in_order(sums[i], c.whole);
+            end_pairs(sums[i], c);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
             write_row(sums[i], alpha, beta, BIAS_OF(rows[i].row), out + rows[i].row * c_row,
                       C_STRIDE, c);
@@ -359,7 +335,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         if (mine.row >= 0) {
-            in_order(sums[i], c.whole);
+            end_pairs(sums[i], c);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
             write_row(sums[i], alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
         }

@@ -5,13 +5,6 @@
 static weft_context *ctx;
 static bool is_reduced;
 
-// Wide vectors are for PoCL: rusticl takes minutes to compile them, and Oclgrind 21.10 takes some
-// of their elements for uninitialised.
-static bool takes_wide_vectors(void)
-{
-    return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");
-}
-
 // m, n and k of each method: long in all of them, long sums, few rows or columns, and few terms.
 static const int64_t shapes[][3] = {
     {70, 90, 50},  {13, 17, 2500}, {1, 700, 300}, {700, 1, 300},  {3, 900, 40},

@@ -34,11 +34,10 @@ static inline const weft_axis_tiling *planned(const weft_context *ctx)
     return weft_context_limits(ctx)->fold > 1 ? NULL : &any_shape;
 }
 
-// Vectors are for PoCL: no plan of the others has them, rusticl takes minutes to compile wide ones,
-// and Oclgrind 21.10 ends without a word where it looks for uninitialised values in them.
+// Any vectors are for who takes wide ones: no plan of the others has them.
 static inline bool takes_vectors(void)
 {
-    return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");
+    return takes_wide_vectors();
 }
 
 static inline bool is_left_out(const weft_axis_tiling *tiling)

@@ -49,6 +49,24 @@ for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; 
     fi
 done
 
+# Elementwise operations as CPUs have them, by tiles; and bf16 by pairs of vectors.
+for fold in 2 4 8 16; do
+    if command -v clang >/dev/null; then
+        # shellcheck disable=SC2086 # a list of options
+        check "cl/elementwise.cl by tiles of $fold" \
+            compile "$source_dir/cl/elementwise.cl" CL1.2 -DFOLD=$fold -DTILED=1 -DINPUTS=2 \
+            -DIN0=DTYPE_F32 -DIN_WAY0=ADJACENT -DIN1=DTYPE_F16 -DIN_WAY1=ACROSS -DOUT0=DTYPE_F32 \
+            -DOUT_WAY0=ADJACENT "-DF0=ADD(x0,x1)"
+        for name in spmm sddmm; do
+            check "cl/$name.cl by pairs of $fold" \
+                compile "$source_dir/cl/$name.cl" CL1.2 -DDTYPE=DTYPE_BF16 -DLANES=1 -DVECTORS=2 \
+                -DFOLD=$fold
+        done
+    else
+        skip "elementwise.cl, spmm.cl and sddmm.cl by vectors of $fold" "there is no clang"
+    fi
+done
+
 # Without -cl-no-stdinc clang 14 knows the built-ins of no extension but its own.
 for name in reduce softmax softmax_backward norm sddmm; do
     file=$source_dir/cl/$name.cl
