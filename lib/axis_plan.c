@@ -6,6 +6,7 @@
 #include <weft/axis.h>
 
 #include "arithmetic.h"
+#include "caches.h"
 #include "clamp.h"
 #include "fail.h"
 #include "refuse.h"
@@ -35,8 +36,6 @@ enum {
     TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
     LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
     PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
-    USUAL_L1_BYTES = 1 << 15,  // where the limits do not say
-    USUAL_L2_BYTES = 1 << 20,
 };
 
 // Where lanes are items: GPUs.
@@ -145,7 +144,7 @@ int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
 // from further away it comes no sooner than it is found again.
 static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
 {
-    const uint64_t l1_bytes = limits->l1_bytes > 0 ? limits->l1_bytes : USUAL_L1_BYTES;
+    const uint64_t l1_bytes = (uint64_t)weft_caches_of(limits).l1_bytes;
     const uint64_t room =
         limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
     const int64_t kept = kept_bytes(f, t), shared = team_bytes(f, t->items, t->team, t->fold);
@@ -255,9 +254,8 @@ static int64_t most_vectors(const facts *f, const line *l, int64_t wanted)
 static int64_t reread_vectors(const weft_limits *limits, const facts *f, const line *l,
                               int64_t most)
 {
-    const uint64_t l2_bytes = limits->l2_bytes > 0 ? limits->l2_bytes : USUAL_L2_BYTES;
     const uint64_t share = limits->cache_bytes / 2 / (uint64_t)limits->compute_units;
-    const int64_t bytes = (int64_t)(share > l2_bytes ? share : l2_bytes);
+    const int64_t bytes = max_i64((int64_t)share, weft_caches_of(limits).l2_bytes);
     const int64_t each = product(product(lines_of(f, l->widen), l->fold), f->bytes);
     if (l->widen > 1)
         return most;

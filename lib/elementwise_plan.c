@@ -18,10 +18,10 @@ enum {
     BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    MOST_TILED_LINES = 512,      // of a block that is turned round, each way
-    LINE_ROOM = 1 << 12,         // bytes of L2 for each of them
-    FAIR_TILED_LINES = 256,      // so many whatever L2 is
-    LEAST_TILED_LINES = 32,      // but fewer where cores would have nothing to do
+    TILED_LINES = 256,           // of a block that is turned round, each way
+    MORE_TILED_LINES = 512,      // of one where L2 is large
+    LARGE_L2_BYTES = 1 << 21,    // as measured: 1 MiB is not
+    LEAST_TILED_LINES = 32,      // fewer, where cores would have nothing to do
     NARROW_ROWS = 4,             // where narrower, tiles are not worth it
 };
 
@@ -106,8 +106,7 @@ static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const fa
 
 static int64_t most_tiled_lines(const weft_limits *limits)
 {
-    const int64_t fitting = pow2_down(weft_caches_of(limits).l2_bytes / LINE_ROOM);
-    return min_i64(max_i64(fitting, FAIR_TILED_LINES), MOST_TILED_LINES);
+    return weft_caches_of(limits).l2_bytes >= LARGE_L2_BYTES ? MORE_TILED_LINES : TILED_LINES;
 }
 
 static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)

@@ -32,7 +32,7 @@ static const char *const rate_names[] = {"copy", "read", "fma"};
 
 // One way to launch one kernel of limits.cl.
 typedef struct launch_shape {
-    char kernel[24];
+    char kernel[24]; // room for any two numbers, as compilers see it
     bench_rate rate;
     int width;    // words of a vector
     int items;    // of a group
