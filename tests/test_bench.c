@@ -13,6 +13,7 @@
 
 #include <weft/dtype.h>
 
+#include "implementation.h"
 #include "json.h"
 #include "npy.h"
 
@@ -68,15 +69,9 @@ static void check_case(const json_t *it, double limit)
 }
 
 // Minutes on the others, and nothing that differs.
-static bool is_left_out(void)
-{
-    const char *implementation = getenv("WEFT_TEST_IMPLEMENTATION");
-    return implementation != NULL && strcmp(implementation, "pocl") != 0;
-}
-
 static void skip_but_on_pocl(void)
 {
-    if (is_left_out())
+    if (!is_on("pocl"))
         skip();
 }
 
@@ -92,7 +87,7 @@ static json_t *dense_run;
 static int run_dense_sets(void **state)
 {
     (void)state;
-    if (!is_left_out())
+    if (is_on("pocl"))
         dense_run = run_bench("matmul reduce softmax norm elementwise --quick");
     return 0;
 }
@@ -115,6 +110,23 @@ static json_t *cases_of(const char *op)
             json_array_append(cases, it);
     }
     return cases;
+}
+
+// Each case is of one of them, and those of one stand together.
+static void cases_go_by_operation(void **state)
+{
+    static const char *const ops[] = {"matmul", "reduce", "softmax", "norm", "elementwise"};
+    (void)state;
+    skip_but_on_pocl();
+    const json_t *cases = json_object_get(dense_run, "cases");
+    size_t n = 0;
+    for (int k = 0; k < 5; k++)
+        for (; strcmp(string(json_array_get(cases, n), "op"), ops[k]) == 0; n++)
+            if (n + 1 == json_array_size(cases)) {
+                assert_int_equal(k, 4);
+                return;
+            }
+    fail_msg("case %zu is of '%s'", n, string(json_array_get(cases, n), "op"));
 }
 
 static void limits_alone(void **state)
@@ -390,7 +402,7 @@ static void no_case_is_an_error(void **state)
     (void)state;
     skip_but_on_pocl();
     static const char *const sets[] = {"elementwise", "limits"};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = is_reduced(); i < 2; i++) {
         char command[4096], text[1024] = "";
         snprintf(command, sizeof(command), "'%s' bench %s --quick --only v3 2>&1", WEFT_PROGRAM,
                  sets[i]);
@@ -407,6 +419,7 @@ static void no_case_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cases_go_by_operation),
         cmocka_unit_test(limits_alone),
         cmocka_unit_test(cases_come_in_pairs),
         cmocka_unit_test(cases_along_axes_are_complete),

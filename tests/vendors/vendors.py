@@ -7,8 +7,8 @@ SPECIALISATIONS is the program that lists what the library would build. TAP come
 each kernel and target, which fails where a specialisation of the kernel does not compile, spills,
 uses scratch memory or more local memory than the profile has, or reads nothing as wide as its plan
 promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED each
-program is compiled for one of its targets; with WEFT_TEST_BY_TURNS, too, one in three that have the
-same kernels and data type.
+program is compiled for one of its targets; with WEFT_TEST_BY_TURNS, too, one in four that have the
+same kernels and arithmetic.
 """
 import collections
 import concurrent.futures
@@ -81,16 +81,18 @@ def by_turns(jobs):
     wanted = collections.defaultdict(list)
     for (_, source, options), job in jobs.items():
         wanted[source, options].append(job)
-    chosen = [each[i % len(each)] for i, each in enumerate(wanted.values())]
-    return some_of_each(chosen) if os.environ.get("WEFT_TEST_BY_TURNS") else chosen
+    programs = list(wanted.values())
+    if os.environ.get("WEFT_TEST_BY_TURNS"):
+        programs = some_of_each(programs)
+    return [each[i % len(each)] for i, each in enumerate(programs)]
 
 
-def some_of_each(jobs):
-    """Every third that has the same kernels and data type, from the first one on."""
+def some_of_each(programs):
+    """Of those with the same kernels and arithmetic every fourth, from the first one on."""
     alike = collections.defaultdict(list)
-    for job in jobs:
-        alike[(job.defines().get("DTYPE"), *job.kernels)].append(job)
-    return [job for each in alike.values() for job in each[::3]]
+    for program in programs:
+        alike[(program[0].defines().get("DTYPE"), *program[0].kernels)].append(program)
+    return [program for each in alike.values() for program in each[::4]]
 
 
 def flavours_of(jobs, flavours):
