@@ -14,11 +14,17 @@ static inline bool is_on(const char *implementation)
     return name && strcmp(name, implementation) == 0;
 }
 
-// Wide vectors are for PoCL, and for who starts a test by hand: rusticl takes minutes to compile
-// them, and Oclgrind 21.10 takes some of their elements for uninitialised, or ends without a word.
-static inline bool takes_wide_vectors(void)
+// On PoCL, or started by hand.
+static inline bool is_on_pocl_or_by_hand(void)
 {
     return !getenv("WEFT_TEST_IMPLEMENTATION") || is_on("pocl");
+}
+
+// rusticl takes minutes to compile wide vectors, and Oclgrind 21.10 takes some of their elements
+// for uninitialised, or ends without a word.
+static inline bool takes_wide_vectors(void)
+{
+    return is_on_pocl_or_by_hand();
 }
 
 // Variants that have programs of their own: even ones on PoCL, odd ones on rusticl and Oclgrind;

@@ -71,7 +71,7 @@ static void check_case(const json_t *it, double limit)
 // Minutes on the others, and nothing that differs.
 static void skip_but_on_pocl(void)
 {
-    if (!is_on("pocl"))
+    if (!is_on_pocl_or_by_hand())
         skip();
 }
 
@@ -87,7 +87,7 @@ static json_t *dense_run;
 static int run_dense_sets(void **state)
 {
     (void)state;
-    if (is_on("pocl"))
+    if (is_on_pocl_or_by_hand())
         dense_run = run_bench("matmul reduce softmax norm elementwise --quick");
     return 0;
 }
