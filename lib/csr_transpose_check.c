@@ -39,8 +39,10 @@ static weft_status values_check(const weft_csr_transpose_call *call)
     if (a != t)
         return fail(WEFT_BAD_DTYPE, "%s: A is %s, T %s; both want the same", op, weft_dtype_name(a),
                     weft_dtype_name(t));
-    return call->has_values ? weft_csr_view_check(call->ctx, A, 1, "csr_transpose: A")
-                            : weft_pattern_view_check(call->ctx, A, "csr_transpose: A");
+    // Values that A has are not written, whether T wants them or not.
+    return call->has_values || A->values
+               ? weft_csr_view_check(call->ctx, A, 1, "csr_transpose: A")
+               : weft_pattern_view_check(call->ctx, A, "csr_transpose: A");
 }
 
 static weft_status source_check(const weft_csr_transpose_call *call)
@@ -101,8 +103,6 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
         .has_values = T->values && A->nnz > 0,
         .forced = params->tiling,
     };
-    if (!out->has_values)
-        out->A.values = NULL;
     TRY(values_check(out));
     TRY(outputs_check(out));
     return out->forced ? weft_csr_transpose_tiling_check(out->forced, &ctx->limits, &out->problem)

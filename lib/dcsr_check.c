@@ -83,7 +83,6 @@ static weft_dcsr_call call_of(weft_dcsr_step step, weft_context *ctx, const weft
         .outputs = {.op = names[step]},
     };
     call.A.offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
-    call.A.values = NULL; // neither read nor written
     call.D.offset_dtype = weft_dtype_or(call.D.offset_dtype, WEFT_I32);
     return call;
 }
@@ -116,7 +115,8 @@ weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_conte
     if (step == WEFT_DCSR_TO_CSR)
         return to_csr_check(out);
     char what[WEFT_OPERAND_TEXT];
-    TRY(weft_pattern_view_check(ctx, &out->A, weft_operand_text(what, out->name, "A")));
+    weft_operand_text(what, out->name, "A");
+    TRY(A->values ? weft_csr_view_check(ctx, A, 1, what) : weft_pattern_view_check(ctx, A, what));
     return step == WEFT_DCSR_FROM_CSR ? from_csr_check(out) : WEFT_OK;
 }
 

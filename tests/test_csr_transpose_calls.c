@@ -213,6 +213,9 @@ static void test_operands_that_overlap(void **state)
     REFUSE(status, "T's offsets (bytes", (c.T.offsets = c.A.offsets, c.T.offsets_start = 3));
     REFUSE(status, "overlaps A's indices", (c.T.values = c.A.indices, c.T.values_start = 0));
     REFUSE(status, "overlaps A's values", (c.T.indices = c.A.values, c.T.indices_start = 0));
+    REFUSE(status, "overlaps A's values",
+           (c.T.values = NULL, c.T.indices = c.A.values, c.T.indices_start = 0));
+    REFUSE(status, "overlaps A's values", (c.T.values = NULL, c.source.buffer = c.A.values));
     REFUSE(status, "source (bytes", c.source.buffer = c.T.indices);
     REFUSE(status, "T's values (bytes", (c.T.values = c.T.indices, c.T.values_start = 5));
 }
@@ -280,6 +283,9 @@ static void test_workspaces_among_the_operands(void **state)
     cl_mem large = new_workspace(ctx, 1 << 16);
     REFUSE(WEFT_BAD_BUFFER, "overlaps A's indices",
            (c.A.indices = c.params.workspace = large, c.params.tiling = &three_passes));
+    REFUSE(WEFT_BAD_BUFFER, "overlaps A's values",
+           (c.T.values = NULL, c.A.values = c.params.workspace = large,
+            c.params.tiling = &three_passes));
     REFUSE(WEFT_BAD_BUFFER, "workspace (bytes",
            (c.T.values = c.params.workspace = large, c.params.tiling = &three_passes));
     clReleaseMemObject(large);

@@ -318,6 +318,7 @@ static void test_workspaces(void **state)
                (c.params.workspace = c.A.offsets = large));
     }
     REFUSE(FROM_CSR, WEFT_BAD_BUFFER, "overlaps D's rows", (c.params.workspace = c.D.rows = large));
+    REFUSE(FROM_CSR, WEFT_BAD_BUFFER, "overlaps A's values", (c.A.values = c.D.rows = large));
     clReleaseMemObject(less);
     clReleaseMemObject(large);
 }

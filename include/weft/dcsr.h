@@ -64,10 +64,10 @@ typedef struct weft_dcsr_params {
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the
 // first has found. Entries are the same in both formats: A's indices have to be there, but
-// nothing is done with indices or values, and D's may be A's buffers.
+// nothing is done with indices or values, and D's may be A's buffers. A's values may be NULL.
 //
 // Sizes and nnz of A and D agree; offsets may be of either type. n_rows up to 2^31 - 1. No byte of
-// D's rows and offsets is shared with one another or with A's pattern. With a smaller n_stored
+// D's rows and offsets is shared with one another or with A. With a smaller n_stored
 // the entries of the last rows go to the last one that is stored; a larger one leaves the last
 // places as they were.
 //
