@@ -29,7 +29,6 @@ typedef struct {
     weft_kernel *count, *scatter, *offsets;
 } schedule;
 
-// The arrays of a matrix are there, so that a few of their sizes fit.
 static void schedule_scratch(schedule *s, const weft_csr_transpose_call *call)
 {
     const weft_dtype wide = call->problem.offset_dtype;

@@ -2,8 +2,6 @@
 // Scratch memory of a call.
 #include "scratch.h"
 
-#include <assert.h>
-
 #include "arithmetic.h"
 #include "view.h"
 #include "workspace.h"
@@ -13,9 +11,12 @@ enum { ALIGNMENT = 256 }; // of an array, in bytes
 int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype)
 {
     const size_t size = weft_dtype_size(dtype);
-    const size_t start = scratch->bytes / size;
-    assert((uint64_t)n <= (SIZE_MAX / 2 - scratch->bytes) / size);
-    scratch->bytes += ((size_t)n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t start = scratch->bytes / size, most = SIZE_MAX / 2;
+    const bool fits = scratch->bytes <= most && (uint64_t)n <= (most - scratch->bytes) / size;
+    if (fits)
+        scratch->bytes += ((size_t)n * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    else
+        scratch->bytes = SIZE_MAX;
     return (int64_t)start;
 }
 

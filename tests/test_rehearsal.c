@@ -2,6 +2,7 @@
 // Rehearsals against what they rehearse: as many launches and programs as the call itself has, with
 // no buffer made and nothing enqueued; and operands of the one that are refused by the other.
 #include <weft/csr_dense.h>
+#include <weft/csr_transpose.h>
 #include <weft/matmul.h>
 #include <weft/rehearsal.h>
 #include <weft/softmax.h>
@@ -166,6 +167,35 @@ static void test_dense_product(void **state)
     expect_as_rehearsed(multiply_dense, true);
 }
 
+// Scratch memory of more bytes than a size_t counts is refused as any that nobody has.
+static void test_transpose_beyond_all_memory(void **state)
+{
+    (void)state;
+    assert_ok(weft_rehearsal_create(&rehearsal, weft_profile_at(0), NULL));
+    cl_mem arrays[6];
+    for (int i = 0; i < 6; i++)
+        arrays[i] = weft_rehearsal_buffer(rehearsal, NULL);
+    const weft_csr A = {.n_rows = 1000,
+                        .n_cols = INT32_MAX,
+                        .nnz = INT64_C(1) << 58,
+                        .offset_dtype = WEFT_I64,
+                        .offsets = arrays[0],
+                        .indices = arrays[1],
+                        .values = arrays[2]};
+    weft_csr T = A;
+    T.n_rows = A.n_cols;
+    T.n_cols = A.n_rows;
+    T.offsets = arrays[3];
+    T.indices = arrays[4];
+    T.values = arrays[5];
+    size_t bytes;
+    assert_ok(weft_csr_transpose_workspace(rehearsal, &A, &T, NULL, &bytes));
+    assert_true(bytes == SIZE_MAX);
+    assert_int_equal(weft_csr_transpose(rehearsal, NULL, &A, &T, NULL), WEFT_NO_MEMORY);
+    assert_says("bytes of scratch memory are needed");
+    weft_context_destroy(&rehearsal);
+}
+
 // ---- misuse
 
 static void test_rehearsals_do_not_nest(void **state)
@@ -303,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_sparse_product),
         cmocka_unit_test(test_attention_in_steps),
         cmocka_unit_test(test_dense_product),
+        cmocka_unit_test(test_transpose_beyond_all_memory),
         cmocka_unit_test(test_rehearsals_do_not_nest),
         cmocka_unit_test(test_buffers_are_not_mixed),
         cmocka_unit_test(test_misuse),
