@@ -146,9 +146,11 @@ weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output
                                    const weft_csr *csr, const char *csr_name, int64_t n_batches,
                                    const char *op)
 {
+    char name[WEFT_OPERAND_TEXT];
     TRY(weft_pattern_overlap_check(output, output_name, csr, csr_name, op));
-    const int64_t n = csr->nnz + (max_i64(n_batches, 1) - 1) * csr->values_batch_stride;
-    return csr->nnz == 0 ? WEFT_OK
-                         : apart_check(output, output_name, csr->values, csr->values_start, n,
-                                       weft_dtype_or(csr->dtype, WEFT_F32), csr_name, "values", op);
+    if (csr->nnz == 0)
+        return WEFT_OK;
+    const weft_tensor values = weft_csr_values(csr, n_batches > 1 ? n_batches : 0);
+    snprintf(name, sizeof(name), "%s's values", csr_name);
+    return weft_tensor_overlap_check(output, output_name, &values, name, op);
 }

@@ -213,6 +213,27 @@ static void test_side_by_side_in_one_buffer(void **state)
     clReleaseMemObject(shared);
 }
 
+// One buffer with, for each matrix of the batch, A's values and then C.
+static void test_values_and_results_by_turns(void **state)
+{
+    (void)state;
+    enum { VALUES = 30, RESULTS = 20, BOTH = VALUES + RESULTS };
+    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
+    call c = good_call();
+    c.A.values = c.C.buffer = shared;
+    c.A.values_start = 0;
+    c.A.values_batch_stride = c.C.stride[0] = BOTH;
+    c.C.offset = VALUES;
+    c.C.stride[1] = RESULTS / 5;
+    c.C.stride[2] = 1;
+    c.params.event = NULL;
+    assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 0, &c.C, &c.params));
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    c.C.offset = VALUES - 1;
+    refuse(&c, WEFT_BAD_BUFFER, "overlaps A's values");
+    clReleaseMemObject(shared);
+}
+
 static void test_queues_and_events_that_do_not_serve(void **state)
 {
     (void)state;
@@ -463,6 +484,7 @@ int main(void)
         with_operands(test_buffers_that_do_not_serve),
         with_operands(test_outputs_that_overlap_inputs),
         with_operands(test_side_by_side_in_one_buffer),
+        with_operands(test_values_and_results_by_turns),
         with_operands(test_queues_and_events_that_do_not_serve),
         with_operands(test_plans_and_tilings_that_do_not_serve),
         with_operands(test_workspace_of_the_size_asked_for),
