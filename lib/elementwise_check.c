@@ -360,18 +360,36 @@ static weft_status sharing_check(const weft_elementwise_operands *operands, int 
     return WEFT_OK;
 }
 
+// A plan that was made for other buffers, or for none yet, may count on vectors of operand i.
+static weft_status vectors_check(const weft_elementwise_plan *plan, int i,
+                                 const weft_tensor *tensor, const char *name)
+{
+    const int fold = plan->tiling.fold;
+    if (!plan->is_empty && plan->tiling.aligned && plan->ways[i] != WEFT_SAME &&
+        weft_buffer_shift(tensor->buffer, tensor->dtype) % fold != 0)
+        return fail(WEFT_BAD_BUFFER,
+                    "%s: its buffer is memory of the caller's (CL_MEM_USE_HOST_PTR) that begins at "
+                    "no multiple of %d elements, which the plan counts on",
+                    name, fold);
+    return WEFT_OK;
+}
+
 weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
                                            const weft_elementwise_operands *operands)
 {
     char name[OPERAND_TEXT];
     for (int i = 0; i < operands->params->n_values; ++i)
         TRY(value_check(plan->arithmetic, &operands->params->values[i]));
-    for (int i = 0; i < operands->n_outputs; ++i)
-        TRY(weft_output_check(plan->ctx, operands->outputs[i].tensor,
-                              output_text(name, operands, i)));
-    for (int i = 0; i < operands->n_inputs; ++i)
-        TRY(weft_tensor_check(plan->ctx, operands->inputs[i].tensor,
-                              input_text(name, operands, i)));
+    for (int i = 0; i < operands->n_outputs; ++i) {
+        const weft_tensor *out = operands->outputs[i].tensor;
+        TRY(weft_output_check(plan->ctx, out, output_text(name, operands, i)));
+        TRY(vectors_check(plan, i, out, name));
+    }
+    for (int i = 0; i < operands->n_inputs; ++i) {
+        const weft_tensor *in = operands->inputs[i].tensor;
+        TRY(weft_tensor_check(plan->ctx, in, input_text(name, operands, i)));
+        TRY(vectors_check(plan, operands->n_outputs + i, in, name));
+    }
     for (int i = 0; i < operands->n_outputs; ++i)
         TRY(sharing_check(operands, i));
     return WEFT_OK;

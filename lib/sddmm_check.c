@@ -114,16 +114,19 @@ static weft_sddmm_problem problem_of(const weft_sddmm_product *p)
     const weft_dense *a = &p->A, *b = &p->B;
     const int axis = A->ndim - 2;
     const int64_t k = A->shape[axis + 1];
+    const weft_dtype dtype = weft_dtype_or(A->dtype, WEFT_F32);
     return (weft_sddmm_problem){
         .m = p->C->n_rows,
         .n = p->C->n_cols,
         .k = k,
         .nnz = p->C->nnz,
         .n_batches = axis == 1 ? A->shape[0] : 1,
-        .dtype = weft_dtype_or(A->dtype, WEFT_F32),
+        .dtype = dtype,
         .a_adjacent = k == 1 || a->column == 1,
         .b_adjacent = k == 1 || b->row == 1,
-        .alignment = pow2_divisor(a->start | a->row | a->batch | b->start | b->column | b->batch),
+        .alignment =
+            pow2_divisor(a->start | a->row | a->batch | b->start | b->column | b->batch |
+                         weft_buffer_shift(a->buffer, dtype) | weft_buffer_shift(b->buffer, dtype)),
     };
 }
 

@@ -143,11 +143,12 @@ static weft_heads heads_of(const weft_tensor *t)
     };
 }
 
-static int64_t alignment_of(const weft_heads dense[])
+static int64_t alignment_of(const weft_heads dense[], weft_dtype dtype)
 {
     int64_t all = 0;
     for (int i = 0; i < WEFT_ATTENTION_N; ++i)
-        all |= dense[i].start | dense[i].row | dense[i].outer | dense[i].inner;
+        all |= dense[i].start | dense[i].row | dense[i].outer | dense[i].inner |
+               weft_buffer_shift(dense[i].buffer, dtype);
     return pow2_divisor(all);
 }
 
@@ -181,7 +182,7 @@ static void settle(weft_sparse_attention_call *call)
             are_adjacent(&dense[WEFT_ATTENTION_Q], &dense[WEFT_ATTENTION_K], columns_of(Q)),
         .vo_adjacent =
             are_adjacent(&dense[WEFT_ATTENTION_V], &dense[WEFT_ATTENTION_O], columns_of(V)),
-        .alignment = alignment_of(dense),
+        .alignment = alignment_of(dense, Q->dtype),
     };
 }
 

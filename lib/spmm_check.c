@@ -146,26 +146,29 @@ static void settle_columns(weft_spmm_product *p)
 }
 
 // Where each row starts, as far as powers of two matter.
-static int64_t row_starts(const weft_dense *d)
+static int64_t row_starts(const weft_dense *d, weft_dtype dtype)
 {
-    return d->start | d->row | d->batch;
+    return d->start | d->row | d->batch | weft_buffer_shift(d->buffer, dtype);
 }
 
 static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
                                     const weft_spmm_params *params, const weft_spmm_product *p)
 {
     const int axis = B->ndim - 2;
+    const weft_dtype dtype = weft_dtype_or(A->dtype, WEFT_F32);
+    const weft_dtype index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
     return (weft_spmm_problem){
         .m = C->shape[axis],
         .k = B->shape[axis],
         .n = B->shape[axis + 1],
         .nnz = A->nnz,
         .n_batches = axis == 1 ? B->shape[0] : 1,
-        .dtype = weft_dtype_or(A->dtype, WEFT_F32),
-        .alignment =
-            pow2_divisor(row_starts(&p->B) | row_starts(&p->C) | row_starts(&p->arguments)),
-        .entry_alignment =
-            pow2_divisor((A->indices_start - A->values_start) | A->values_batch_stride),
+        .dtype = dtype,
+        .alignment = pow2_divisor(row_starts(&p->B, dtype) | row_starts(&p->C, dtype) |
+                                  row_starts(&p->arguments, WEFT_I32)),
+        .entry_alignment = pow2_divisor(
+            (A->indices_start - A->values_start) | A->values_batch_stride |
+            weft_buffer_shift(A->indices, index_dtype) | weft_buffer_shift(A->values, dtype)),
         .rows = params->plan ? &params->plan->rows : NULL,
         .reduction = params->reduction,
         .order = params->plan ? params->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,

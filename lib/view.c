@@ -105,6 +105,8 @@ weft_span weft_tensor_span(const weft_tensor *tensor)
     return span;
 }
 
+enum { WIDEST = 16 }; // elements of a vector
+
 // A buffer of a rehearsal has no flags, and is no part of another.
 static weft_status buffer_info(cl_mem buffer, cl_mem_info name, size_t size, void *value,
                                const char *what)
@@ -471,6 +473,20 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
     *out = (weft_tensor){
         .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
     return weft_output_check(ctx, out, weft_operand_text(what, op, "workspace"));
+}
+
+int64_t weft_buffer_shift(cl_mem buffer, weft_dtype dtype)
+{
+    static const char what[] = "where a buffer begins";
+    const uintptr_t size = weft_dtype_size(weft_dtype_or(dtype, WEFT_F32));
+    cl_mem_flags flags = 0;
+    void *first = NULL;
+    if (!buffer || buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what) != WEFT_OK ||
+        !(flags & CL_MEM_USE_HOST_PTR) ||
+        buffer_info(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, what) != WEFT_OK)
+        return 0;
+    const uintptr_t address = (uintptr_t)first;
+    return address % size == 0 ? (int64_t)(address / size % WIDEST) : 1;
 }
 
 weft_dense weft_dense_of(const weft_tensor *tensor)

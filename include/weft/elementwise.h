@@ -159,7 +159,9 @@ typedef struct weft_elementwise_params {
 // Nothing to do where an extent is 0. The same input on the same context gives the same bits.
 //
 // With params->plan the operands' shapes, strides, offsets and data types, the formulas and the
-// names are the plan's; only buffers and values may differ, and params->tiling is NULL.
+// names are the plan's; only buffers and values may differ, and params->tiling is NULL. A buffer
+// over memory of the caller's (CL_MEM_USE_HOST_PTR) that begins at no multiple of 4 elements is
+// WEFT_BAD_BUFFER where a plan made without it counts on vectors.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time: for new
 // formulas, data types, ways to stand in memory, numbers of dimensions and, among small shapes,
