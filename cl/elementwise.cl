@@ -31,10 +31,10 @@
 #ifndef VECTORS // that an item fetches before it writes one
 #define VECTORS 1
 #endif
-#ifndef ITEMS
+#ifndef ITEMS // of a group, along columns; 0: groups of any shape, for one program
 #define ITEMS 1
 #endif
-#ifndef TEAM
+#ifndef TEAM // the same along rows
 #define TEAM 1
 #endif
 #ifndef TILED // 1: what is ACROSS is turned round
@@ -88,7 +88,15 @@
 #endif
 #define INDICES  JOIN(INDEX, RANK)
 #define UINDICES JOIN(UINDEX, RANK)
-#define GROUP    __attribute__((reqd_work_group_size(ITEMS, TEAM, 1)))
+#if ITEMS
+#define GROUP         __attribute__((reqd_work_group_size(ITEMS, TEAM, 1)))
+#define ALONG_COLUMNS ITEMS
+#define ALONG_ROWS    TEAM
+#else
+#define GROUP
+#define ALONG_COLUMNS (INDEX) get_local_size(0)
+#define ALONG_ROWS    (INDEX) get_local_size(1)
+#endif
 
 #define EACH_INPUT(F)  JOIN(UP_TO_, INPUTS)(F)
 #define EACH_OUTPUT(F) JOIN(UP_TO_, OUTPUTS)(F)
@@ -329,7 +337,7 @@ INLINE bool rows_aligned(const spot *s)
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
 INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
-    const INDEX step = ITEMS * FOLD;
+    const INDEX step = ALONG_COLUMNS * FOLD;
 #if VECTORS > 1
     for (; i + (VECTORS - 1) * step + FOLD <= columns; i += VECTORS * step) {
         numbers x[VECTORS];
@@ -356,7 +364,7 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
 // Rows of a block, each from an aligned column on.
 INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
-    for (INDEX j = get_local_id(1); j < rows; j += TEAM) {
+    for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
         const spot row = row_at(*s, j);
         do_columns(&row, v, (INDEX)get_local_id(0) * FOLD, columns, streams);
     }
@@ -366,7 +374,7 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
 // Rows that begin anywhere: a part of a vector leads to where vectors are aligned.
 INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
 {
-    for (INDEX j = get_local_id(1); j < rows; j += TEAM) {
+    for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
         const spot row = row_at(*s, j);
         const int n = (int)min((INDEX)lanes_before(&row), columns);
         if (n > 0)
@@ -618,8 +626,8 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 
 // Neighbouring groups have neighbouring blocks in memory: of the output, or of what is read along
 // rows.
-#define ALONG_COLUMNS (TILED ? 1 : 0)
-#define ALONG_ROWS    (TILED ? 0 : 1)
+#define COLUMNS_GRID (TILED ? 1 : 0)
+#define ROWS_GRID    (TILED ? 0 : 1)
 
 #define INPUT_ARGUMENTS(k)                                                                         \
     global const TYPE_OF(IN##k) * in##k, long in##k##_start, INDICES in##k##_strides,
@@ -663,10 +671,10 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         const bool is_shifted = streams && !pairs && !rows_aligned(&here) &&
                                 min(columns, extents.s0) >= SHIFTED_VECTORS * FOLD;
 #endif
-        for (INDEX x = get_group_id(ALONG_COLUMNS); x < n_x;
-             x += (INDEX)get_num_groups(ALONG_COLUMNS))
-            for (INDEX y = get_group_id(ALONG_ROWS); y < n_y;
-                 y += (INDEX)get_num_groups(ALONG_ROWS)) {
+        for (INDEX x = get_group_id(COLUMNS_GRID); x < n_x;
+             x += (INDEX)get_num_groups(COLUMNS_GRID))
+            for (INDEX y = get_group_id(ROWS_GRID); y < n_y;
+                 y += (INDEX)get_num_groups(ROWS_GRID)) {
                 const spot block = moved(here, y * rows, x * columns);
                 const INDEX n_rows = min(rows, extents.s1 - y * rows);
                 const INDEX n_columns = min(columns, extents.s0 - x * columns);

@@ -207,8 +207,10 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
     weft_defines_add(&defines, "WIDE", plan->is_wide);
     weft_defines_add(&defines, "FOLD", tiling->fold);
     weft_defines_add(&defines, "VECTORS", tiling->vectors);
-    weft_defines_add(&defines, "ITEMS", tiling->items);
-    weft_defines_add(&defines, "TEAM", tiling->team);
+    // Elsewhere groups may have any shape: that of an array asks for no program of its own.
+    const bool is_shaped = tiling->tiled || tiling->items * tiling->team == 1;
+    weft_defines_add(&defines, "ITEMS", is_shaped ? tiling->items : 0);
+    weft_defines_add(&defines, "TEAM", is_shaped ? tiling->team : 0);
     weft_defines_add(&defines, "TILED", tiling->tiled);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
     if (tiling->tiled && tiling->fold == 1)

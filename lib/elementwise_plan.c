@@ -28,6 +28,7 @@ enum {
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 256, // of a group
+    SPREAD_LEAST = 2,   // one alone has a program of its own, as on CPUs
     SPREAD_VECTORS = 4, // loads in flight for each item
     SPREAD_BYTES = 4,   // that an item writes at a time, if it can
     SPREAD_TILE = 32,   // lines of a tile in local memory
@@ -169,7 +170,7 @@ static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const fac
 static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
     const int64_t group = group_items(limits);
-    weft_elementwise_tiling t = {.fold = 1, .vectors = 1};
+    weft_elementwise_tiling t = {.fold = 1, .vectors = SPREAD_VECTORS};
     if (f->aligned && f->columns % 4 == 0)
         t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
     if (t.fold == 1)
@@ -178,10 +179,9 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
                f->columns, f->aligned ? "aligned" : "not all aligned", f->out_bytes, SPREAD_BYTES);
     t.aligned = t.fold > 1;
     const int64_t needed = ceil_div(f->columns, t.fold);
-    t.items = (int)min_i64(min_i64(pow2_up(needed), group), most_items(limits, 0));
+    const int64_t wanted = max_i64(pow2_up(needed), SPREAD_LEAST);
+    t.items = (int)min_i64(min_i64(wanted, group), most_items(limits, 0));
     t.team = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
-    while (t.vectors < SPREAD_VECTORS && (int64_t)t.items * t.vectors < needed)
-        t.vectors *= 2;
     t.columns = (int64_t)t.items * t.fold * t.vectors;
     t.rows = max_i64(t.team, ceil_div(f->rows, MOST_GROUPS));
     set_grid(&t, f);

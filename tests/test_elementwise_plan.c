@@ -110,9 +110,9 @@ static void test_known_on_gpu(void **state)
         {TURNED(8192, 8192), "tiles, vectors of 1, 1 at a time, groups of 32 x 8, blocks of 32 x "
                              "32, grid 256 x 256 x 1"},
         {DENSE(3, 1000000),
-         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 64, grid 1 x 15625 x 1"},
+         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 64, grid 1 x 15625 x 1"},
         {TURNED(3, 1000000),
-         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 64, grid 1 x 15625 x 1"},
+         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 64, grid 1 x 15625 x 1"},
         {DENSE_F64(67108864, 1),
          "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 65536 x 1 x 1"},
         {DENSE_U8(67108864, 1), "vectors of 4 aligned, 4 at a time, groups of 256 x 1, blocks of "
@@ -120,10 +120,10 @@ static void test_known_on_gpu(void **state)
         {DENSE(1000, 1),
          "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 1 x 1 x 1"},
         {DENSE(1, 1),
-         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 1 x 1, grid 1 x 1 x 1"},
+         "vectors of 1, 4 at a time, groups of 2 x 1, blocks of 8 x 1, grid 1 x 1 x 1"},
         // more rows than there are groups along them
         {DENSE(3, 1 << 30),
-         "vectors of 1, 1 at a time, groups of 4 x 64, blocks of 4 x 16385, grid 1 x 65533 x 1"},
+         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 16385, grid 1 x 65533 x 1"},
     };
     CHECK_KNOWN("nvidia-h200", cases);
 }
@@ -180,7 +180,7 @@ static void test_nothing_said(void **state)
         const weft_elementwise_tiling t = weft_elementwise_tiling_for(limits, &nothing);
         assert_int_equal(weft_elementwise_tiling_check(&t, limits, &nothing), WEFT_OK);
         assert_int_equal(t.grid_x * t.grid_y * t.grid_z, 1);
-        assert_int_equal(t.items * t.team, 1);
+        assert_in_range(t.items * t.team, 1, 2);
     }
 }
 

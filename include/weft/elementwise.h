@@ -164,8 +164,8 @@ typedef struct weft_elementwise_params {
 // WEFT_BAD_BUFFER where a plan made without it counts on vectors.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time: for new
-// formulas, data types, ways to stand in memory, numbers of dimensions and, among small shapes,
-// size classes. A new shape of a kind that was there compiles nothing.
+// formulas, data types, ways to stand in memory (alignment to vectors among them) and numbers of
+// dimensions. A new shape of a kind that was there compiles nothing.
 // Buffers stay yours; keep them until `event` completes.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a formula), WEFT_BAD_SHAPE,
 // WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without; more operands and
