@@ -230,8 +230,9 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
                                       const facts *f)
 {
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
-    const int64_t widest = max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1);
-    const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->n)));
+    const int64_t widest = pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1));
+    const int64_t fits = min_i64(f->alignment, pow2_divisor(f->n));
+    const int64_t fold = fits >= widest ? widest : 1; // each is a program
     const int64_t units = ceil_div(f->n, fold);
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
@@ -243,9 +244,9 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         !weft_spmm_is_peaks(problem->reduction) ||
         refuse(STAGED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
     const int stage = stages ? stage_for(limits, f, lanes, rows) : 0;
-    if (fold < pow2_down(widest))
+    if (fold < widest)
         refuse(ALIGNED, "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64,
-               pow2_down(widest), f->n, f->alignment);
+               widest, f->n, f->alignment);
     const int64_t load =
         min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
