@@ -114,17 +114,31 @@ weft_status weft_norm_workspace(weft_context *ctx, const weft_tensor *X, int n_a
     return WEFT_OK;
 }
 
-int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes, const weft_tensor *Y,
-                       const weft_norm_params *params, char *text, size_t size)
+static int describe(const char *name, bool is_rms, weft_context *ctx, const weft_tensor *X,
+                    int n_axes, const weft_tensor *Y, const weft_norm_params *params, char *text,
+                    size_t size)
 {
     weft_norm_call call;
     weft_axis_schedule s;
     params = params ? params : WEFT_NORM(.weight = NULL);
-    if (weft_norm_check(&call, "norm", false, ctx, 0, X, n_axes, Y, params) != WEFT_OK)
+    if (weft_norm_check(&call, name, is_rms, ctx, 0, X, n_axes, Y, params) != WEFT_OK)
         return -1;
     if (call.is_empty)
         return snprintf(text, size, "nothing to do");
     if (schedule_for(&s, &call) != WEFT_OK)
         return -1;
     return weft_axis_schedule_print(&s, text, size);
+}
+
+int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes, const weft_tensor *Y,
+                       const weft_norm_params *params, char *text, size_t size)
+{
+    return describe("norm", false, ctx, X, n_axes, Y, params, text, size);
+}
+
+int weft_rms_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
+                           const weft_tensor *Y, const weft_norm_params *params, char *text,
+                           size_t size)
+{
+    return describe("rms_norm", true, ctx, X, n_axes, Y, params, text, size);
 }

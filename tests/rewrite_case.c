@@ -250,6 +250,8 @@ static int describe(const rewrite_operands *o, const weft_softmax_params *s,
         return weft_softmax_backward_describe(o->ctx, X, dY, axis, Y, s, text, size);
     case LOG_SOFTMAX_BACKWARD:
         return weft_log_softmax_backward_describe(o->ctx, X, dY, axis, Y, s, text, size);
+    case RMS_NORM:
+        return weft_rms_norm_describe(o->ctx, X, axis, Y, n, text, size);
     default:
         return weft_norm_describe(o->ctx, X, axis, Y, n, text, size);
     }

@@ -180,6 +180,26 @@ static void test_same_bits(void **state)
     }
 }
 
+// What describes a call compiles its kernels, and the call then none.
+static void test_words_are_of_the_same_program(void **state)
+{
+    (void)state;
+    for (int op = LAYER_NORM; op <= RMS_NORM; op++) {
+        const rewrite_case of = {
+            .seed = 600, .op = (rewrite_op)op, .ndim = 2, .shape = {3, 37}, .axis = 1, .number = 1};
+        weft_context *own = open_context(NULL);
+        rewrite_operands o;
+        rewrite_create(&o, own, &of);
+        rewrite_words(&o);
+        const uint64_t described = weft_context_get_stats(own).programs_built;
+        assert_true(described > 0);
+        rewrite_call(&o);
+        assert_int_equal(weft_context_get_stats(own).programs_built, described);
+        rewrite_destroy(&o);
+        weft_context_destroy(&own);
+    }
+}
+
 // ---- the door
 
 static rewrite_operands operands; // of the running test: X 6 x 10, w and b
@@ -328,6 +348,7 @@ int main(void)
         cmocka_unit_test(test_epsilons),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_words_are_of_the_same_program),
         cmocka_unit_test_setup_teardown(test_refusals, make_operands, destroy_operands),
         cmocka_unit_test(test_empty),
     };

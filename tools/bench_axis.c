@@ -157,8 +157,9 @@ static int plan_in_words(const bench_stage *stage, char *text, size_t size)
         return weft_softmax_backward_describe(ctx, X, &stage->more_view, spec->axes[0], Y, NULL,
                                               text, size);
     case BENCH_LAYER_NORM:
-    case BENCH_RMS_NORM:
         return weft_norm_describe(ctx, X, 1, Y, &norm, text, size);
+    case BENCH_RMS_NORM:
+        return weft_rms_norm_describe(ctx, X, 1, Y, &norm, text, size);
     case BENCH_REDUCE:
         break;
     }

@@ -86,8 +86,8 @@ static bool explain_norm(explain_stage *s)
     s->answer->operations = (o->is_rms ? RMS_OPERATIONS : NORM_OPERATIONS) * stage_elements(&X);
     return stage_called(s, (o->is_rms ? weft_rms_norm : weft_layer_norm)(s->ctx, NULL, 1e-5, &X,
                                                                          o->norm_axes, &Y, NULL)) &&
-           stage_described(s,
-                           weft_norm_describe(s->ctx, &X, o->norm_axes, &Y, NULL, STAGE_PLAN(s)));
+           stage_described(s, (o->is_rms ? weft_rms_norm_describe : weft_norm_describe)(
+                                  s->ctx, &X, o->norm_axes, &Y, NULL, STAGE_PLAN(s)));
 }
 
 // The shape of A's and B's product; batches broadcast.

@@ -94,7 +94,8 @@ static int describe(const dense_job *job, char *text, size_t size)
 {
     const norm_options *options = job->own;
     const weft_norm_params params = params_of(options);
-    return weft_norm_describe(job->ctx, &job->X, options->n_axes, &job->Y, &params, text, size);
+    return (options->is_rms ? weft_rms_norm_describe : weft_norm_describe)(
+        job->ctx, &job->X, options->n_axes, &job->Y, &params, text, size);
 }
 
 static host_tensor host_of(const npy_array *array)

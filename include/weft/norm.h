@@ -64,11 +64,14 @@ WEFT_API weft_status weft_norm_workspace(weft_context *ctx, const weft_tensor *X
                                          const weft_tensor *Y, const weft_norm_params *params,
                                          size_t *bytes);
 
-// What weft_layer_norm() would do with these operands, in words, as snprintf() does it. May
-// compile. Returns the length, or -1 after a failure.
+// What weft_layer_norm() and weft_rms_norm() would do with these operands, in words, as snprintf()
+// does it. May compile. Returns the length, or -1 after a failure.
 WEFT_API int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
                                 const weft_tensor *Y, const weft_norm_params *params, char *text,
                                 size_t size);
+WEFT_API int weft_rms_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
+                                    const weft_tensor *Y, const weft_norm_params *params,
+                                    char *text, size_t size);
 
 WEFT_END
 

@@ -222,7 +222,8 @@ call_result call_norm(call_input *in)
     // Of either kind: where the one refuses the bias, the other may not.
     if (!p.bias || !is_rms) {
         r.asked = weft_norm_workspace(in->ctx, X, n_axes, Y, params, &bytes);
-        r.described = weft_norm_describe(in->ctx, X, n_axes, Y, params, NULL, 0);
+        r.described = (is_rms ? weft_rms_norm_describe : weft_norm_describe)(in->ctx, X, n_axes, Y,
+                                                                             params, NULL, 0);
     }
     return r;
 }
