@@ -148,22 +148,28 @@ static void print_verdict(double temperature, const verdict *v)
            100 * v->confidence, v->loss);
 }
 
+// Whether the temperature is the one that samples were made with, as far as so many tell.
+static bool is_right(const samples *s, double temperature)
+{
+    return fabs(log(temperature / s->temperature)) < 5 / sqrt((double)s->n);
+}
+
 static bool calibrate(const samples *s)
 {
     judge j = {.from = s};
     verdict before, after;
     double temperature;
-    const bool ok = prepare(&j) && find_verdict(&j, 1, &before) &&
-                    find_temperature(&j, &temperature) && find_verdict(&j, temperature, &after);
+    bool ok = prepare(&j) && find_verdict(&j, 1, &before) && find_temperature(&j, &temperature) &&
+              find_verdict(&j, temperature, &after);
     if (ok) {
         printf("%lld samples of %lld classes on %s\n", (long long)s->n, (long long)s->n_classes,
                weft_context_limits(j.ctx)->name);
         print_verdict(1, &before);
         print_verdict(temperature, &after);
-        if (s->temperature > 0)
-            printf("The samples were made with T %g: %s\n", s->temperature,
-                   fabs(log(temperature / s->temperature)) < 5 / sqrt((double)s->n) ? "right"
-                                                                                    : "WRONG");
+    }
+    if (ok && s->temperature > 0) {
+        ok = is_right(s, temperature);
+        printf("The samples were made with T %g: %s\n", s->temperature, ok ? "right" : "WRONG");
     }
     finish(&j);
     return ok;
@@ -173,7 +179,7 @@ static bool read_temperature(const char *text, double *out)
 {
     char *end;
     *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out > 0;
+    return end != text && *end == '\0' && *out >= LEAST_T && *out <= MOST_T;
 }
 
 int main(int argc, char **argv)
@@ -183,7 +189,7 @@ int main(int argc, char **argv)
     bool is_sound = true;
     while (is_sound && (letter = getopt(argc, argv, "n:c:t:")) != -1) {
         if (letter == 'n')
-            is_sound = read_count(optarg, 1, 10000000, &s.n);
+            is_sound = read_count(optarg, 100, 10000000, &s.n);
         else if (letter == 'c')
             is_sound = read_count(optarg, 2, 100000, &s.n_classes);
         else

@@ -38,9 +38,10 @@ typedef struct reader {
     bool has_values;
 } reader;
 
+// What cannot be read looks like the end of the file, and is said in its place.
 static bool complain(const reader *r, const char *what)
 {
-    return complain_at(r->path, r->line, what);
+    return complain_at(r->path, r->line, ferror(r->file) ? "cannot be read" : what);
 }
 
 static bool next_line(reader *r)
@@ -142,7 +143,8 @@ static bool read_entries(graph *g, reader *r)
             return complain(r, "the file ends before its last entry");
         else if (!read_entry(g, r))
             return false;
-    return !next_content(r) || complain(r, "more entries than the sizes say");
+    const bool is_more = next_content(r);
+    return !(is_more || ferror(r->file)) || complain(r, "more entries than the sizes say");
 }
 
 bool graph_read(graph *out, const char *path)

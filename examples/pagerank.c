@@ -240,6 +240,8 @@ static bool read_options(options *out, int argc, char **argv)
         else
             return false;
     }
+    if (out->n_rankings <= out->n_seeds)
+        out->n_rankings = out->n_seeds + 1;
     if (optind < argc)
         out->file = argv[optind++];
     return optind == argc;
@@ -251,6 +253,7 @@ int main(int argc, char **argv)
     if (!read_options(&asked, argc, argv)) {
         fprintf(stderr,
                 "usage: pagerank [-n RANKINGS] [-s SEED_PACKAGE]... [-w MATRIX.mtx] [FILE]\n"
+                "One ranking starts anywhere and one at each seed: there are at least so many.\n"
                 "FILE is dpkg's database (the default), a Packages file, or - for standard "
                 "input\n");
         return 2;

@@ -122,6 +122,12 @@ static void reckon_hidden(const network *net, int64_t row, double *h)
     }
 }
 
+// NaN counts as the largest.
+static double larger(double a, double b)
+{
+    return a >= b || isnan(a) ? a : b;
+}
+
 // The largest difference between the row's probabilities and those of the device.
 static double row_error(const network *net, int64_t row, double *h, double *p)
 {
@@ -135,7 +141,7 @@ static double row_error(const network *net, int64_t row, double *h, double *p)
         total += p[j];
     }
     for (int64_t j = 0; j < net->n_out; j++)
-        error = fmax(error, fabs(p[j] / total - (double)net->y[row * net->n_out + j]));
+        error = larger(error, fabs(p[j] / total - (double)net->y[row * net->n_out + j]));
     return error;
 }
 
@@ -145,8 +151,7 @@ static bool check_rows(const network *net, int64_t n, chance *c, double *error)
     double *p = malloc((size_t)net->n_out * sizeof(*p));
     const bool ok = is_there(h) && is_there(p);
     for (int i = 0; ok && i < N_CHECKED; i++) {
-        const double one = row_error(net, chance_below(c, n), h, p);
-        *error = one <= *error ? *error : one; // NaN counts
+        *error = larger(*error, row_error(net, chance_below(c, n), h, p));
     }
     free(h);
     free(p);

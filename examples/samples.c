@@ -94,7 +94,9 @@ bool samples_read(samples *out, const char *path)
     bool ok = true;
     for (r.line = 1; ok && getline(&row, &size, file) >= 0; r.line++)
         ok = read_row(out, &r, row);
-    if (ok && out->n == 0)
+    if (ok && ferror(file))
+        ok = complain(&r, "cannot be read");
+    else if (ok && out->n == 0)
         ok = complain(&r, "there is no sample");
     free(row);
     close_input(file);

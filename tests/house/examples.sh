@@ -39,6 +39,9 @@ check "a seed that is not there is named" says "$(cat complaint)" "there is no p
 check "a ranking of two" says "$ranking" "^  left +right 45\.9%$"
 check "a ranking of three" says "$ranking" "^  tool +library 33\.0%, base 28\.1%$"
 
+check "as many rankings as seeds want" says \
+    "$("$examples/pagerank" -n 1 -s left -s tool "$source_dir/tests/data/packages.status")" "^  tool "
+
 check "a file without packages fails" sh -c "! '$examples/pagerank' graph.mtx"
 check "a file that is not there fails" sh -c "! '$examples/pagerank' nowhere"
 check "wrong usage" sh -c "'$examples/pagerank' -n 0; test \$? = 2"
@@ -76,6 +79,8 @@ check "a label that is no class" sh -c "'$examples/calibrate' no_class 2>&1 | gr
 check "a score too few" sh -c "'$examples/calibrate' too_short 2>&1 | grep -q '^calibrate: too_short:2: a score'"
 check "bad scores fail" sh -c "! '$examples/calibrate' too_short"
 check "wrong usage of calibrate" sh -c "'$examples/calibrate' -c 1; test \$? = 2"
+check "a folder of scores" sh -c "'$examples/calibrate' . 2>&1 | grep -q '^calibrate: \.:1: cannot be read'"
+check "a temperature that is not looked for" sh -c "'$examples/calibrate' -t 60; test \$? = 2"
 check "a temperature with letters behind it" sh -c "'$examples/calibrate' -t 2x; test \$? = 2"
 
 # A path of three nodes, and the same with an edge from the other end, one twice, and a loop.
@@ -160,6 +165,7 @@ refuses "no value" "$banner integer general\n3 3 1\n1 1\n" '3: the value is miss
 refuses "more on a line" "$banner pattern general\n3 3 1\n1 1 1\n" '3: the line goes on behind the entry'
 refuses "too few entries" "$banner pattern general\n3 3 2\n1 1\n" '4: the file ends before its last entry'
 refuses "too many entries" "$banner pattern general\n3 3 1\n1 1\n2 1\n" '4: more entries than the sizes say'
+check "a folder is no graph" sh -c "'$examples/graph_network' . 2>&1 | grep -q '^graph_network: \.:1: cannot be read'"
 check "a graph that is not there fails" sh -c "! '$examples/graph_network' nowhere.mtx"
 check "wrong usage of graph_network" sh -c "'$examples/graph_network' --classes 0 2>usage; test \$? = 2"
 
