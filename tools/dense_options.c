@@ -8,7 +8,7 @@ enum { OPTION_SEED = 512, OPTION_RUNS, OPTION_SHAPE, OPTION_CHECK };
 
 static const struct argp_option options[] = {
     {"output", 'o', "OUT.npy", 0, "Write the result", 0},
-    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: the array is converted (default: as it is)", 0},
+    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: arrays are converted (default: as they are)", 0},
     {"shape", OPTION_SHAPE, "LIST", 0, "Random numbers of this shape, such as 64,1000, and no file",
      0},
     {"seed", OPTION_SEED, "S", 0, "Of random numbers (default: 1)", 0},

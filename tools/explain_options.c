@@ -26,10 +26,11 @@ static const struct argp_option options[] = {
     {"brief", OPTION_BRIEF, NULL, 0, "A few lines, to be compared with those of another day", 0},
     {"dtype", 'T', "TYPE", 0,
      "Of every operand that does not say its own: f32 (default), f64, f16, bf16, i32, i64, u8 or "
-     "another that the operation takes",
+     "another that the operation takes. The result of elementwise has it",
      0},
-    {"nnz", OPTION_NNZ, "N", 0, "Entries of a sparse shape, of each one", 0},
-    {"density", OPTION_DENSITY, "D", 0, "The same by its share of all elements (default: 0.1)", 0},
+    {"nnz", OPTION_NNZ, "N", 0, "Entries of each sparse shape; a file has its own", 0},
+    {"density", OPTION_DENSITY, "D", 0,
+     "The same by its share of all elements (default: 0.1); a file has its own", 0},
     {"cov", OPTION_COV, "V", 0,
      "With a plan: how much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; "
      "mostly short: 2)",
