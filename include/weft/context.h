@@ -53,18 +53,18 @@ typedef struct weft_context_params {
 #define WEFT_CONTEXT(...)                                                                          \
     (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
 
-// With check_matrices no offset or index of a sparse operand is trusted: each operation reads them
-// back before it enqueues anything, once its wait list is complete, and demands what
-// weft_csr_check() does; of matrices whose indices it writes itself, and of a DCSR, it reads what
-// it looks at. WEFT_BAD_DATA names the operand and the row:
+// With check_matrices no offset or index of a sparse operand is trusted: each operation waits for
+// its wait list, reads them back and demands what weft_csr_check() does, before it enqueues
+// anything. Of a matrix whose indices the operation writes itself it reads the offsets alone, and
+// of a DCSR the offsets and the rows. WEFT_BAD_DATA names the operand and the row:
 //
 //     spmm: A: row 3: entry 17 has column 90, the matrix has 64 columns
 //
-// The cost is that of moving all patterns to the host, and that every such call blocks: on an
-// in-order queue until all before it is done; on one that is out of order what fills the arrays
-// must be complete or in the wait list. For data that nobody vouches for and for looking for a
-// mistake. It holds for the moment of the call: what changes the arrays before the kernels run goes
-// unseen. weft_sparse_linear() and its gradients move W's pattern twice. What stays trusted: that a
+// It costs moving all patterns to the host, and every such call blocks: on an in-order queue until
+// all before it is done. On an out-of-order queue what fills the arrays must be complete or in the
+// wait list. It is for data that nobody vouches for, and for finding a mistake. It holds for the
+// moment of the call: what changes the arrays before the kernels run goes unseen.
+// weft_sparse_linear() and its gradients move W's pattern twice. What stays trusted: that a
 // plan is given the pattern that it was made from, and the source of weft_sparse_gather(), which is
 // no matrix.
 
@@ -87,18 +87,19 @@ WEFT_API weft_status weft_context_open(weft_context **out, const weft_context_pa
 // be destroyed first. NULL and a NULL handle are fine.
 WEFT_API void weft_context_destroy(weft_context **ctx);
 
-// What the context was made of. Borrowed: do not release.
+// What the context was made of. Borrowed: do not release. Here and in the calls below `ctx` must
+// not be NULL.
 WEFT_API cl_context weft_context_cl(const weft_context *ctx);
 WEFT_API cl_device_id weft_context_device(const weft_context *ctx);
 
 // The queue that weft_context_open() made; NULL for a context over the caller's device.
 WEFT_API cl_command_queue weft_context_queue(const weft_context *ctx);
 
-// What plans are made from: the device's answers, with groups no larger than kernels really get, or
-// the limits given in the params or named by $WEFT_PROFILE, clamped to these but for has_subgroups
-// and least_subgroup, which are as given, and for what data sheets say, which is the device's; the
-// name then has both, "amd-mi300x on pthread-...". The same for every context on a device. Valid as
-// long as the context.
+// What plans are made from: the device's answers, with groups no larger than kernels really get.
+// Where the params give limits, or $WEFT_PROFILE names some, these count, clamped to what the
+// device can hold; has_subgroups and least_subgroup stay as given, and what data sheets say is the
+// device's. The name is then made of both: "amd-mi300x on pthread-...". Every context on a device
+// that asks for the same limits gets the same. Valid as long as the context.
 WEFT_API const weft_limits *weft_context_limits(const weft_context *ctx);
 
 typedef struct weft_context_stats {

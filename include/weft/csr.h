@@ -37,6 +37,9 @@ typedef struct weft_csr_host {
     void *offsets, *indices, *values;
 } weft_csr_host;
 
+// Thread-safety of all that follows: any thread, as long as no other thread changes the same struct
+// or its arrays; calls on one in-order queue keep their order.
+
 // What a conversion makes. WEFT_DEFAULT takes i32 offsets (i64 where nnz needs it), i32 indices,
 // and f32.
 typedef struct weft_csr_params {
@@ -64,13 +67,14 @@ WEFT_API weft_status weft_csr_host_from_dense(weft_csr_host *out, int64_t n_rows
                                               int64_t stride_c, double threshold,
                                               const weft_csr_params *params);
 
-// Where n_parts parts of whole rows begin: part i are the rows starts[i] .. starts[i + 1] - 1, and
-// starts has room for n_parts + 1 numbers. Of what there is to do, entries and rows counted
-// together, part i gets about shares[i] / (the sum of all), as near as whole rows allow; NULL: all
-// the same. A part may have no rows. For one product over several devices: each gets all of B and a
-// part of A, and makes the same rows of C. The offsets are trusted. Fails, with `starts` untouched:
-// WEFT_BAD_ARGUMENT for a NULL, no parts, shares that are negative, not finite, or sum to 0 or to
-// infinity; WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE or WEFT_BAD_DTYPE for a struct that will not do.
+// Cuts the rows into n_parts parts: part i has the rows starts[i] .. starts[i + 1] - 1, and
+// `starts` has room for n_parts + 1 numbers. The work is counted in entries and rows together, and
+// part i gets about shares[i] / (the sum of all shares) of it, as near as whole rows allow; with
+// NULL all parts get the same. A part may have no rows. This is for one product over several
+// devices: each gets all of B and a part of A, and makes the same rows of C. The offsets are
+// trusted. Fails, with `starts` untouched: WEFT_BAD_ARGUMENT for a NULL, no parts, shares that are
+// negative, not finite, or sum to 0 or to infinity; WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE or
+// WEFT_BAD_DTYPE for a struct that will not do.
 WEFT_API weft_status weft_csr_host_split(const weft_csr_host *host, int n_parts,
                                          const double *shares, int64_t *starts);
 
@@ -103,8 +107,10 @@ typedef enum weft_csr_demand {
 // For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
 // Blocks, through `queue`: where that is out of order, what fills the arrays must be complete.
 // WEFT_BAD_DATA names the row, the entry and the numbers; WEFT_BAD_BUFFER an array that does not
-// fit its buffer. Making a plan object checks as much. Other calls do not, unless their context was
-// told to (check_matrices): in them a CSR that lies makes kernels read out of bounds.
+// fit its buffer. A struct or a queue that will not do is refused as above; WEFT_NO_MEMORY of the
+// host; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR where reading fails. Making a plan object checks as
+// much. Other calls do not, unless their context was told to (check_matrices): in them a CSR that
+// lies makes kernels read out of bounds.
 WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
                                     int demand);
 WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);
@@ -118,7 +124,8 @@ typedef struct weft_row_stats {
     double cov;      // coefficient of variation: standard deviation / mean; 0 where the mean is
 } weft_row_stats;
 
-// `offsets` has n_rows + 1 elements of offset_dtype (i32 or i64), on the host.
+// `offsets` has n_rows + 1 elements of offset_dtype (i32 or i64), on the host. They are trusted:
+// weft_csr_host_check() is for those that nobody vouches for.
 WEFT_API weft_row_stats weft_row_stats_of(const void *offsets, weft_dtype offset_dtype,
                                           int64_t n_rows);
 

@@ -30,7 +30,8 @@ WEFT_API size_t weft_dtype_size(weft_dtype dtype);
 // "f32" for WEFT_F32, and so on; "default" and "unknown" for the rest. Static storage.
 WEFT_API const char *weft_dtype_name(weft_dtype dtype);
 
-// The data type of that name ("f32", "bf16", ...), or WEFT_DEFAULT where there is none.
+// The data type of that name ("f32", "bf16", ...), or WEFT_DEFAULT where there is none, as
+// for NULL.
 WEFT_API weft_dtype weft_dtype_find(const char *name);
 
 // Conversions of single elements on the host: round to nearest even, overflow to infinity,

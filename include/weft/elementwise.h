@@ -122,17 +122,55 @@ typedef struct weft_elementwise_params {
 //
 // A formula is an expression of OpenCL C without side effects:
 //
-//   numbers and names   2, 0x1f, 1e-3f; inputs, values; M_PI, M_E, ..., INFINITY, NAN
+//   numbers and names   2, 0x1f, 1e-3f; inputs, values; INFINITY, NAN
+//   constants           M_E M_LOG2E M_LOG10E M_LN2 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI
+//                       M_2_SQRTPI M_SQRT2 M_SQRT1_2, each with _F behind, too
 //   operators           + - * / %  << >> & | ^ ~  < <= > >= == != && || !  ?:  ( )
-//   arithmetic          add subtract multiply divide remainder power negate copy fma mad
-//   comparisons         equal not_equal less less_equal greater greater_equal logical_and ...
-//   choices             where(c, a, b), select(a, b, c), min max fmin fmax clamp(x, low, high)
-//   functions           abs sign square sqrt rsqrt cbrt exp exp2 exp10 expm1 log log2 log10 log1p
-//                       sin ... atanh atan2 erf erfc pow hypot floor ceil round rint trunc ...
-//   activations         sigmoid softplus silu relu leaky_relu(x, slope) elu(x, alpha) gelu
-//                       gelu_tanh
-//   their backward      <name>_backward(dy, x) = dy <name>'(x), for abs sqrt exp log tanh erf
-//                       square relu gelu gelu_tanh silu sigmoid; clamp_backward(dy, x, low, high)
+//
+// and calls of these functions, of numbers and of truths t, u (0 is false):
+//
+//   in any type         add subtract multiply divide remainder (a, b); negate copy square sign (x),
+//                       abs(x), which is fabs(x); min max fmin fmax (a, b); clamp(x, low, high);
+//                       relu(x)
+//   choices             where(t, a, b) and select(b, a, t): a where t holds, else b
+//   comparisons         equal not_equal less less_equal greater greater_equal (a, b);
+//                       logical_and logical_or (t, u); logical_not(t)
+//   whole numbers       bitwise_and bitwise_or bitwise_xor left_shift right_shift (a, b);
+//                       bitwise_not(x)
+//   real numbers        sqrt rsqrt cbrt reciprocal exp exp2 exp10 expm1 log log2 log10 log1p (x);
+//                       pow(a, b), which is power(a, b); hypot(a, b); sin cos tan asin acos atan
+//                       sinh cosh tanh asinh acosh atanh erf erfc (x); atan2(y, x)
+//     rounding          floor ceil trunc (x); round(x): halves away from 0; rint(x): halves to even
+//     and further       fmod(a, b), which is a % b; copysign(x, sign); isnan isinf isfinite (x), 1
+//                       or 0; fma(a, b, c) = a b + c, rounded once; mad(a, b, c), the same rounded
+//                       once or twice; mix(a, b, t) = a + (b - a) t for a number t
+//     activations       sigmoid softplus silu gelu gelu_tanh (x); leaky_relu(x, slope);
+//                       elu(x, alpha)
+//   backward            of (dy, x), dy times the derivative at x: abs_backward square_backward
+//                       relu_backward, and clamp_backward(dy, x, low, high)
+//     of real numbers   sqrt_backward exp_backward log_backward tanh_backward erf_backward
+//                       sigmoid_backward silu_backward gelu_backward gelu_tanh_backward
+//
+// A function of real numbers, or a number with a point, asks for f32 or f64, and one of whole
+// numbers, or a bit operator, for i32 or i64: in the other arithmetic they are refused.
+//
+// Inputs and values are called neither as any of these nor as a word of OpenCL C, which are
+//
+//   auto bool break case char complex const constant continue default do double else enum event_t
+//   extern false float for generic global goto half if imaginary inline int intptr_t kernel local
+//   long pipe private ptrdiff_t quad read_only read_write register restrict return sampler_t short
+//   signed size_t sizeof static struct switch true typedef uchar uint uintptr_t ulong uniform union
+//   unsigned ushort void volatile while write_only
+//
+// and vectors of 2, 3, 4, 8 or 16 (float4), images (image2d_t), and what begins with __ or with _
+// and a capital letter.
+//
+// The formula "copy" copies, and views say what that makes:
+//
+//   transpose, permute  the input's shape and strides stand in the output's order of axes
+//   tile, repeat        both have one more axis, along which the input's stride is 0
+//   concatenate         one call for each part: its output is a view of a piece of the whole's
+//                       buffer, by offset and strides
 //
 // A text has at most 4096 characters, 512 literals, names and calls, and 64 calls or operators
 // inside each other, which a + b + c + ... are. Integers are decimal or hexadecimal. In real

@@ -22,33 +22,39 @@ typedef enum weft_device_kind {
 //
 //   a GPU  warp 32  fold  1  vectors 1  max_block 1024  max_team 1024   lanes are items
 //   a CPU  warp 16  fold 16  vectors 8  max_block  128  max_team    1   lanes are vector elements
+//
+// "Unanswered" is what weft_limits_query() takes where the device gives no answer; what has none is
+// computed from the rest.
 typedef struct weft_limits {
     char name[96];         // device name, for people
-    weft_device_kind kind; // for people too: plans look at the numbers below
+    weft_device_kind kind; // for people too: plans look at the numbers below; unanswered: OTHER
 
     // Geometry. Powers of two, at least 1.
-    int warp;       // lanes that execute together: sub-group, wavefront, or native vector of f32
-    int fold;       // lanes of one OpenCL vector: warp on a CPU, 1 on a GPU
+    int warp;       // lanes that execute together: sub-group, wavefront, or native vector of f32;
+                    // unanswered: 32 on a GPU, else 8
+    int fold;       // lanes of one OpenCL vector: warp on a CPU, 1 on a GPU; unanswered: 1
     int vectors;    // such vectors that one item may carry at a time
     int max_block;  // lanes a group may have
     int max_team;   // items that may work on one output together; 1 where a barrier does not pay
     int max_blocks; // groups to aim for: those that can be resident at once (any number, >= 1)
 
     // Hard limits of the device.
-    size_t max_items;          // items a group may have
-    size_t max_items_along[3]; // and along each dimension
-    size_t local_bytes;        // local memory of a group
-    uint64_t max_alloc_bytes;  // largest buffer
-    uint64_t global_bytes;     // memory of the device
+    size_t max_items;          // items a group may have; unanswered: 64
+    size_t max_items_along[3]; // and along each dimension; unanswered: max_items, 1, 1
+    size_t local_bytes;        // local memory of a group; unanswered: 16 KiB
+    uint64_t max_alloc_bytes;  // largest buffer; unanswered: 128 MiB
+    uint64_t global_bytes;     // memory of the device; unanswered: 512 MiB
 
     // What pays.
-    int compute_units;
+    int compute_units;    // unanswered: 1
     int load_bytes;       // widest load or store of one item that the hardware does at once
-    bool local_is_fast;   // local memory is a memory of its own, not a part of global memory
+    bool local_is_fast;   // local memory is a memory of its own, not a part of global memory;
+                          // unanswered: it is not
     uint64_t l1_bytes;    // a CPU core's nearest data cache, and the one behind it; 0 where unknown
     uint64_t l2_bytes;    // and on a GPU: plans then take 32 KiB and 1 MiB
     uint64_t cache_bytes; // last-level cache; 0 where unknown
-    int cache_line_bytes;
+    int cache_line_bytes; // unanswered: 64
+    // Abilities: unanswered they are lacking.
     bool has_f64;       // double arithmetic
     bool has_f16;       // half arithmetic (half storage needs nothing)
     bool has_fma;       // fma() in hardware, as far as CL_FP_FMA tells
@@ -73,7 +79,7 @@ WEFT_API size_t weft_profile_count(void);
 WEFT_API const weft_limits *weft_profile_at(size_t i);
 
 // The profile whose name contains `text`, ignoring case; the first of several; NULL where there is
-// none.
+// none, as for NULL.
 WEFT_API const weft_limits *weft_profile_find(const char *text);
 
 // Checks limits that somebody filled in: ranges, powers of two. WEFT_BAD_ARGUMENT names the field.

@@ -33,7 +33,8 @@ typedef enum weft_reduction {
 // value.
 WEFT_API const char *weft_reduction_name(weft_reduction op);
 
-// The reduction of that name; false where there is none.
+// The reduction of that name; false where there is none, as for NULL. `op` is then left as it was,
+// and must not be NULL.
 WEFT_API bool weft_reduction_find(const char *name, weft_reduction *op);
 
 typedef struct weft_reduce_params {
@@ -73,8 +74,9 @@ typedef struct weft_reduce_params {
 //
 // The same input on the same context gives the same bits. Enqueues and returns. It blocks only
 // while a kernel is compiled for the first time, and where scratch memory in use by unfinished
-// calls leaves too little (a workspace of the caller's avoids that). Buffers stay yours; keep them
-// until `event` completes.
+// calls leaves too little (a workspace of the caller's avoids that; it shares no byte with an
+// operand, and is the call's until `event` completes). Buffers stay yours; keep them until `event`
+// completes.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.

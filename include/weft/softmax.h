@@ -39,7 +39,8 @@ typedef struct weft_softmax_params {
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
-// that). Buffers stay yours; keep them until `event` completes.
+// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
+// yours; keep them until `event` completes.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT (also a scale that is not finite),
 // WEFT_BAD_SHAPE, WEFT_BAD_DTYPE, WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without),
 // WEFT_NO_MEMORY.

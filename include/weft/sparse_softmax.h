@@ -75,10 +75,10 @@ typedef struct weft_sparse_softmax_params {
 // What X does not store is not there: not 0, but -inf. A stored -inf gives 0. Rows without entries
 // stay without, and a row whose every scale x is -inf (all masked) gives 0. A scale x that is NaN
 // or +inf makes the results of its row NaN, and of no other. Arithmetic is f32 (f64 for f64): scale
-// x is rounded to it, then m is subtracted, or a number that serves several rows all of whose scale
-// x lie within 16 of it: the last bits of a row's results may depend on the rows beside it. Large
-// inputs do not overflow. Results below the least normal number may be 0. The same input on the
-// same context gives the same bits.
+// x is rounded to it, then m is subtracted. Rows side by side may share one number in place of
+// their own m, if all their scale x lie within 16 of it: the last bits of a row's results may
+// depend on the rows beside it. Large inputs do not overflow. Results below the least normal number
+// may be 0. The same input on the same context gives the same bits.
 // Up to 2^31 - 4097 rows; nnz as far as the offsets reach. No rows, no entries, or no batch:
 // nothing to do.
 //

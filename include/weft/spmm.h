@@ -23,7 +23,8 @@ typedef enum weft_spmm_reduction {
 // "sum", "mean", "max" or "min"; NULL where there is no such value.
 WEFT_API const char *weft_spmm_reduction_name(weft_spmm_reduction reduction);
 
-// The reduction of that name; false where there is none.
+// The reduction of that name; false where there is none, as for NULL. `reduction` is then left as
+// it was, and must not be NULL.
 WEFT_API bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction);
 
 // The order in which a plan hands out rows, which says how even the load is: of the lanes of a
@@ -43,7 +44,8 @@ typedef enum weft_spmm_order {
 // value.
 WEFT_API const char *weft_spmm_order_name(weft_spmm_order order);
 
-// The order of that name; false where there is none.
+// The order of that name; false where there is none, as for NULL. `order` is then left as it was,
+// and must not be NULL.
 WEFT_API bool weft_spmm_order_find(const char *name, weft_spmm_order *order);
 
 // All that a tiling is chosen from, besides the limits.
@@ -127,7 +129,8 @@ WEFT_API weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *c
 // fine.
 WEFT_API void weft_spmm_plan_destroy(weft_spmm_plan **plan);
 
-// Row statistics of op(A), as the plan found them. Valid as long as the plan.
+// Row statistics of op(A), as the plan found them. Valid as long as the plan, which must not be
+// NULL.
 WEFT_API const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan);
 
 typedef struct weft_spmm_params {

@@ -32,6 +32,20 @@ for header in "$source_dir"/include/weft/*.h; do
     as_cpp "$name.h" "$WEFT_TEST_DIR/$name.inc"
 done
 
+# What formulas may say, and what nothing in them may be called: the library's tables are in the
+# manual.
+not_in_the_manual() {
+    sed -n '/^\/\/ A formula is an expression/,/^\/\/ A text has/p' \
+        "$source_dir/include/weft/elementwise.h" | tr -cs 'A-Za-z0-9_' '\n' | sort -u >manual.txt
+    sed -nE -e 's/^    [A-Z_]+\("([a-z0-9_]+)".*/\1/p' -e 's/^    \{"([A-Z0-9_]+)", .*/\1/p' \
+        -e '/ reserved\[\] = /,/^\};/{/"/{s/[",]/ /g;p;}}' \
+        "$source_dir/lib/expression_function.c" | tr -s ' ' '\n' | grep . | sort -u >tables.txt
+    [ "$(wc -l <tables.txt)" -gt 170 ] || cat tables.txt
+    comm -23 tables.txt manual.txt
+}
+cd "$WEFT_TEST_DIR" || exit 1
+check "all names of formulas are in the manual" prints_nothing not_in_the_manual
+
 # The macros that fill params are for C; C++ fills the fields.
 cat >"$WEFT_TEST_DIR/use_c.inc" <<'END'
 #include <weft/weft.h>
