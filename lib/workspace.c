@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool of scratch buffers of a context.
+#define _POSIX_C_SOURCE 200809L
 #include "workspace.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "arithmetic.h"
 #include "context.h"
 #include "notes.h"
 
-// A piece is idle (no event), pending (until `last` completes) or taken (between take and give).
+// A piece is pending until `last` completes, and taken between take and give; both at once where
+// its own in-order queue takes it again. It is idle when it is neither.
 typedef struct piece {
     struct piece *next;
     cl_mem buffer;
     uint64_t bytes;
     bool taken;
-    cl_command_queue queue; // that `last` is on; compared only while `last` is not complete
-    cl_event last;
+    cl_event last;          // NULL: nothing in flight uses the piece
+    cl_command_queue queue; // that `last` is on, retained with it
+    bool is_flushed;        // the queue, up to `last`
 } piece;
 
 struct weft_pool {
@@ -39,10 +43,24 @@ weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
     if (!pool)
         return fail(WEFT_NO_MEMORY, "context: no memory for a pool of scratch buffers");
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->given, NULL);
+    pthread_condattr_t by_steady_clock;
+    pthread_condattr_init(&by_steady_clock);
+    pthread_condattr_setclock(&by_steady_clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->given, &by_steady_clock);
+    pthread_condattr_destroy(&by_steady_clock);
     pool->max_bytes = max_bytes;
     *out = pool;
     return WEFT_OK;
+}
+
+static void last_forget(piece *p)
+{
+    if (!p->last)
+        return;
+    clReleaseEvent(p->last);
+    clReleaseCommandQueue(p->queue);
+    p->last = NULL;
+    p->queue = NULL;
 }
 
 // Unlinks and releases *link. A buffer that is still in use is released by OpenCL when it is not.
@@ -51,8 +69,7 @@ static void piece_release(weft_pool *pool, piece **link)
     piece *gone = *link;
     *link = gone->next;
     pool->bytes -= gone->bytes;
-    if (gone->last)
-        clReleaseEvent(gone->last);
+    last_forget(gone);
     clReleaseMemObject(gone->buffer);
     free(gone);
 }
@@ -85,16 +102,19 @@ static bool is_complete(cl_event event, cl_int *code)
     return *code == CL_SUCCESS && state <= CL_COMPLETE;
 }
 
-// Forgets the events that are complete.
-static void settle(weft_pool *pool)
+// Forgets the events that are complete. The error of one that gives no answer.
+static cl_int settle(weft_pool *pool)
 {
-    cl_int code;
+    cl_int code, silent = CL_SUCCESS;
     for (piece *p = pool->first; p; p = p->next) {
-        if (p->last && is_complete(p->last, &code)) {
-            clReleaseEvent(p->last);
-            p->last = NULL;
-        }
+        if (!p->last)
+            continue;
+        if (is_complete(p->last, &code))
+            last_forget(p);
+        else if (code != CL_SUCCESS)
+            silent = code;
     }
+    return silent;
 }
 
 static bool is_in_order(cl_command_queue queue)
@@ -130,35 +150,43 @@ static bool make_room(weft_pool *pool, uint64_t bytes)
     return pool->bytes + bytes <= pool->max_bytes;
 }
 
-// A device that is lost never completes the event: to wait for it again would be for ever.
-static weft_status event_wait(cl_event event, const char *what)
+// So that every call in flight is on its way to its end. Whether there is one.
+static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
 {
-    cl_int asked;
-    const cl_int waited = clWaitForEvents(1, &event);
-    if (is_complete(event, &asked))
-        return WEFT_OK;
-    if (waited == CL_SUCCESS && asked != CL_SUCCESS)
-        return weft_cl_check(asked, what, "clGetEventInfo");
-    return weft_cl_check(waited != CL_SUCCESS ? waited : CL_INVALID_EVENT, what, "clWaitForEvents");
+    *is_any = false;
+    for (piece *p = pool->first; p; p = p->next) {
+        if (!p->last)
+            continue;
+        if (!p->is_flushed)
+            TRY(weft_cl_check(clFlush(p->queue), what, "clFlush"));
+        *is_any = p->is_flushed = true;
+    }
+    return WEFT_OK;
 }
 
-// Until a call in flight has ended, or a taken piece is given. The lock is open meanwhile.
-static weft_status wait_for_one(weft_pool *pool, const char *what)
+static const long first_nap_ns = 50000, longest_nap_ns = 2000000;
+
+// Until a taken piece is given, or for a nap, twice as long each time, where a call in flight may
+// end. OpenCL waits for all of a list of events and never for any, nor for an event or a thread.
+// The lock is open meanwhile.
+static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns)
 {
-    piece *pending = pool->first;
-    while (pending && !pending->last)
-        pending = pending->next;
-    if (!pending) {
+    bool is_any;
+    struct timespec until;
+    TRY(flush_all(pool, what, &is_any));
+    if (!is_any) {
         pthread_cond_wait(&pool->given, &pool->lock);
         return WEFT_OK;
     }
-    cl_event event = pending->last;
-    TRY(weft_cl_check(clRetainEvent(event), what, "clRetainEvent"));
-    pthread_mutex_unlock(&pool->lock);
-    const weft_status status = event_wait(event, what);
-    clReleaseEvent(event);
-    pthread_mutex_lock(&pool->lock);
-    return status;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += *nap_ns;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&pool->given, &pool->lock, &until);
+    *nap_ns = *nap_ns < longest_nap_ns / 2 ? 2 * *nap_ns : longest_nap_ns;
+    return WEFT_OK;
 }
 
 // A piece is one buffer, so what the device allows for one binds too.
@@ -195,21 +223,24 @@ static weft_status piece_create(weft_context *ctx, const char *what, uint64_t by
     return WEFT_OK;
 }
 
-// Under the pool's lock.
+// Under the pool's lock. An event that gives no answer may never complete: to wait for it would be
+// for ever.
 static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const char *what,
                               uint64_t bytes, piece **out)
 {
     weft_pool *pool = ctx->pool;
     const bool in_order = is_in_order(queue);
     const uint64_t size = rounded(ctx, bytes);
+    long nap_ns = first_nap_ns;
     for (;;) {
-        settle(pool);
+        const cl_int silent = settle(pool);
         *out = piece_find(pool, queue, in_order, bytes);
         if (*out)
             return WEFT_OK;
         if (make_room(pool, size))
             return piece_create(ctx, what, size, out);
-        TRY(wait_for_one(pool, what));
+        TRY(weft_cl_check(silent, what, "clGetEventInfo"));
+        TRY(wait_a_little(pool, what, &nap_ns));
     }
 }
 
@@ -240,13 +271,18 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
     return status;
 }
 
-// The event, retained; NULL for none. One that cannot be kept is waited for.
-static cl_event event_keep(cl_event last)
+// Retains both, where there is an event. One that cannot be kept is waited for.
+static bool keep(cl_command_queue queue, cl_event last)
 {
-    if (!last || clRetainEvent(last) == CL_SUCCESS)
-        return last;
+    if (!last)
+        return false;
+    if (clRetainEvent(last) == CL_SUCCESS) {
+        if (clRetainCommandQueue(queue) == CL_SUCCESS)
+            return true;
+        clReleaseEvent(last);
+    }
     clWaitForEvents(1, &last);
-    return NULL;
+    return false;
 }
 
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
@@ -254,18 +290,18 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
     if (!buffer || ctx->notes)
         return;
     weft_pool *pool = ctx->pool;
-    const cl_event kept = event_keep(last);
+    const bool is_kept = keep(queue, last);
     pthread_mutex_lock(&pool->lock);
     piece *p = pool->first;
     while (p && p->buffer != buffer)
         p = p->next;
     assert(p && p->taken);
     p->taken = false;
-    if (kept) {
-        if (p->last)
-            clReleaseEvent(p->last);
-        p->last = kept;
+    if (is_kept) {
+        last_forget(p);
+        p->last = last;
         p->queue = queue;
+        p->is_flushed = false;
     }
     pthread_cond_broadcast(&pool->given);
     pthread_mutex_unlock(&pool->lock);

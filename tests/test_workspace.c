@@ -198,9 +198,10 @@ static void test_idle_pieces_make_room(void **state)
 }
 
 typedef struct later {
-    cl_event gate; // opened, or NULL
-    cl_mem piece;  // given back, or NULL
-    atomic_bool done;
+    cl_event gate;   // opened, or NULL
+    cl_mem piece;    // given back, or NULL
+    cl_event closed; // not waited for, or NULL: opened only where somebody does
+    atomic_bool done, is_over, is_late;
 } later;
 
 static void *do_later(void *argument)
@@ -212,6 +213,11 @@ static void *do_later(void *argument)
         clSetUserEventStatus(l->gate, CL_COMPLETE);
     if (l->piece)
         weft_workspace_give(ctx, queue, l->piece, NULL);
+    for (int i = 0; l->closed && i < 500 && !l->is_over; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    l->is_late = !l->is_over;
+    if (l->closed)
+        clSetUserEventStatus(l->closed, CL_COMPLETE);
     return NULL;
 }
 
@@ -222,7 +228,9 @@ static void wait_while(later *l, size_t bytes)
     assert_int_equal(pthread_create(&thread, NULL, do_later, l), 0);
     cl_mem buffer = taken(other, bytes);
     assert_true(l->done);
+    l->is_over = true;
     pthread_join(thread, NULL);
+    assert_false(l->closed && l->is_late);
     weft_workspace_give(ctx, other, buffer, NULL);
     assert_true(held() <= bound);
     clReleaseCommandQueue(other);
@@ -246,6 +254,58 @@ static void test_beyond_the_bound_pieces_taken_are_waited_for(void **state)
         skip();
     later l = {.piece = taken(queue, bound)};
     wait_while(&l, bound / 2);
+}
+
+static void test_whichever_call_in_flight_ends_first(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind"))
+        skip();
+    cl_command_queue second = second_queue(0);
+    for (int i = 0; i < 2; i++) {
+        cl_event gates[2] = {gate_create(), gate_create()};
+        cl_mem pieces[2] = {taken(queue, bound / 2), taken(second, bound / 2)};
+        weft_workspace_give(ctx, queue, pieces[0], gates[0]);
+        weft_workspace_give(ctx, second, pieces[1], gates[1]);
+        wait_while(&(later){.gate = gates[i], .closed = gates[1 - i]}, bound / 2);
+        clReleaseEvent(gates[0]);
+        clReleaseEvent(gates[1]);
+    }
+    clReleaseCommandQueue(second);
+}
+
+static void test_a_piece_is_given_before_a_call_in_flight_ends(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind"))
+        skip();
+    later l = {.closed = gate_create(), .piece = taken(queue, bound / 2)};
+    weft_workspace_give(ctx, queue, taken(queue, bound / 2), l.closed);
+    wait_while(&l, bound / 2);
+    clReleaseEvent(l.closed);
+}
+
+// Nobody else sends it to the device; the second time its queue is the pool's alone.
+static void test_work_that_was_not_flushed_is_waited_for(void **state)
+{
+    (void)state;
+    const cl_int zero = 0;
+    for (int i = 0; i < 2; i++) {
+        cl_event filled;
+        cl_command_queue own = second_queue(0);
+        cl_mem buffer = taken(own, bound);
+        assert_int_equal(
+            clEnqueueFillBuffer(own, buffer, &zero, sizeof(zero), 0, bound, 0, NULL, &filled),
+            CL_SUCCESS);
+        weft_workspace_give(ctx, own, buffer, filled);
+        clReleaseEvent(filled);
+        if (i == 1)
+            clReleaseCommandQueue(own);
+        assert_ptr_equal(taken(queue, bound / 2), buffer);
+        weft_workspace_give(ctx, queue, buffer, NULL);
+        if (i == 0)
+            clReleaseCommandQueue(own);
+    }
 }
 
 static void test_a_context_goes_while_its_pieces_are_in_use(void **state)
@@ -337,6 +397,9 @@ int main(void)
         with_context(test_idle_pieces_make_room),
         with_context(test_beyond_the_bound_calls_in_flight_are_waited_for),
         with_context(test_beyond_the_bound_pieces_taken_are_waited_for),
+        with_context(test_whichever_call_in_flight_ends_first),
+        with_context(test_a_piece_is_given_before_a_call_in_flight_ends),
+        with_context(test_work_that_was_not_flushed_is_waited_for),
         with_context(test_a_context_goes_while_its_pieces_are_in_use),
         with_context(test_threads_never_share_a_piece_in_use),
     };

@@ -45,7 +45,8 @@ typedef struct weft_context_params {
                                // the device's own
     uint64_t scratch_bytes;    // bound on the context's scratch memory, in use or kept for later; 0
                                // takes a quarter of max_alloc_bytes. Where calls in flight have it
-                               // all, the next one that needs some waits for one of them
+                               // all, the next one that needs some waits until enough of them,
+                               // whichever they are, have ended
     bool check_matrices;       // sparse operations check what stands in the matrices they are
                                // handed, see below; by default they trust it
 } weft_context_params;

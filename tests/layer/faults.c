@@ -147,9 +147,21 @@ HANDLE_CALL(clCreateCommandQueue, false, LAYER_QUEUES, cl_command_queue,
              cl_int *out),
             (context, device, properties, out), CL_INVALID_CONTEXT, CL_INVALID_DEVICE,
             CL_INVALID_VALUE, CL_INVALID_QUEUE_PROPERTIES)
+RETAIN_CALL(clRetainCommandQueue, LAYER_QUEUES, cl_command_queue, CL_INVALID_COMMAND_QUEUE)
 RELEASE_CALL(clReleaseCommandQueue, LAYER_QUEUES, cl_command_queue, CL_INVALID_COMMAND_QUEUE)
 STATUS_CALL(clGetCommandQueueInfo, false, QUERY(cl_command_queue, cl_command_queue_info),
             (of, what, room, out, size), CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE)
+static cl_int CL_API_CALL layer_clFlush(cl_command_queue queue)
+{
+    ERRORS(CL_INVALID_COMMAND_QUEUE);
+    const cl_int code = FAULT(clFlush, false);
+    if (code == CL_SUCCESS && told->gate)
+        target->clSetUserEventStatus(told->gate, CL_COMPLETE);
+    if (code == CL_SUCCESS)
+        told->gate = NULL;
+    return code != CL_SUCCESS ? code : target->clFlush(queue);
+}
+
 STATUS_CALL(clFinish, false, (cl_command_queue queue), (queue), CL_INVALID_COMMAND_QUEUE)
 
 // ---- buffers
@@ -281,18 +293,9 @@ HANDLE_CALL(clCreateUserEvent, false, LAYER_EVENTS, cl_event, (cl_context contex
 RETAIN_CALL(clRetainEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
 RELEASE_CALL(clReleaseEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
 
-static cl_int CL_API_CALL layer_clWaitForEvents(cl_uint n, const cl_event *events)
-{
-    ERRORS(CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
-           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
-    const cl_int code = FAULT(clWaitForEvents, false);
-    if (code == CL_SUCCESS && told->gate)
-        target->clSetUserEventStatus(told->gate, CL_COMPLETE);
-    if (code == CL_SUCCESS)
-        told->gate = NULL;
-    return code != CL_SUCCESS ? code : target->clWaitForEvents(n, events);
-}
-
+STATUS_CALL(clWaitForEvents, false, (cl_uint n, const cl_event *events), (n, events),
+            CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
+            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
 STATUS_CALL(clGetEventInfo, false, QUERY(cl_event, cl_event_info), (of, what, room, out, size),
             CL_INVALID_VALUE, CL_INVALID_EVENT)
 
@@ -323,8 +326,10 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ne
     INSTALL(clReleaseContext);
     INSTALL(clGetContextInfo);
     INSTALL(clCreateCommandQueue);
+    INSTALL(clRetainCommandQueue);
     INSTALL(clReleaseCommandQueue);
     INSTALL(clGetCommandQueueInfo);
+    INSTALL(clFlush);
     INSTALL(clFinish);
     INSTALL(clCreateBuffer);
     INSTALL(clReleaseMemObject);
