@@ -112,6 +112,11 @@ weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
     return weft_cl_check(code, what, call);
 }
 
+bool weft_cl_is_full(cl_int code)
+{
+    return status_of(code) == WEFT_NO_MEMORY;
+}
+
 char *weft_device_text(cl_device_id device, cl_device_info what)
 {
     size_t size = 0;

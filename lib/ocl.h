@@ -16,6 +16,9 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 // The same of clCreateBuffer(), with the bytes that were wanted.
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
 
+// Whether that is why clCreateBuffer() failed: fewer bytes may do, or others released.
+bool weft_cl_is_full(cl_int code);
+
 // "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
 const char *weft_cl_error_name(cl_int code);
 

@@ -137,17 +137,25 @@ static piece *piece_find(weft_pool *pool, cl_command_queue queue, bool in_order,
     return best;
 }
 
-// Releases idle pieces until `bytes` more fit under the bound; false where that is not enough.
-static bool make_room(weft_pool *pool, uint64_t bytes)
+// Releases idle pieces until all together have `most` bytes. Whether there was one to release.
+static bool release_idle(weft_pool *pool, uint64_t most)
 {
+    const uint64_t before = pool->bytes;
     piece **link = &pool->first;
-    while (*link && pool->bytes + bytes > pool->max_bytes) {
+    while (*link && pool->bytes > most) {
         if (!(*link)->taken && !(*link)->last)
             piece_release(pool, link);
         else
             link = &(*link)->next;
     }
-    return pool->bytes + bytes <= pool->max_bytes;
+    return pool->bytes < before;
+}
+
+// Whether `bytes` more fit under the bound, once idle pieces are gone.
+static bool make_room(weft_pool *pool, uint64_t bytes)
+{
+    release_idle(pool, pool->max_bytes - bytes);
+    return pool->bytes <= pool->max_bytes - bytes;
 }
 
 // So that every call in flight is on its way to its end. Whether there is one.
@@ -203,14 +211,29 @@ static uint64_t rounded(const weft_context *ctx, uint64_t bytes)
     return power <= weft_workspace_most(ctx) ? power : bytes;
 }
 
-static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, piece **out)
+// Of *bytes, or of `least` where the device has no room for more. What is idle goes first.
+static cl_mem buffer_create(weft_context *ctx, uint64_t *bytes, uint64_t least, cl_int *code)
+{
+    const cl_mem_flags flags = CL_MEM_READ_WRITE;
+    cl_mem buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    if (weft_cl_is_full(*code) && release_idle(ctx->pool, 0))
+        buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    if (weft_cl_is_full(*code) && least < *bytes) {
+        *bytes = least;
+        buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    }
+    return buffer;
+}
+
+static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, uint64_t least,
+                                piece **out)
 {
     weft_pool *pool = ctx->pool;
     piece *p = calloc(1, sizeof(*p));
     if (!p)
         return fail(WEFT_NO_MEMORY, "%s: no memory to note a scratch buffer", what);
     cl_int code;
-    p->buffer = clCreateBuffer(ctx->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, &code);
+    p->buffer = buffer_create(ctx, &bytes, least, &code);
     if (code != CL_SUCCESS) {
         free(p);
         return weft_cl_buffer_check(code, what, (size_t)bytes);
@@ -238,7 +261,7 @@ static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const c
         if (*out)
             return WEFT_OK;
         if (make_room(pool, size))
-            return piece_create(ctx, what, size, out);
+            return piece_create(ctx, what, size, bytes, out);
         TRY(weft_cl_check(silent, what, "clGetEventInfo"));
         TRY(wait_a_little(pool, what, &nap_ns));
     }

@@ -105,6 +105,7 @@ static const spare_call spare_calls[] = {
     {"clGetPlatformInfo", false},        // a name is empty
     {"clGetCommandQueueInfo", false},    // scratch memory goes to a queue as if it kept no order
     {"clGetEventInfo", false},           // scratch memory counts as in use
+    {"clCreateBuffer", false},           // scratch memory is tried for again, a smaller piece
     {"clRetainEvent", false},            // scratch memory is waited for
     {"clRetainCommandQueue", false},     // so it is
 };

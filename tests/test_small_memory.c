@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include "operation_case.h"
+#include "workspace.h"
 
 #include "fault_layer.h"
 
@@ -146,6 +147,36 @@ static void test_a_device_whose_memory_is_used_up(void **state)
     assert_in_range(n_refused, 10, OPERATION_CASES);
 }
 
+// Scratch memory that nothing uses makes room on a device that has no more, and a piece is then no
+// larger than it has to be. What is in use stays.
+static void test_scratch_memory_of_a_device_that_is_full(void **state)
+{
+    (void)state;
+    weft_context *ctx = open_with(1 << 20);
+    cl_mem used, idle[2], some;
+    assert_ok(weft_workspace_take(ctx, o.queue, "op", 4096, &used));
+    for (int i = 0; i < 2; i++)
+        assert_ok(weft_workspace_take(ctx, o.queue, "op", 64 << 10, &idle[i]));
+    for (int i = 0; i < 2; i++)
+        weft_workspace_give(ctx, o.queue, idle[i], NULL);
+    assert_int_equal(weft_workspace_take(ctx, o.queue, "before", 2 << 20, &some), WEFT_NO_MEMORY);
+    layer->most_of_all = layer->buffer_bytes + 16;
+    assert_ok(weft_workspace_take(ctx, o.queue, "op", 128 << 10, &some)); // rounded, as usual
+    assert_int_equal(weft_context_get_stats(ctx).scratch_bytes, 4096 + (128 << 10));
+    weft_workspace_give(ctx, o.queue, some, NULL);
+
+    layer->most_of_all = layer->buffer_bytes + 20000;
+    assert_ok(weft_workspace_take(ctx, o.queue, "op", 150000, &some)); // not rounded
+    assert_int_equal(weft_context_get_stats(ctx).scratch_bytes, 4096 + 150000);
+    weft_workspace_give(ctx, o.queue, some, NULL);
+    assert_says("before: "); // nothing has failed since
+    assert_int_equal(weft_workspace_take(ctx, o.queue, "op", 160000, &some), WEFT_NO_MEMORY);
+    assert_says("op: clCreateBuffer (160000 bytes) failed: CL_MEM_OBJECT_ALLOCATION_FAILURE");
+    assert_int_equal(weft_context_get_stats(ctx).scratch_bytes, 4096);
+    weft_workspace_give(ctx, o.queue, used, NULL);
+    weft_context_destroy(&ctx);
+}
+
 // ---- memory of many calls
 
 // Bytes that malloc() has given out, to the OpenCL implementation too; 0 where nobody counts them.
@@ -244,6 +275,7 @@ int main(void)
         cmocka_unit_test_setup(test_scratch_memory_keeps_to_its_bound, set_up_one),
         cmocka_unit_test_setup(test_devices_with_small_buffers, set_up_one),
         cmocka_unit_test_setup(test_a_device_whose_memory_is_used_up, set_up_one),
+        cmocka_unit_test_setup(test_scratch_memory_of_a_device_that_is_full, set_up_one),
         cmocka_unit_test_setup(test_ten_thousand_calls_take_no_more_than_a_few, set_up_one),
     };
     return cmocka_run_group_tests_name("small memory", tests, set_up, tear_down);

@@ -44,7 +44,8 @@ typedef struct weft_context_params {
                                // names, as weft_profile_find() does; where that is unset or "",
                                // the device's own
     uint64_t scratch_bytes;    // bound on the context's scratch memory, in use or kept for later; 0
-                               // takes a quarter of max_alloc_bytes. Where calls in flight have it
+                               // takes a quarter of max_alloc_bytes. What is kept goes where the
+                               // device has no memory for a call. Where calls in flight have it
                                // all, the next one that needs some waits until enough of them,
                                // whichever they are, have ended
     bool check_matrices;       // sparse operations check what stands in the matrices they are
