@@ -21,6 +21,12 @@ static inline int64_t abs_i64(int64_t x)
     return x < 0 ? -x : x;
 }
 
+// The number itself, or INT64_MAX where it passes that: SIZE_MAX in limits stands for no limit.
+static inline int64_t clamped_i64(uint64_t x)
+{
+    return x < INT64_MAX ? (int64_t)x : INT64_MAX;
+}
+
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {
     return a / b + (a % b != 0);

@@ -356,7 +356,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
     const int64_t items = g.block_x / g.fold_x;
     int64_t team = g.block_y / g.fold_y;
-    while (team_bytes(f, items, team, 1) > (int64_t)limits->local_bytes) {
+    while (team_bytes(f, items, team, 1) > clamped_i64(limits->local_bytes)) {
         refuse("larger teams", "%" PRId64 " items each share %" PRId64 " bytes; there are %zu",
                team, team_bytes(f, items, team, 1), limits->local_bytes);
         team /= 2;

@@ -7,6 +7,7 @@
 #include <weft/csr_transpose.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 #include "csr_transpose_call.h"
 #include "fail.h"
 #include "items.h"
@@ -55,7 +56,7 @@ weft_csr_transpose_tiling weft_csr_transpose_tiling_for(const weft_limits *limit
                                                         const weft_csr_transpose_problem *problem)
 {
     const bool is_folded = limits->fold > 1;
-    const int64_t along = min_i64((int64_t)limits->max_items, (int64_t)limits->max_items_along[0]);
+    const int64_t along = weft_limits_items_along(limits, 0);
     const int64_t run = ceil_div(problem->nnz, limits->max_blocks);
     weft_csr_transpose_tiling tiling = {
         .items = is_folded

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "arithmetic.h"
+#include "clamp.h"
 
 enum {
     SPREAD_ITEMS = 128, // of a group where lanes are items
@@ -15,7 +16,7 @@ enum {
 
 int weft_items_for(const weft_limits *limits)
 {
-    const int64_t most = min_i64((int64_t)limits->max_items, (int64_t)limits->max_items_along[0]);
+    const int64_t most = weft_limits_items_along(limits, 0);
     return limits->fold > 1
                ? 1
                : (int)pow2_down(min_i64(min_i64(limits->max_block, SPREAD_ITEMS), most));
@@ -24,8 +25,8 @@ int weft_items_for(const weft_limits *limits)
 weft_status weft_items_check(int items, const char *field, const weft_limits *limits,
                              const char *op)
 {
-    const int64_t most = min_i64((int64_t)limits->max_items, (int64_t)limits->max_items_along[0]);
-    if (items < 1 || items > most || pow2_down(items) != items)
+    const int64_t most = weft_limits_items_along(limits, 0);
+    if (!is_pow2_upto(items, most))
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is %d: a power of two up to %" PRId64 " is wanted",
                     op, field, items, most);
     return WEFT_OK;

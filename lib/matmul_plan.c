@@ -233,7 +233,7 @@ static void folded_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     t->block_rows = (int64_t)FOLDED_STRIPS * t->rows;
     t->block_columns = (int64_t)FOLDED_PANELS * t->vectors * t->fold;
     const weft_caches near = weft_caches_of(limits);
-    halve_until_fits(t, min_i64((int64_t)limits->local_bytes, near.l2_bytes / 2), dtype);
+    halve_until_fits(t, min_i64(clamped_i64(limits->local_bytes), near.l2_bytes / 2), dtype);
 
     const int64_t wanted = cores_want(limits);
     const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->fold;
@@ -269,13 +269,13 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
         large >= resident ||
         refuse("larger blocks", "there are %" PRId64 " for each product: %" PRId64 " are wanted",
                large, resident);
-    square_group(t, limits, min_i64((int64_t)limits->max_items, SPREAD_ITEMS));
+    square_group(t, limits, min_i64(clamped_i64(limits->max_items), SPREAD_ITEMS));
     t->rows = is_large ? 2 * SPREAD_ROWS : SPREAD_ROWS;
     t->vectors = is_large ? 2 : 1;
     t->depth = SPREAD_DEPTH;
     t->block_rows = (int64_t)t->team * t->rows;
     t->block_columns = (int64_t)t->items * t->vectors * t->fold;
-    halve_until_fits(t, (int64_t)limits->local_bytes, dtype);
+    halve_until_fits(t, clamped_i64(limits->local_bytes), dtype);
     t->piece = piece_of(f->k, tiles_of(f, side_rows, side_columns), limits->max_blocks,
                         SPREAD_PIECE, SPREAD_DEPTH);
 }
@@ -307,7 +307,7 @@ static void folded_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
 
 static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
 {
-    const int64_t most = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ROW_ITEMS);
+    const int64_t most = min_i64(pow2_down(clamped_i64(limits->max_items)), SPREAD_ROW_ITEMS);
     const int64_t along = min_i64(most, weft_limits_items_along(limits, 0));
     t->rows = SPREAD_FEW_ROWS;
     t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->fold)));
@@ -325,7 +325,7 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
 static bool dots_fit(const weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                      const facts *f)
 {
-    return weft_matmul_local_bytes(t, dtype, f->m) <= (int64_t)limits->local_bytes;
+    return weft_matmul_local_bytes(t, dtype, f->m) <= clamped_i64(limits->local_bytes);
 }
 
 // Half of the registers have sums: each column that an item goes along at once is one more stream
@@ -357,7 +357,7 @@ static void folded_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
 static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                         const facts *f)
 {
-    const int64_t most = min_i64(pow2_down((int64_t)limits->max_items), SPREAD_ROW_ITEMS);
+    const int64_t most = min_i64(pow2_down(clamped_i64(limits->max_items)), SPREAD_ROW_ITEMS);
     t->items = (int)min_i64(min_i64(limits->warp, most), weft_limits_items_along(limits, 0));
     t->team = (int)min_i64(most / t->items, weft_limits_items_along(limits, 1));
     t->rows = DOT_ROWS;

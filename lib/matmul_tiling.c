@@ -203,7 +203,7 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
         : t->method == WEFT_MATMUL_DOTS ? dots_check(t, m)
                                         : blocks_check(t));
     const int64_t bytes = weft_matmul_local_bytes(t, problem->dtype, m);
-    if (t->method != WEFT_MATMUL_ROWS && bytes > (int64_t)limits->local_bytes)
+    if (t->method != WEFT_MATMUL_ROWS && bytes > clamped_i64(limits->local_bytes))
         return fail(WEFT_BAD_ARGUMENT,
                     "matmul: tiling.depth %d and blocks of %" PRId64 " x %" PRId64 " take %" PRId64
                     " bytes; local memory has %zu",

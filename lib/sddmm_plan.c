@@ -146,7 +146,7 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
     while (lanes > 1 && (uint64_t)shared_bytes_of(lanes, f) > limits->local_bytes)
         lanes /= 2;
-    const int64_t slices_there = (int64_t)limits->local_bytes / 2 / shared_bytes_of(lanes, f);
+    const int64_t slices_there = clamped_i64(limits->local_bytes) / 2 / shared_bytes_of(lanes, f);
     const int64_t room = pow2_down(max_i64(slices_there, 1));
     const int64_t slices =
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);

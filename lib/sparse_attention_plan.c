@@ -98,7 +98,7 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, con
     while (lanes > 1 && (uint64_t)shared_bytes(f, lanes) > limits->local_bytes)
         lanes /= 2;
     const int64_t vectors = is_narrow ? SPREAD_VECTORS / SPREAD_NARROW : SPREAD_VECTORS;
-    const int64_t room = (int64_t)limits->local_bytes / 2 / shared_bytes(f, lanes);
+    const int64_t room = clamped_i64(limits->local_bytes) / 2 / shared_bytes(f, lanes);
     const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     if (fold < pow2_down(widest))
         refuse(ALIGNED,

@@ -11,7 +11,17 @@
 
 #include <cmocka.h>
 
+#include <weft/axis.h>
+#include <weft/csr_dense.h>
+#include <weft/csr_transpose.h>
+#include <weft/elementwise.h>
 #include <weft/geometry.h>
+#include <weft/matmul.h>
+#include <weft/sddmm.h>
+#include <weft/sparse_attention.h>
+#include <weft/sparse_softmax.h>
+#include <weft/spgemm.h>
+#include <weft/spmm.h>
 
 #include "arithmetic.h"
 #include "clamp.h"
@@ -280,6 +290,54 @@ static void test_clamping_to_a_small_device(void **state)
     assert_string_equal(out.name, "amd-mi300x on nvidia-v100");
 }
 
+// A tiling that the limits take, and the same one for both.
+#define SAME_TILING(op, ...)                                                                       \
+    do {                                                                                           \
+        const weft_##op##_problem problem = {__VA_ARGS__};                                         \
+        const weft_##op##_tiling t = weft_##op##_tiling_for(&much, &problem);                      \
+        const weft_##op##_tiling u = weft_##op##_tiling_for(&endless, &problem);                   \
+        char wanted[512], got[512];                                                                \
+        weft_##op##_tiling_print(&t, wanted, sizeof(wanted));                                      \
+        weft_##op##_tiling_print(&u, got, sizeof(got));                                            \
+        assert_string_equal(got, wanted);                                                          \
+        assert_ok(weft_##op##_tiling_check(&u, &endless, &problem));                               \
+    } while (0)
+
+// SIZE_MAX is no limit: as if groups were larger than any plan has them.
+static void test_limits_that_are_none(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++) {
+        weft_limits much = *weft_profile_at(i), endless = much;
+        much.local_bytes = INT64_C(1) << 40;
+        endless.local_bytes = SIZE_MAX;
+        much.max_items = INT64_C(1) << 30;
+        endless.max_items = SIZE_MAX;
+        for (int d = 0; d < 3; d++) {
+            much.max_items_along[d] = INT64_C(1) << 30;
+            endless.max_items_along[d] = SIZE_MAX;
+        }
+        assert_ok(weft_limits_check(&endless));
+        SAME_TILING(csr_transpose, .n_cols = 1000000, .nnz = 10000000);
+        SAME_TILING(csr_dense, .n_rows = 1000, .n_cols = 1000);
+        SAME_TILING(spgemm, .m = 1000, .k = 1000, .n = 1000, .a_nnz = 9000, .b_nnz = 9000);
+        SAME_TILING(spmm, .m = 1000, .k = 1000, .n = 64, .nnz = 9000, .columns_adjacent = true);
+        SAME_TILING(sddmm, .m = 1000, .n = 1000, .k = 64, .nnz = 9000, .a_adjacent = true,
+                    .b_adjacent = true);
+        SAME_TILING(sparse_softmax, .n_rows = 1000, .nnz = 9000);
+        SAME_TILING(sparse_attention, .m = 1000, .n = 1000, .k = 64, .d = 16, .nnz = 9000,
+                    .qk_adjacent = true, .vo_adjacent = true, .alignment = 4);
+        SAME_TILING(axis, .high = 1000, .mid = 1000, .low = 64, .low_adjacent = true);
+        SAME_TILING(axis, .high = 1000, .mid = 1, .low = 4096, .low_adjacent = true,
+                    .writes_all = true, .keeps = true);
+        SAME_TILING(elementwise, .columns = 1000, .rows = 1000, .outers = 1, .element_bytes = 8,
+                    .out_bytes = 4, .n_across = 1);
+        for (int j = 0; j < 3; j++) // blocks, rows, dots
+            SAME_TILING(matmul, .m = j == 0 ? 1000 : 2, .n = 1000, .k = 1000, .a_along_k = true,
+                        .b_along_n = j < 2, .b_along_k = j == 2, .c_along_n = true);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_clamping_holds_for_all_pairs),
         cmocka_unit_test(test_blocks_for_another_device_fit_the_real_one),
         cmocka_unit_test(test_clamping_to_a_small_device),
+        cmocka_unit_test(test_limits_that_are_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
