@@ -209,13 +209,13 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
 }
 
 // With the real one's log, folder of programs and room for scratch memory, and its limits where
-// none are given.
+// none are given: those as they are, whatever $WEFT_PROFILE says by now.
 static weft_status create_on(weft_context **out, const weft_limits *limits,
                              const weft_context *real)
 {
     TRY(weft_context_create(out, real->cl, real->device,
-                            WEFT_CONTEXT(.limits = limits, .log = real->log,
-                                         .log_user = real->log_user,
+                            WEFT_CONTEXT(.limits = limits ? limits : &real->limits,
+                                         .log = real->log, .log_user = real->log_user,
                                          .cache_dir = weft_cache_folder(real->cache),
                                          .cache_bytes = weft_cache_max_bytes(real->cache),
                                          .scratch_bytes = weft_workspace_most(real))));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rehearsals against what they rehearse: as many launches and programs as the call itself has, with
 // no buffer made and nothing enqueued; and operands of the one that are refused by the other.
+#define _POSIX_C_SOURCE 200809L // setenv
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
 #include <weft/matmul.h>
@@ -145,6 +146,25 @@ static void test_folder_is_that_of_the_real_one(void **state)
         assert_ok(soften(rehearsal, weft_rehearsal_buffer(rehearsal, NULL)));
         const weft_context_stats stats = weft_context_get_stats(rehearsal);
         assert_true(stats.programs_built > 0 && stats.programs_loaded == 0);
+        weft_context_destroy(&rehearsal);
+    }
+}
+
+// What the environment has come to say does not matter.
+static void test_limits_are_those_of_the_real_one(void **state)
+{
+    (void)state;
+    const char *const profiles[] = {"nvidia-a100", "a profile that is none"};
+    const char *given = getenv("WEFT_PROFILE");
+    char before[80];
+    snprintf(before, sizeof(before), "%s", given ? given : "");
+    for (int i = 0; i < 2; i++) {
+        setenv("WEFT_PROFILE", profiles[i], 1);
+        const weft_status status = weft_rehearsal_create(&rehearsal, NULL, real);
+        setenv("WEFT_PROFILE", before, 1);
+        assert_ok(status);
+        assert_memory_equal(weft_context_limits(rehearsal), weft_context_limits(real),
+                            sizeof(weft_limits));
         weft_context_destroy(&rehearsal);
     }
 }
@@ -330,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_folder_is_that_of_the_real_one),
+        cmocka_unit_test(test_limits_are_those_of_the_real_one),
         cmocka_unit_test(test_sparse_product),
         cmocka_unit_test(test_attention_in_steps),
         cmocka_unit_test(test_dense_product),
