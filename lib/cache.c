@@ -33,6 +33,15 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+// Through a link that ends in a slash, or a dot behind one, the folder itself would be opened.
+static void strip_slashes(char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && (path[length - 1] == '/' ||
+                          (length > 2 && path[length - 1] == '.' && path[length - 2] == '/')))
+        path[--length] = '\0';
+}
+
 // The folder that counts, from malloc(); *out NULL where there is none.
 static weft_status folder_choose(const char *dir, char **out)
 {
@@ -43,7 +52,10 @@ static weft_status folder_choose(const char *dir, char **out)
     if (given ? !*given : !xdg && !home)
         return WEFT_OK;
     *out = given ? joined(given, "") : xdg ? joined(xdg, "/weft") : joined(home, "/.cache/weft");
-    return *out ? WEFT_OK : fail(WEFT_NO_MEMORY, "context: no memory for the cache folder's name");
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "context: no memory for the cache folder's name");
+    strip_slashes(*out);
+    return WEFT_OK;
 }
 
 weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,

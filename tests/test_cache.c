@@ -338,10 +338,14 @@ static void test_links_are_not_followed(void **state)
     snprintf(target, sizeof(target), "%s-target", folder);
     assert_int_equal(mkdir(real, 0700), 0);
     assert_int_equal(symlink(real, folder), 0);
-    assert_built();
-    assert_built();
-    assert_int_equal(n_files(real, NULL, 0), 0);
-    assert_int_equal(heard.n[WEFT_LOG_WARNING], 2); // once a context
+    static const char *const ends[] = {"", "/", "///", "/.", "/.//./"};
+    enum { N_ENDS = sizeof(ends) / sizeof(ends[0]) };
+    for (int i = 0; i < 2 * N_ENDS; i++) {
+        snprintf(path, sizeof(path), "%s%s", folder, ends[i % N_ENDS]);
+        assert_int_equal(run_in(path, 0, 2).programs_built, 1);
+        assert_int_equal(n_files(real, NULL, 0), 0);
+    }
+    assert_int_equal(heard.n[WEFT_LOG_WARNING], 2 * N_ENDS); // once a context
 
     assert_int_equal(unlink(folder), 0);
     assert_built();
@@ -358,6 +362,22 @@ static void test_links_are_not_followed(void **state)
     assert_memory_equal(before.data, after.data, after.size);
     weft_blob_clear(&before);
     weft_blob_clear(&after);
+}
+
+static void test_slashes_at_the_end_change_nothing(void **state)
+{
+    (void)state;
+    char path[600];
+    assert_built();
+    snprintf(path, sizeof(path), "%s//", folder);
+    assert_int_equal(run_in(path, 0, 2).programs_loaded, 1);
+    const char *const same[] = {"/", "/.", ".", ".."};
+    for (int i = 0; i < 4; i++) {
+        weft_cache *cache;
+        assert_ok(weft_cache_create(&cache, NULL, same[i], 1));
+        assert_string_equal(weft_cache_folder(cache), same[i]);
+        weft_cache_destroy(cache);
+    }
 }
 
 static void test_a_pipe_in_place_of_a_file_holds_nobody(void **state)
@@ -556,6 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_a_binary_that_the_driver_refuses_is_replaced, new_folder),
         cmocka_unit_test_setup(test_a_folder_open_to_others_is_not_used, new_folder),
         cmocka_unit_test_setup(test_links_are_not_followed, new_folder),
+        cmocka_unit_test_setup(test_slashes_at_the_end_change_nothing, new_folder),
         cmocka_unit_test_setup(test_a_pipe_in_place_of_a_file_holds_nobody, new_folder),
         cmocka_unit_test_setup(test_without_a_place_to_write_all_works, new_folder),
         cmocka_unit_test_setup(test_folders_that_the_environment_names, new_folder),
