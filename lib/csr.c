@@ -3,6 +3,7 @@
 #include <weft/csr.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "arithmetic.h"
@@ -37,11 +38,15 @@ static weft_status buffer_create(cl_mem *out, weft_context *ctx, cl_command_queu
         return WEFT_OK;
 
     const size_t bytes = (size_t)n * size;
+    char what[WEFT_OPERAND_TEXT];
+    weft_operand_text(what, "csr_create", part);
     cl_int code;
     *out = clCreateBuffer(weft_context_cl(ctx), CL_MEM_READ_WRITE, bytes, NULL, &code);
-    TRY(weft_cl_buffer_check(code, "csr_create", bytes));
+    TRY(weft_cl_buffer_check(code, what, bytes));
     code = clEnqueueWriteBuffer(queue, *out, CL_TRUE, 0, bytes, array, 0, NULL, NULL);
-    return weft_cl_check(code, "csr_create", "clEnqueueWriteBuffer");
+    char call[64];
+    snprintf(call, sizeof(call), "clEnqueueWriteBuffer (%zu bytes)", bytes);
+    return weft_cl_check(code, what, call);
 }
 
 weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue queue,

@@ -106,8 +106,8 @@ weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_conte
                     : !A ? "A"
                          : "D");
     if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT, "dcsr: params.size is %zu, not %zu: fill it by WEFT_DCSR()",
-                    params->size, sizeof(*params));
+        return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_DCSR()",
+                    names[step], params->size, sizeof(*params));
     *out = call_of(step, ctx, A, D, params);
     TRY(forms_check(out));
     if (out->items != 0)

@@ -108,7 +108,8 @@ static weft_status dtypes_check(const weft_reduce_call *call)
                     weft_dtype_name(call->result), call->facts->name, weft_dtype_name(call->dtype),
                     wanted);
     if (call->arithmetic == WEFT_F64 && !call->ctx->limits.has_f64)
-        return fail(WEFT_UNSUPPORTED, "reduce: %s has no f64", call->ctx->limits.name);
+        return fail(WEFT_UNSUPPORTED, "reduce: %s is f64; %s has no f64",
+                    call->dtype == WEFT_F64 ? "X" : "Y", call->ctx->limits.name);
     return WEFT_OK;
 }
 

@@ -40,7 +40,8 @@ static weft_status dtypes_check(const weft_spgemm_call *call)
         return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three want the same", call->name,
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !call->ctx->limits.has_f64)
-        return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", call->name, call->ctx->limits.name);
+        return fail(WEFT_UNSUPPORTED, "%s: A, B and C are f64; %s has no f64", call->name,
+                    call->ctx->limits.name);
     return WEFT_OK;
 }
 

@@ -65,7 +65,7 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
         return fail(WEFT_BAD_DTYPE, "spmm: A is %s, B %s, C %s; all three want the same",
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !ctx->limits.has_f64)
-        return fail(WEFT_UNSUPPORTED, "spmm: %s has no f64", ctx->limits.name);
+        return fail(WEFT_UNSUPPORTED, "spmm: A, B and C are f64; %s has no f64", ctx->limits.name);
     return WEFT_OK;
 }
 

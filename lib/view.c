@@ -462,7 +462,7 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
         return fail(WEFT_BAD_DTYPE, "%s: %s is %s: f32, f64, f16 or bf16 is wanted", what, name,
                     weft_dtype_name(dtype));
     if (dtype == WEFT_F64 && !ctx->limits.has_f64)
-        return fail(WEFT_UNSUPPORTED, "%s: %s has no f64", what, ctx->limits.name);
+        return fail(WEFT_UNSUPPORTED, "%s: %s is f64; %s has no f64", what, name, ctx->limits.name);
     return WEFT_OK;
 }
 

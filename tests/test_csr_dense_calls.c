@@ -215,7 +215,8 @@ static void test_f64_where_there_is_none(void **state)
     const weft_tensor D = {zeros, WEFT_F64, 100, 2, {2, 2}, {2, 1}};
     assert_int_equal(weft_csr_to_dense(other, weft_context_queue(other), &csr, &D, NULL),
                      WEFT_UNSUPPORTED);
-    assert_says("has no f64");
+    assert_says("csr_to_dense: D is f64; ");
+    assert_says(" has no f64");
     clReleaseMemObject(zeros);
     weft_context_destroy(&other);
 }

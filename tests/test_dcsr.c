@@ -256,11 +256,14 @@ static void refuse(conversion *c, conversion_step step, weft_status want, const 
 static void test_arguments(void **state)
 {
     (void)state;
+    static const char *const bad_sizes[] = {"dcsr_count: params.size is 9",
+                                            "dcsr_from_csr: params.size is 9",
+                                            "dcsr_to_csr: params.size is 9"};
     for (int i = COUNT; i <= TO_CSR; i++) {
         const conversion_step step = i;
         REFUSE(step, WEFT_BAD_ARGUMENT, "ctx is NULL", c.ctx = NULL);
         REFUSE(step, WEFT_BAD_ARGUMENT, "queue is NULL", c.queue = NULL);
-        REFUSE(step, WEFT_BAD_ARGUMENT, "params.size is 9", c.params.size = 9);
+        REFUSE(step, WEFT_BAD_ARGUMENT, bad_sizes[i], c.params.size = 9);
         REFUSE(step, WEFT_BAD_ARGUMENT, "items is 3: a power of two", c.params.items = 3);
         REFUSE(step, WEFT_BAD_ARGUMENT, "-3 x 2", c.A.n_rows = -3);
         REFUSE(step, WEFT_BAD_SHAPE, "A has 2147483648 rows; at most 2147483647",

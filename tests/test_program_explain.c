@@ -513,7 +513,12 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain sparse_linear_dx 4x4 4x4 --no-plan", 2, "--no-plan is no option of");
     expect_refusal("explain softmax_backward 3x4 --axis 2 --profile v100", 1, "axis is 2");
     expect_refusal("explain sparse_gather 4x4x4 --profile v100", 1, "values has 3 axes");
-    expect_refusal("explain norm 64x64 --dtype f64 --profile g78", 1, "arm-mali-g78 has no f64");
+    expect_refusal("explain norm 64x64 --dtype f64 --profile g78", 1,
+                   "X is f64; arm-mali-g78 has no f64");
+    expect_refusal("explain reduce 64x64 --op sum --dtype f64 --profile g78", 1,
+                   "reduce: X is f64; arm-mali-g78 has no f64");
+    expect_refusal("explain spgemm 4x4 4x4 --dtype f64 --profile g78", 1,
+                   "A, B and C are f64; arm-mali-g78 has no f64");
     expect_refusal("explain norm 64x64", 1, "no OpenCL platform");
 }
 

@@ -127,7 +127,7 @@ static void test_data_types(void **state)
            (c.X.dtype = WEFT_F16, c.op = WEFT_MEAN, c.Y.dtype = WEFT_BF16));
     REFUSE(status, "X has data type i16", c.X.dtype = WEFT_I16);
     if (!weft_context_limits(ctx)->has_f64)
-        REFUSE(WEFT_UNSUPPORTED, "has no f64",
+        REFUSE(WEFT_UNSUPPORTED, "Y is f64; ",
                (c.X.dtype = WEFT_I32, c.Y.dtype = WEFT_F64, c.op = WEFT_MEAN, c.Y.shape[0] = 1,
                 c.X.shape[0] = 1));
 }

@@ -182,7 +182,8 @@ static void test_f64_where_there_is_none(void **state)
     p.A.offset = p.B.offset = p.D.offset = 0; // the buffers are long enough for that
     assert_int_equal(weft_sddmm(other, p.queue, 1, &p.A, &p.B, &p.C, 0, &p.D, NULL),
                      WEFT_UNSUPPORTED);
-    assert_says("has no f64");
+    assert_says("sddmm: D is f64; ");
+    assert_says(" has no f64");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
     sddmm_destroy(&p);
     weft_context_destroy(&other);

@@ -147,6 +147,41 @@ static void test_a_device_whose_memory_is_used_up(void **state)
     assert_in_range(n_refused, 10, OPERATION_CASES);
 }
 
+// Which array it was, and how large.
+static void test_arrays_of_a_matrix_are_told_apart(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"offsets", "indices", "values"};
+    const size_t bytes[] = {((size_t)o.host.n_rows + 1) * sizeof(int32_t),
+                            (size_t)o.host.nnz * sizeof(int32_t),
+                            (size_t)o.host.nnz * sizeof(float)};
+    weft_context *ctx = open_with(0);
+    weft_csr csr;
+    int n_named = 0;
+    layer->error = 4; // of both calls one that is no excuse
+    for (layer->fails_at = 1;; layer->fails_at++) {
+        layer->n_calls = 0;
+        layer->call = NULL;
+        layer->watches = true;
+        const weft_status status = weft_csr_create(&csr, ctx, o.queue, &o.host);
+        layer->watches = false;
+        if (status == WEFT_OK)
+            break;
+        if (strcmp(layer->call, "clCreateBuffer") != 0 &&
+            strcmp(layer->call, "clEnqueueWriteBuffer") != 0)
+            continue;
+        char words[100];
+        snprintf(words, sizeof(words),
+                 "csr_create: %s: %s (%zu bytes) failed: ", parts[n_named / 2], layer->call,
+                 bytes[n_named / 2]);
+        assert_says(words);
+        n_named++;
+    }
+    assert_int_equal(n_named, 6);
+    weft_csr_destroy(&csr);
+    weft_context_destroy(&ctx);
+}
+
 // Scratch memory that nothing uses makes room on a device that has no more, and a piece is then no
 // larger than it has to be. What is in use stays.
 static void test_scratch_memory_of_a_device_that_is_full(void **state)
@@ -275,6 +310,7 @@ int main(void)
         cmocka_unit_test_setup(test_scratch_memory_keeps_to_its_bound, set_up_one),
         cmocka_unit_test_setup(test_devices_with_small_buffers, set_up_one),
         cmocka_unit_test_setup(test_a_device_whose_memory_is_used_up, set_up_one),
+        cmocka_unit_test_setup(test_arrays_of_a_matrix_are_told_apart, set_up_one),
         cmocka_unit_test_setup(test_scratch_memory_of_a_device_that_is_full, set_up_one),
         cmocka_unit_test_setup(test_ten_thousand_calls_take_no_more_than_a_few, set_up_one),
     };

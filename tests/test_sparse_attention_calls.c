@@ -205,7 +205,8 @@ static void test_f64_where_there_is_none(void **state)
         p.dense[i].view.offset = 0; // the buffers are long enough for that
     }
     assert_int_equal(attention_call_with(&p, NULL), WEFT_UNSUPPORTED);
-    assert_says("has no f64");
+    assert_says("sparse_attention: Q is f64; ");
+    assert_says(" has no f64");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
     attention_destroy(&p);
     weft_context_destroy(&other);
