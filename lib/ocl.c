@@ -9,7 +9,8 @@
     case code:                                                                                     \
         return #code
 
-const char *weft_cl_error_name(cl_int code)
+// "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
+static const char *error_name(cl_int code)
 {
     switch (code) {
         NAMED(CL_SUCCESS);
@@ -95,12 +96,22 @@ static weft_status status_of(cl_int code)
     }
 }
 
+static weft_status fail_as(weft_status status, cl_int code, const char *what, const char *call)
+{
+    return fail(status, "%s: %s failed: %s (%d)", what, call, error_name(code), (int)code);
+}
+
 weft_status weft_cl_check(cl_int code, const char *what, const char *call)
 {
     if (code == CL_SUCCESS)
         return WEFT_OK;
-    return fail(status_of(code), "%s: %s failed: %s (%d)", what, call, weft_cl_error_name(code),
-                (int)code);
+    return fail_as(status_of(code), code, what, call);
+}
+
+// A buffer that is too large for the device is a want of memory, too.
+static weft_status buffer_status_of(cl_int code)
+{
+    return code == CL_INVALID_BUFFER_SIZE ? WEFT_NO_MEMORY : status_of(code);
 }
 
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
@@ -109,12 +120,12 @@ weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
     if (code == CL_SUCCESS)
         return WEFT_OK;
     snprintf(call, sizeof(call), "clCreateBuffer (%zu bytes)", bytes);
-    return weft_cl_check(code, what, call);
+    return fail_as(buffer_status_of(code), code, what, call);
 }
 
 bool weft_cl_is_full(cl_int code)
 {
-    return status_of(code) == WEFT_NO_MEMORY;
+    return buffer_status_of(code) == WEFT_NO_MEMORY;
 }
 
 char *weft_device_text(cl_device_id device, cl_device_info what)

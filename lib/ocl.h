@@ -13,14 +13,12 @@
 // returns the status of that kind: no memory, lost device, or WEFT_OPENCL_ERROR.
 weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 
-// The same of clCreateBuffer(), with the bytes that were wanted.
+// The same of clCreateBuffer(), with the bytes that were wanted. Too many for the device are
+// WEFT_NO_MEMORY.
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
 
 // Whether that is why clCreateBuffer() failed: fewer bytes may do, or others released.
 bool weft_cl_is_full(cl_int code);
-
-// "CL_OUT_OF_RESOURCES" for -5; "unknown" for what the headers do not name.
-const char *weft_cl_error_name(cl_int code);
 
 // A text that the device or platform answers, from malloc(): "" where it gives no answer, NULL
 // where there is no memory.

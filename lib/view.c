@@ -109,14 +109,16 @@ enum { WIDEST = 16 }; // elements of a vector
 
 // A buffer of a rehearsal has no flags, and is no part of another.
 static weft_status buffer_info(cl_mem buffer, cl_mem_info name, size_t size, void *value,
-                               const char *what)
+                               const char *what, const char *part)
 {
     if (weft_is_stand_in(buffer)) {
         memset(value, 0, size);
         return WEFT_OK;
     }
-    return weft_cl_check(clGetMemObjectInfo(buffer, name, size, value, NULL), what,
-                         "clGetMemObjectInfo");
+    const cl_int code = clGetMemObjectInfo(buffer, name, size, value, NULL);
+    if (code == CL_INVALID_MEM_OBJECT)
+        return fail(WEFT_BAD_BUFFER, "%s%s: the buffer is not valid", what, part);
+    return weft_cl_check(code, what, "clGetMemObjectInfo");
 }
 
 // The size of a buffer of the context. `part` follows `what` in messages: "" or "'s offsets".
@@ -133,18 +135,18 @@ static weft_status buffer_size(const weft_context *ctx, cl_mem buffer, const cha
         return WEFT_OK;
 
     cl_mem_object_type type;
-    TRY(buffer_info(buffer, CL_MEM_TYPE, sizeof(type), &type, what));
+    TRY(buffer_info(buffer, CL_MEM_TYPE, sizeof(type), &type, what, part));
     if (type != CL_MEM_OBJECT_BUFFER)
         return fail(WEFT_BAD_BUFFER, "%s%s: the memory object is an image or pipe, not a buffer",
                     what, part);
 
     cl_context context;
-    TRY(buffer_info(buffer, CL_MEM_CONTEXT, sizeof(context), &context, what));
+    TRY(buffer_info(buffer, CL_MEM_CONTEXT, sizeof(context), &context, what, part));
     if (context != weft_context_cl(ctx))
         return fail(WEFT_BAD_BUFFER, "%s%s: the buffer belongs to another OpenCL context", what,
                     part);
 
-    return buffer_info(buffer, CL_MEM_SIZE, sizeof(*bytes), bytes, what);
+    return buffer_info(buffer, CL_MEM_SIZE, sizeof(*bytes), bytes, what, part);
 }
 
 static weft_status tensor_form_check(const weft_tensor *tensor, const char *what)
@@ -255,7 +257,7 @@ weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor
         return WEFT_OK;
 
     cl_mem_flags flags;
-    TRY(buffer_info(tensor->buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what));
+    TRY(buffer_info(tensor->buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, ""));
     if (flags & CL_MEM_READ_ONLY)
         return fail(WEFT_BAD_BUFFER, "%s is an output, its buffer is CL_MEM_READ_ONLY", what);
     return distinct_check(tensor, what);
@@ -292,10 +294,10 @@ static weft_status find_owner(cl_mem *buffer, weft_span *bytes, const char *what
 {
     cl_mem parent;
     size_t origin;
-    TRY(buffer_info(*buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent, what));
+    TRY(buffer_info(*buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(parent), &parent, what, ""));
     if (!parent)
         return WEFT_OK;
-    TRY(buffer_info(*buffer, CL_MEM_OFFSET, sizeof(origin), &origin, what));
+    TRY(buffer_info(*buffer, CL_MEM_OFFSET, sizeof(origin), &origin, what, ""));
     *buffer = parent;
     bytes->first += (int64_t)origin;
     bytes->last += (int64_t)origin;

@@ -48,15 +48,18 @@ static const excuse excuses[] = {
     {CL_INVALID_CONTEXT, WEFT_BAD_ARGUMENT, "the OpenCL context is not valid"},
     {CL_INVALID_COMMAND_QUEUE, WEFT_BAD_ARGUMENT, "the queue is not valid"},
     {CL_INVALID_EVENT, WEFT_BAD_ARGUMENT, "of the wait list is not valid"},
-    {CL_INVALID_MEM_OBJECT, WEFT_BAD_BUFFER, "not valid"},
+    {CL_INVALID_MEM_OBJECT, WEFT_BAD_BUFFER, ": the buffer is not valid"},
     {CL_DEVICE_NOT_FOUND, WEFT_NO_DEVICE, "no OpenCL platform here has a device"},
     {CL_OUT_OF_RESOURCES, WEFT_DEVICE_LOST, "the device answers none of the questions"},
     {CL_BUILD_PROGRAM_FAILURE, WEFT_BUILD_FAILED, "does not compile"},
 };
 
-static weft_status kind_of(cl_int code)
+static weft_status kind_of(const char *call, cl_int code)
 {
     switch (code) {
+    case CL_INVALID_MEM_OBJECT: // of an operand; only then it is asked about
+        return strcmp(call, "clGetMemObjectInfo") == 0 ? WEFT_BAD_BUFFER : WEFT_OPENCL_ERROR;
+    case CL_INVALID_BUFFER_SIZE:
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
@@ -85,7 +88,7 @@ static void status_check(weft_status status)
     snprintf(number, sizeof(number), "(%d)", (int)layer->code);
     const bool is_named = (layer->goes_on || strstr(weft_last_error(), layer->call)) &&
                           strstr(weft_last_error(), number);
-    if (!(status == kind_of(layer->code) && is_named) && !is_excused(status))
+    if (!(status == kind_of(layer->call, layer->code) && is_named) && !is_excused(status))
         fail_msg("%s, call %ld, failed by %d, and this is \"%s\", \"%s\"", layer->call,
                  layer->fails_at, (int)layer->code, weft_status_name(status), weft_last_error());
 }
