@@ -177,16 +177,18 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
                                const facts *f)
 {
     const int64_t lanes = tiling->lanes, slices = tiling->slices_per_group;
+    const int64_t most_slices =
+        min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
     if (!is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.lanes is %" PRId64 ": a power of two up to %zu is wanted", lanes,
                     limits->max_items_along[0] < WEFT_SDDMM_MOST_LANES
                         ? limits->max_items_along[0]
                         : (size_t)WEFT_SDDMM_MOST_LANES);
-    if (slices < 1 || slices > WEFT_SPARSE_MARGIN || (uint64_t)slices > limits->max_items_along[1])
+    if (slices < 1 || slices > most_slices)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.slices_per_group is %" PRId64 ": 1 to %zu is wanted", slices,
-                    limits->max_items_along[1]);
+                    "sddmm: tiling.slices_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    slices, most_slices);
     if ((uint64_t)(lanes * slices) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64

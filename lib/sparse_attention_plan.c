@@ -137,15 +137,17 @@ static weft_status group_check(const weft_sparse_attention_tiling *tiling,
                                const weft_limits *limits, const facts *f)
 {
     const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
+    const int64_t most_rows = min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
     if (!is_pow2_upto(lanes, MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_attention: tiling.lanes is %" PRId64
                     ": a power of two up to %d and %zu is wanted",
                     lanes, MOST_LANES, limits->max_items_along[0]);
-    if (rows < 1 || rows > WEFT_SPARSE_MARGIN || (uint64_t)rows > limits->max_items_along[1])
+    if (rows < 1 || rows > most_rows)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_attention: tiling.rows_per_group is %" PRId64 ": 1 to %zu is wanted",
-                    rows, limits->max_items_along[1]);
+                    "sparse_attention: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64
+                    " is wanted",
+                    rows, most_rows);
     if ((uint64_t)(lanes * rows) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_attention: tiling.lanes %" PRId64 " x rows_per_group %" PRId64

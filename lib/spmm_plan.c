@@ -299,13 +299,14 @@ static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
 static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
 {
     const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
+    const int64_t most_rows = min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
     if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
                     lanes, limits->max_items_along[0]);
-    if (rows < 1 || rows > WEFT_SPARSE_MARGIN || (uint64_t)rows > limits->max_items_along[1])
+    if (rows < 1 || rows > most_rows)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %zu is wanted", rows,
-                    limits->max_items_along[1]);
+                    "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted", rows,
+                    most_rows);
     if ((uint64_t)(lanes * rows) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64

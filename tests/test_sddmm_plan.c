@@ -316,6 +316,19 @@ static void test_wrong_tiles_are_refused(void **state)
            "tiling.fold 16 x vectors 8 x lanes 64 are 8192 elements along k: at most 4096");
 }
 
+// Whatever a device may take.
+static void test_the_margin_bounds_groups_too(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.max_items = limits.max_items_along[1] = 8192;
+    weft_sddmm_tiling tiling = sound;
+    tiling.slices_per_group = 5000;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, &limits, &usual), WEFT_BAD_ARGUMENT);
+    assert_string_equal(weft_last_error(),
+                        "sddmm: tiling.slices_per_group is 5000: 1 to 4096 is wanted");
+}
+
 static void test_wrong_groups_are_refused(void **state)
 {
     (void)state;
@@ -368,6 +381,7 @@ int main(void)
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_slices_follow_the_entries),
         cmocka_unit_test(test_wrong_tiles_are_refused),
+        cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_slices_are_refused),
     };

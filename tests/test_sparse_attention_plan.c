@@ -358,6 +358,20 @@ static void test_wrong_vectors_are_refused(void **state)
     REFUSE_FOR("tiling.aligned", vo_adjacent, false);
 }
 
+// Whatever a device may take.
+static void test_the_margin_bounds_groups_too(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.max_items = limits.max_items_along[1] = 8192;
+    weft_sparse_attention_tiling tiling = sound;
+    tiling.rows_per_group = 5000;
+    assert_int_equal(weft_sparse_attention_tiling_check(&tiling, &limits, &usual),
+                     WEFT_BAD_ARGUMENT);
+    assert_string_equal(weft_last_error(),
+                        "sparse_attention: tiling.rows_per_group is 5000: 1 to 4096 is wanted");
+}
+
 static void test_wrong_groups_are_refused(void **state)
 {
     (void)state;
@@ -418,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_few_programs_for_many_shapes),
         cmocka_unit_test(test_wrong_vectors_are_refused),
+        cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_work_is_refused),
         cmocka_unit_test(test_steps_want_wide_types),

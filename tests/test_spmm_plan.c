@@ -439,6 +439,19 @@ static void test_wrong_columns_are_refused(void **state)
     refuse(sound, &problem, "tiling.aligned");
 }
 
+// Whatever a device may take.
+static void test_the_margin_bounds_groups_too(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.max_items = limits.max_items_along[1] = 8192;
+    weft_spmm_tiling tiling = sound;
+    tiling.rows_per_group = 5000;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, &limits, &usual), WEFT_BAD_ARGUMENT);
+    assert_string_equal(weft_last_error(),
+                        "spmm: tiling.rows_per_group is 5000: 1 to 4096 is wanted");
+}
+
 static void test_wrong_groups_are_refused(void **state)
 {
     (void)state;
@@ -529,6 +542,7 @@ int main(void)
         cmocka_unit_test(test_narrow_slices_bring_B_nearer),
         cmocka_unit_test(test_tilings_of_peaks),
         cmocka_unit_test(test_wrong_columns_are_refused),
+        cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
         cmocka_unit_test(test_what_peaks_go_without_is_refused),
