@@ -58,12 +58,6 @@ static facts facts_of(const weft_elementwise_problem *problem)
     };
 }
 
-// A device may name the largest size there is where it knows no limit.
-static int64_t most_of(size_t size)
-{
-    return size < INT64_MAX ? (int64_t)size : INT64_MAX;
-}
-
 static void set_grid(weft_elementwise_tiling *t, const facts *f)
 {
     const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
@@ -136,12 +130,12 @@ static int64_t most_items(const weft_limits *limits, int dimension)
     const size_t most = limits->max_items < limits->max_items_along[dimension]
                             ? limits->max_items
                             : limits->max_items_along[dimension];
-    return pow2_down(min_i64(most_of(most), limits->max_block));
+    return pow2_down(min_i64(clamped_i64(most), limits->max_block));
 }
 
 static int64_t group_items(const weft_limits *limits)
 {
-    const int64_t most = min_i64(most_of(limits->max_items), limits->max_block);
+    const int64_t most = min_i64(clamped_i64(limits->max_items), limits->max_block);
     return min_i64(pow2_down(most), SPREAD_ITEMS);
 }
 
@@ -158,7 +152,7 @@ static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const fac
     weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
     int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
     t.columns = t.rows = lines;
-    for (; lines > 1 && tile_bytes(f, &t) > most_of(limits->local_bytes); lines /= 2)
+    for (; lines > 1 && tile_bytes(f, &t) > clamped_i64(limits->local_bytes); lines /= 2)
         t.columns = t.rows = lines / 2;
     t.items = (int)lines;
     t.team = (int)max_i64(
@@ -271,10 +265,10 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     const facts f = facts_of(problem);
     TRY(power_check("fold", tiling->fold, MAX_FOLD));
     TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));
-    TRY(power_check("items", tiling->items, most_of(limits->max_items_along[0])));
-    TRY(power_check("team", tiling->team, most_of(limits->max_items_along[1])));
+    TRY(power_check("items", tiling->items, clamped_i64(limits->max_items_along[0])));
+    TRY(power_check("team", tiling->team, clamped_i64(limits->max_items_along[1])));
     TRY(range_check("items x team", (int64_t)tiling->items * tiling->team,
-                    most_of(limits->max_items)));
+                    clamped_i64(limits->max_items)));
     TRY(range_check("columns", tiling->columns, INT64_MAX));
     TRY(range_check("rows", tiling->rows, INT64_MAX));
     TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));

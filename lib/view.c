@@ -483,9 +483,9 @@ int64_t weft_buffer_shift(cl_mem buffer, weft_dtype dtype)
     const uintptr_t size = weft_dtype_size(weft_dtype_or(dtype, WEFT_F32));
     cl_mem_flags flags = 0;
     void *first = NULL;
-    if (!buffer || buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what) != WEFT_OK ||
+    if (!buffer || buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, "") != WEFT_OK ||
         !(flags & CL_MEM_USE_HOST_PTR) ||
-        buffer_info(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, what) != WEFT_OK)
+        buffer_info(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, what, "") != WEFT_OK)
         return 0;
     const uintptr_t address = (uintptr_t)first;
     return address % size == 0 ? (int64_t)(address / size % WIDEST) : 1;
