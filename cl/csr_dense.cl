@@ -15,6 +15,7 @@
 
 #include "rows.clh"
 #include "scan.clh"
+#include "stretches.clh"
 
 #ifndef MOVED // a whole number as large as an element
 #define MOVED uint
@@ -109,8 +110,8 @@ kernel GROUP void csr_to_dense(long n_rows, long n_cols, long rows, int columns,
                                local int *firsts, local ACC *sums)
 {
     ROWS_OF_GROUP(rows, n_rows);
-    const long batch = get_group_id(2);
-    const long from = get_group_id(1) * columns, width = min((long)columns, n_cols - from);
+    const long batch = GROUP_ALONG_Z;
+    const long from = GROUP_ALONG_Y(1) * columns, width = min((long)columns, n_cols - from);
     for (long row = first_row; row < last_row; ++row) {
         const long start = offsets[offsets_start + row];
         const int n = (int)(offsets[offsets_start + row + 1] - start);

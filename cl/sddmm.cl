@@ -49,6 +49,7 @@
 #include "dots.clh"
 
 #include "rows.clh"
+#include "stretches.clh"
 
 #include "block.clh"
 
@@ -174,7 +175,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
                                     ACC alpha, ACC beta, global ACC *sums, long sums_start)
 {
     local state exchange[EXCHANGED(SLICES_PER_GROUP)];
-    const long batch = get_group_id(2);
+    const long batch = GROUP_ALONG_Z;
     const output o = {values + values_start + batch * values_batch,
                       D + d_start + batch * d_batch,
                       sums + sums_start + batch * nnz,
@@ -240,7 +241,7 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
 // along n they are turned round.
 kernel GROUP void sddmm_pack(DENSE_B, int n, int k, int from, global T *restrict packed)
 {
-    const long batch = get_group_id(2);
+    const long batch = GROUP_ALONG_Z;
     const long first = (get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1)) * FOLD;
     const int count = (int)min((long)FOLD, n - first);
     global const T *in = B + b_start + batch * b_batch + first * b_column;
@@ -270,7 +271,7 @@ kernel GROUP void sddmm_scale(long nnz, global T *D, long d_start, long d_batch,
 {
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long stop = min(slice * entries + entries, nnz);
-    global T *d = D + d_start + get_group_id(2) * d_batch;
+    global T *d = D + d_start + GROUP_ALONG_Z * d_batch;
     for (long e = slice * entries + get_local_id(0); e < stop; e += LANES)
         store_one(beta != 0 ? beta * load_one(d + e) : (ACC)0, d + e);
 }

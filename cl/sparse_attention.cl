@@ -42,6 +42,7 @@
 #include "dots.clh"
 #include "exp.clh"
 #include "rows.clh"
+#include "stretches.clh"
 
 #include "block.clh"
 
@@ -74,7 +75,7 @@ typedef struct {
 // division of the same numbers makes an instruction that Oclgrind 21.10 does not know.
 INLINE long matrix_at(long n_heads, long outer, long inner)
 {
-    const long matrix = get_group_id(2), batch = matrix / n_heads;
+    const long matrix = GROUP_ALONG_Z, batch = matrix / n_heads;
     return batch * outer + (matrix - batch * n_heads) * inner;
 }
 
@@ -114,7 +115,7 @@ typedef struct {
 // The item's columns: vector v covers column v .. + FOLD - 1 and owns those from `owned` on.
 INLINE long owned_column(int v)
 {
-    return get_group_id(1) * (long)WIDTH + (v * LANES + (int)get_local_id(0)) * FOLD;
+    return GROUP_ALONG_Y(ROWS_PER_GROUP) * (long)WIDTH + (v * LANES + (int)get_local_id(0)) * FOLD;
 }
 
 INLINE long column_of(int v, int n)
@@ -332,8 +333,8 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
     const weighing w = attend(sums, A, mine.row, mine.start, mine.stop, n_columns, X);
     if (mine.count == 0)
         return;
-    global ACC *out = scratch + (get_group_id(2) * (long)n_pieces + p) * (n_columns + 2);
-    if (get_group_id(1) == 0 && get_local_id(0) == 0) {
+    global ACC *out = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * (n_columns + 2);
+    if (GROUP_ALONG_Y(ROWS_PER_GROUP) == 0 && get_local_id(0) == 0) {
         out[0] = w.top;
         out[1] = w.sum;
     }
@@ -357,7 +358,7 @@ kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M, int n_columns, in
     if (first.count == 0 || first.first != p)
         return;
     const long step = n_columns + 2;
-    global const ACC *in = scratch + (get_group_id(2) * (long)n_pieces + p) * step;
+    global const ACC *in = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * step;
     weighing w = {in[0], 0};
     for (int j = 1; j < first.count; ++j)
         w.top = LARGER(in[j * step], w.top);

@@ -5,6 +5,7 @@
 
 #include "rows.clh"
 #include "scan.clh"
+#include "stretches.clh"
 
 #ifndef MOVED // as large as an element
 #define MOVED uint
@@ -17,7 +18,7 @@ kernel GROUP void sparse_gather(long n, long run, global const OFFSET *restrict 
                                 long out_start, long out_stride, long out_batch)
 {
     const int item = get_local_id(0);
-    const long group = get_group_id(0), batch = get_group_id(1);
+    const long group = get_group_id(0), batch = GROUP_ALONG_Y(1);
     const long first = group * ITEMS * run + item, stop = min((group + 1) * ITEMS * run, n);
     global const MOVED *const in = values + values_start + batch * values_batch;
     global MOVED *const to = out + out_start + batch * out_batch;

@@ -50,6 +50,7 @@
 #include "exp.clh"
 #include "lanes.clh"
 #include "rows.clh"
+#include "stretches.clh"
 #include "sums.clh"
 
 #include "sparse_row.clh"
@@ -59,7 +60,7 @@
 
 // Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e].
 #define VALUES(type, name) global type *name, long name##_start, long name##_batch
-#define MATRIX(name)       (name + name##_start + get_group_id(1) * name##_batch)
+#define MATRIX(name)       (name + name##_start + GROUP_ALONG_Y(ROWS_PER_GROUP) * name##_batch)
 
 #define OPERANDS     VALUES(const T, x), VALUES(const T, dy), VALUES(T, y), ACC scale, int stream
 #define GET_OPERANDS const operands o = {MATRIX(x), MATRIX(dy), MATRIX(y), scale, stream != 0}
@@ -110,7 +111,7 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 
 // States of pieces stand one behind the other, and those of matrices: their tops and sums.
 #define SCRATCH  long n_pieces, global ACC *restrict scratch
-#define PIECE(p) (scratch + 2 * (get_group_id(1) * n_pieces + (p)))
+#define PIECE(p) (scratch + 2 * (GROUP_ALONG_Y(ROWS_PER_GROUP) * n_pieces + (p)))
 
 INLINE void put_found(global ACC *p, finals f)
 {

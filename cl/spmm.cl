@@ -210,10 +210,10 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
     DECLARE_STAGES
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    global T *out = C + c_start + get_group_id(2) * c_batch;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_BUNDLE(bundle)
     {
         for (int i = 0; i < rows_per_item; ++i) {
@@ -270,7 +270,7 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
                                    int k, int window)
 {
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     ACCS sums[MOST_ROWS][VECTORS];
@@ -291,7 +291,7 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
                 rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
         }
     }
-    global T *out = C + c_start + get_group_id(2) * c_batch;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     for (int i = 0; i < rows_per_item; ++i)
         if (rows[i].row >= 0) {
             end_pairs(sums[i], c);
@@ -310,7 +310,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
                                     global const OFFSET *restrict segment_entries,
                                     global const int *restrict segments)
 {
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     ACCS sums[MOST_ROWS][VECTORS];
@@ -331,7 +331,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
             add_segment(sums[i], A, e, stop, matrix, c, false);
     }
 
-    global T *out = C + c_start + get_group_id(2) * c_batch;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         if (mine.row >= 0) {
@@ -350,7 +350,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
 {
     DECLARE_STAGES
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
 
@@ -362,7 +362,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
     if (mine.count == 0)
         return;
-    keep_row(sums, scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n, c);
+    keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n, c);
 }
 
 // Item (i, x): vector x of the long row whose first piece is the i-th.
@@ -371,7 +371,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
                                    global const ACC *restrict scratch, long scratch_start)
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
@@ -380,12 +380,12 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
         return;
     const int column = (int)min(owned, (long)n - FOLD);
     global const ACC *in =
-        scratch + scratch_start + (get_group_id(2) * (long)n_pieces + i) * n + column;
+        scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
     ACCS sum = VLOAD(in);
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);
-    global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + first.row * c_row;
     write_vector(sum, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
 }
 
@@ -393,11 +393,11 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
 kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
 {
     const int row = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
     if (row >= n_rows || owned >= n)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
-    global T *out = C + c_start + get_group_id(2) * c_batch + row * c_row;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
     write_vector((ACCS)0, 0, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 }
 
@@ -405,11 +405,10 @@ kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
 // add_row() wants them.
 kernel GROUP void spmm_pack(DENSE_B, int k, int n, int rows_per_item, global T *restrict packed)
 {
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const long stride = COLUMNS_ADJACENT ? 1 : b_column;
-    global const T *in = B + b_start + get_group_id(2) * b_batch;
-    global T *out = packed +
-                    (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * (long)k * SLICE +
+    global const T *in = B + b_start + GROUP_ALONG_Z * b_batch;
+    global T *out = packed + (GROUP_ALONG_Z * SLICES_OF(n) + GROUP_ALONG_N) * (long)k * SLICE +
                     get_local_id(0) * FOLD;
     const long first = (get_group_id(0) * ROWS_PER_GROUP + get_local_id(1)) * (long)rows_per_item;
     for (long row = first; row < min(first + rows_per_item, (long)k); ++row)

@@ -44,7 +44,7 @@
         long arguments_column, long arguments_batch
 #define ARGUMENTS_STRIDE (COLUMNS_ADJACENT ? 1 : arguments_column)
 #define ARGUMENTS_OF(row)                                                                          \
-    (arguments + arguments_start + get_group_id(2) * arguments_batch + (row)*arguments_row)
+    (arguments + arguments_start + GROUP_ALONG_Z * arguments_batch + (row)*arguments_row)
 
 #if LEAST
 #define BEATS(a, b)     ((a) < (b))
@@ -155,10 +155,10 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
 kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
                                       BUNDLES, DENSE_ARGUMENTS)
 {
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    global T *out = C + c_start + get_group_id(2) * c_batch;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_BUNDLE(bundle)
     {
         for (int i = 0; i < rows_per_item; ++i) {
@@ -189,7 +189,7 @@ kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, i
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     if (i >= n_pieces)
         return;
-    const columns c = columns_of(get_group_id(1), get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     const row_piece mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
@@ -198,7 +198,7 @@ kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, i
     ACCS best[VECTORS];
     PLACES place[VECTORS];
     find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
-    const long row = (get_group_id(2) * (long)n_pieces + i) * n;
+    const long row = (GROUP_ALONG_Z * (long)n_pieces + i) * n;
     keep_row(best, scratch + scratch_start + row, c);
 #if HAS_ARGUMENTS
 #pragma unroll
@@ -228,7 +228,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
                                          DENSE_ARGUMENTS)
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
     if (i >= n_pieces || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
@@ -236,14 +236,14 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
     if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
-    const long row = (get_group_id(2) * (long)n_pieces + i) * n + column;
+    const long row = (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
     global const ACC *in = scratch + scratch_start + row;
     global const OFFSET *found_in = found + found_start + row;
     ACCS best = VLOAD(in);
     PLACES place = places_at(found_in);
     for (int j = 1; j < first.count; ++j)
         take(&best, &place, VLOAD(in + (long)j * n), places_at(found_in + (long)j * n));
-    global T *out = C + c_start + get_group_id(2) * c_batch + first.row * c_row;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + first.row * c_row;
     write_vector(best, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
 #if HAS_ARGUMENTS
     write_places(place, source, ARGUMENTS_OF(first.row), ARGUMENTS_STRIDE, (int)owned, column);
@@ -254,7 +254,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
 kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS, int n_rows, int n)
 {
     const int row = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)get_group_id(1) * LANES + get_local_id(0)) * FOLD;
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
     if (row >= n_rows || owned >= n)
         return;
     const int column = (int)min(owned, (long)n - FOLD);

@@ -9,6 +9,7 @@
 #include "caches.h"
 #include "clamp.h"
 #include "fail.h"
+#include "groups.h"
 #include "refuse.h"
 #include "view.h"
 
@@ -333,6 +334,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 
     const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
     const int64_t grid_x = even_groups(strips, groups);
+    const int64_t most_y = min_i64(ceil_div(groups, grid_x), WEFT_MOST_GROUPS);
     return (weft_axis_tiling){
         .fold = (int)l.fold,
         .vectors = (int)vectors,
@@ -342,7 +344,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
         .widen = l.widen,
         .run = run,
         .grid_x = grid_x,
-        .grid_y = even_groups(ceil_div(f->high, run), ceil_div(groups, grid_x)),
+        .grid_y = even_groups(ceil_div(f->high, run), most_y),
         .parts = parts,
     };
 }
@@ -380,7 +382,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
         .widen = 1,
         .run = 1,
         .grid_x = g.grid_x,
-        .grid_y = g.grid_y,
+        .grid_y = min_i64(g.grid_y, WEFT_MOST_GROUPS),
         .parts = parts,
     };
 }
@@ -439,7 +441,7 @@ static weft_status group_check(const weft_axis_tiling *tiling, const weft_limits
                     tiling->unroll);
     TRY(range_check("run", tiling->run, INT64_C(1) << 62));
     TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
-    TRY(range_check("grid_y", tiling->grid_y, INT32_MAX));
+    TRY(range_check("grid_y", tiling->grid_y, WEFT_MOST_GROUPS));
     return range_check("parts", tiling->parts, MAX_PARTS);
 }
 

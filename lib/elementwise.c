@@ -15,6 +15,7 @@
 #include "elementwise_call.h"
 #include "fail.h"
 #include "formula.h"
+#include "groups.h"
 #include "launch.h"
 #include "view.h"
 
@@ -402,10 +403,12 @@ static weft_status enqueue(weft_launch *launch, const weft_elementwise_plan *pla
     arguments a;
     find_arguments(&a, plan, &cut, operands);
     const size_t local[3] = {(size_t)tiling->items, (size_t)tiling->team, 1};
-    const size_t x = (size_t)min_i64(tiling->grid_x, cut.n_x);
-    const size_t y = (size_t)min_i64(tiling->grid_y, cut.n_y);
-    const size_t first = tiling->tiled ? y : x, second = tiling->tiled ? x : y;
-    const size_t global[3] = {first * local[0], second * local[1], (size_t)tiling->grid_z};
+    const int64_t x = min_i64(tiling->grid_x, cut.n_x);
+    const int64_t y = min_i64(tiling->grid_y, cut.n_y);
+    const int64_t first = tiling->tiled ? y : x;
+    const int64_t second = min_i64(tiling->tiled ? x : y, WEFT_MOST_GROUPS);
+    const size_t global[3] = {(size_t)first * local[0], (size_t)second * local[1],
+                              (size_t)tiling->grid_z};
     return weft_launch_kernel(launch, plan->kernel, a.n, a.list, global, local);
 }
 

@@ -8,9 +8,10 @@
 #include "arithmetic.h"
 #include "caches.h"
 #include "fail.h"
+#include "groups.h"
 #include "refuse.h"
 
-enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_GROUPS = 65535 }; // along rows and outers
+enum { MAX_FOLD = 16, MAX_VECTORS = 8 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
@@ -61,9 +62,9 @@ static facts facts_of(const weft_elementwise_problem *problem)
 static void set_grid(weft_elementwise_tiling *t, const facts *f)
 {
     const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
-    t->grid_x = min_i64(ceil_div(f->columns, t->columns), t->tiled ? MOST_GROUPS : first);
-    t->grid_y = min_i64(ceil_div(f->rows, t->rows), t->tiled ? first : MOST_GROUPS);
-    t->grid_z = min_i64(f->outers, MOST_GROUPS);
+    t->grid_x = min_i64(ceil_div(f->columns, t->columns), t->tiled ? WEFT_MOST_GROUPS : first);
+    t->grid_y = min_i64(ceil_div(f->rows, t->rows), t->tiled ? first : WEFT_MOST_GROUPS);
+    t->grid_z = min_i64(f->outers, WEFT_MOST_GROUPS);
 }
 
 // ---- CPUs: groups are one item
@@ -177,7 +178,7 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
     t.items = (int)min_i64(min_i64(wanted, group), most_items(limits, 0));
     t.team = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
     t.columns = (int64_t)t.items * t.fold * t.vectors;
-    t.rows = max_i64(t.team, ceil_div(f->rows, MOST_GROUPS));
+    t.rows = max_i64(t.team, ceil_div(f->rows, WEFT_MOST_GROUPS));
     set_grid(&t, f);
     return t;
 }
@@ -273,7 +274,7 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     TRY(range_check("rows", tiling->rows, INT64_MAX));
     TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
     TRY(range_check("grid_y", tiling->grid_y, INT32_MAX));
-    TRY(range_check("grid_z", tiling->grid_z, MOST_GROUPS));
+    TRY(range_check("grid_z", tiling->grid_z, WEFT_MOST_GROUPS));
     if (tiling->aligned && !f.aligned)
         return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.aligned is set, the operands are not");
     if (tiling->aligned && tiling->fold > 4)

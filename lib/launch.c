@@ -7,7 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "arithmetic.h"
 #include "context.h"
+#include "groups.h"
 #include "kernel.h"
 #include "notes.h"
 
@@ -95,23 +97,72 @@ static weft_status arguments_set(const weft_launch *launch, cl_kernel kernel, si
 }
 
 // The first kernel waits for the caller's events; on an out-of-order queue each later one for the
-// kernel before it.
-static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t global[3],
-                           const size_t local[3])
+// kernel before it. `offset` is NULL where items are numbered from 0.
+static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t *offset,
+                           const size_t global[3], const size_t local[3])
 {
     const bool is_later = launch->last != NULL && launch->out_of_order;
     const cl_uint n_wait = is_later ? 1 : launch->n_wait;
     const cl_event *wait = is_later ? &launch->last : launch->wait;
     cl_event event = NULL;
     const bool wants_event = launch->wants_event || launch->out_of_order;
-    TRY(weft_cl_check(clEnqueueNDRangeKernel(launch->queue, kernel, 3, NULL, global, local, n_wait,
-                                             n_wait ? wait : NULL, wants_event ? &event : NULL),
+    TRY(weft_cl_check(clEnqueueNDRangeKernel(launch->queue, kernel, 3, offset, global, local,
+                                             n_wait, n_wait ? wait : NULL,
+                                             wants_event ? &event : NULL),
                       launch->what, "clEnqueueNDRangeKernel"));
+    atomic_fetch_add(&launch->ctx->launches, 1);
     if (launch->last)
         clReleaseEvent(launch->last);
     launch->last = event;
     launch->n_wait = 0;
     launch->wait = NULL;
+    return WEFT_OK;
+}
+
+// Along one dimension: n stretches of so many items, but for the last one.
+typedef struct {
+    int64_t n;
+    size_t items, last;
+} stretches;
+
+static stretches stretches_of(size_t global, size_t local)
+{
+    const int64_t groups = (int64_t)(global / local);
+    const int64_t each = ceil_div(groups, ceil_div(groups, WEFT_MOST_GROUPS));
+    const int64_t n = ceil_div(groups, each);
+    return (stretches){n, (size_t)each * local, (size_t)(groups - (n - 1) * each) * local};
+}
+
+// Mostly there is one. Only the others have an offset, for which PoCL compiles a kernel once more.
+static weft_status enqueue_stretches(weft_launch *launch, cl_kernel kernel, const size_t global[3],
+                                     const size_t local[3])
+{
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    for (int64_t j = 0; j < z.n; j++)
+        for (int64_t i = 0; i < y.n; i++) {
+            const size_t offset[3] = {0, (size_t)i * y.items, (size_t)j * z.items};
+            const size_t part[3] = {global[0], i < y.n - 1 ? y.items : y.last,
+                                    j < z.n - 1 ? z.items : z.last};
+            TRY(enqueue(launch, kernel, i + j > 0 ? offset : NULL, part, local));
+        }
+    return WEFT_OK;
+}
+
+// Not one by one: a rehearsal may be of any number of matrices.
+static weft_status note_stretches(const weft_launch *launch, const weft_kernel *kernel,
+                                  size_t n_arguments, const weft_argument *arguments,
+                                  const size_t global[3], const size_t local[3])
+{
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    const size_t parts[4][3] = {{global[0], y.items, z.items},
+                                {global[0], y.last, z.items},
+                                {global[0], y.items, z.last},
+                                {global[0], y.last, z.last}};
+    const int64_t times[4] = {(y.n - 1) * (z.n - 1), z.n - 1, y.n - 1, 1};
+    for (int i = 0; i < 4; i++)
+        if (times[i] > 0)
+            TRY(weft_notes_launch(launch->ctx->notes, launch->ctx, kernel, n_arguments, arguments,
+                                  parts[i], local, times[i]));
     return WEFT_OK;
 }
 
@@ -123,15 +174,12 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
         assert(local[i] > 0 && global[i] > 0 && global[i] % local[i] == 0);
 
     if (launch->ctx->notes)
-        return weft_notes_launch(launch->ctx->notes, launch->ctx, kernel, n_arguments, arguments,
-                                 global, local);
+        return note_stretches(launch, kernel, n_arguments, arguments, global, local);
     pthread_mutex_lock(&kernel->lock);
     weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
     if (status == WEFT_OK)
-        status = enqueue(launch, kernel->cl, global, local);
+        status = enqueue_stretches(launch, kernel->cl, global, local);
     pthread_mutex_unlock(&kernel->lock);
-    if (status == WEFT_OK)
-        atomic_fetch_add(&launch->ctx->launches, 1);
     return status;
 }
 

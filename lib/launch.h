@@ -59,7 +59,9 @@ weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command
                               bool wants_event);
 
 // Sets the arguments and enqueues, under the kernel's lock. Sizes in items; local divides global; 3
-// dimensions.
+// dimensions. More groups along y or z than WEFT_MOST_GROUPS go in stretches, each a launch of its
+// own, after the one before: the kernel must then find its group by cl/stretches.clh, and not go on
+// by get_num_groups(), which a host gives no more than that.
 weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, const size_t global[3],
                                const size_t local[3]);

@@ -18,7 +18,8 @@
 
 enum {
     KERNEL_LOOPS = 3,      // over the batch; what is left beyond that is launched several times
-    MOST_GROUPS = 1 << 15, // along rows and products: the kernels go on from there
+    MOST_GROUPS = 1 << 15, // along rows and products, fewer than a launch may have: the kernels go
+                           // on from there
     CORE_GROUPS = 8,       // for each core of a CPU
 };
 
@@ -258,7 +259,8 @@ static int64_t groups_along_products(const errand *e, int64_t groups)
     const weft_matmul_tiling *t = &e->s->tiling;
     if (t->items * t->team > 1)
         return MOST_GROUPS;
-    return ceil_div((int64_t)CORE_GROUPS * e->call->ctx->limits.compute_units, groups);
+    const int64_t wanted = (int64_t)CORE_GROUPS * e->call->ctx->limits.compute_units;
+    return min_i64(ceil_div(wanted, groups), MOST_GROUPS);
 }
 
 static weft_status enqueue_product(errand *e, weft_kernel *kernel)
@@ -290,7 +292,8 @@ static weft_status enqueue_combine(errand *e, weft_kernel *kernel)
     const weft_matmul_tiling *t = &e->s->tiling;
     const int64_t most = e->call->ctx->limits.max_blocks;
     const int64_t across = min_i64(ceil_div(ceil_div(e->s->n, t->fold), t->items), most);
-    const int64_t down = min_i64(ceil_div(e->s->m, t->team), ceil_div(most, across));
+    const int64_t down =
+        min_i64(ceil_div(e->s->m, t->team), min_i64(ceil_div(most, across), MOST_GROUPS));
     const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
     const size_t global[3] = {(size_t)across * local[0], (size_t)down * local[1],
                               (size_t)min_i64(e->n_batches, MOST_GROUPS)};

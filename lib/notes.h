@@ -11,10 +11,10 @@ typedef struct weft_notes weft_notes;
 
 void weft_notes_destroy(weft_notes *notes);
 
-// A kernel that would have been enqueued.
+// A kernel that would have been enqueued so many times in a row.
 weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,
                               size_t n_arguments, const weft_argument *arguments,
-                              const size_t global[3], const size_t local[3]);
+                              const size_t global[3], const size_t local[3], int64_t times);
 
 // Scratch memory that a call would have taken.
 cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes);

@@ -95,7 +95,7 @@ static bool is_again(const weft_rehearsed_launch *a, const weft_rehearsed_launch
 
 weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,
                               size_t n_arguments, const weft_argument *arguments,
-                              const size_t global[3], const size_t local[3])
+                              const size_t global[3], const size_t local[3], int64_t times)
 {
     if (!notes->is_begun)
         return WEFT_OK;
@@ -104,7 +104,7 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
         .kernel = kernel->name,
         .options = kernel->options,
         .local_bytes = local_bytes_of(n_arguments, arguments),
-        .times = 1,
+        .times = times,
     };
     memcpy(launch.global, global, sizeof(launch.global));
     memcpy(launch.local, local, sizeof(launch.local));
@@ -115,7 +115,7 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
     }
     const size_t n = notes->told.n_launches;
     if (n > 0 && is_again(&notes->launches[n - 1], &launch)) {
-        notes->launches[n - 1].times++;
+        notes->launches[n - 1].times += times;
         return WEFT_OK;
     }
     void *array = notes->launches;

@@ -24,7 +24,8 @@ typedef struct weft_refusal {
     char reason[176]; // "5% of A are entries, 15% are wanted"
 } weft_refusal;
 
-// A kernel that would have been enqueued, `times` times in a row.
+// A kernel that would have been enqueued, `times` times in a row. Where it would want more than
+// 65535 groups along y or z it goes in stretches, each a launch like any other.
 typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too

@@ -89,6 +89,9 @@ static void check_launches(const weft_rehearsal *told, const weft_limits *limits
                   "%s: %zu items along %d\n", launch->kernel, launch->local[d], d);
             HOLDS(launch->global[d] > 0 && launch->global[d] % launch->local[d] == 0,
                   "%s: %zu of %zu items\n", launch->kernel, launch->local[d], launch->global[d]);
+            HOLDS(d == 0 || launch->global[d] / launch->local[d] <= 65535,
+                  "%s: %zu groups along %d\n", launch->kernel, launch->global[d] / launch->local[d],
+                  d);
             items *= launch->local[d];
         }
         HOLDS(items <= limits->max_items, "%s: %zu items\n", launch->kernel, items);

@@ -47,6 +47,8 @@ check "nothing left to do" prints_nothing in_files "$code" -wE 'TO''DO|FIX''ME|X
 
 check "ocl.h is the one door to OpenCL in lib" \
     prints_nothing in_files '^lib/([^o]|o[^c]|oc[^l]|ocl[^.]|ocl\.c)' -E '#include [<"]CL/'
+check "sparse kernels find their group by stretches.clh" prints_nothing in_files \
+    '^cl/(csr|dcsr|queue|sddmm|slices|sp)[a-z_]*\.clh?$' -E 'get_(group_id|num_groups)\([12]\)'
 check "tools and examples use the public headers alone" \
     prints_nothing in_files '^(tools|examples)/.*\.[ch]$' -E '#include "(\.\.|lib)/'
 check "the library is silent" \

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NVIDIA: clang as far as PTX, ptxas from there on."""
+import copy
 import functools
 import os
 import re
@@ -11,6 +12,18 @@ LIBRARY = "nvptx64--nvidiacl.bc"
 PTX = "sm_70"  # what clang compiles for; ptxas goes on from there
 WANTED = ["sm_70", "sm_90"]
 FLAVOURS = []  # as in intel.py
+
+# Libclc has no such function here. NVIDIA's own OpenCL finds these numbers in registers, too.
+OFFSETS = """
+__attribute__((always_inline, overloadable, const)) size_t get_global_offset(uint d)
+{
+    uint x, y, z;
+    __asm__("mov.u32 %0, %%envreg3;" : "=r"(x));
+    __asm__("mov.u32 %0, %%envreg4;" : "=r"(y));
+    __asm__("mov.u32 %0, %%envreg5;" : "=r"(z));
+    return d == 0 ? x : d == 1 ? y : z;
+}
+"""
 
 
 def ptxas():
@@ -100,6 +113,8 @@ def add_registers(uses, said, job):
 
 def uses_in(job, folder):
     """What each kernel of a program uses, by name."""
+    job = copy.copy(job)
+    job.source += OFFSETS
     text = with_groups(
         tools.assembly(job, folder, LIBRARY, "-target", "nvptx64-nvidia-nvcl", "-march=" + PTX),
         job)
