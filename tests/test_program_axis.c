@@ -23,6 +23,7 @@ static int write_operands(void **state)
     static const float masked[] = {-INFINITY, -INFINITY, -INFINITY, 0, -INFINITY, 0};
     static const float weight[] = {1, 2, 3}, bias[] = {0, 1, -1};
     static const int64_t shape[] = {2, 3}, cube[] = {1, 2, 3}, nothing[] = {2, 0};
+    static const int64_t wide[] = {0, INT64_C(1) << 61}, tall[] = {INT64_C(1) << 61, 0};
     complaint why;
     (void)state;
     // What the program leaks the tests of its other commands tell: looking for it at each of a
@@ -36,6 +37,8 @@ static int write_operands(void **state)
            !npy_write(path_of("cube.npy"), WEFT_F32, 3, cube, X, &why) ||
            !npy_write(path_of("scalar.npy"), WEFT_F32, 0, shape, X, &why) ||
            !npy_write(path_of("nothing.npy"), WEFT_F32, 2, nothing, X, &why) ||
+           !npy_write(path_of("wide.npy"), WEFT_F32, 2, wide, X, &why) ||
+           !npy_write(path_of("tall.npy"), WEFT_F32, 2, tall, X, &why) ||
            !npy_write(path_of("whole.npy"), WEFT_I32, 2, shape, whole, &why) ||
            !npy_write(path_of("narrow.npy"), WEFT_I16, 1, shape + 1, narrow, &why) ||
            !npy_write(path_of("signs.npy"), WEFT_I8, 1, shape + 1, signs, &why) ||
@@ -252,6 +255,28 @@ static void reduce_of_nothing_has_its_identity(void **state)
     expect_result("reduce nothing.npy --op max --axis 0", WEFT_F32, 1, none, NULL, 0);
 }
 
+static void results_without_elements_are_right(void **state)
+{
+    static const char *const lines[] = {
+        "softmax wide.npy",
+        "softmax tall.npy",
+        "norm wide.npy",
+        "norm tall.npy --axes 2",
+        "reduce wide.npy --op sum --axis 1",
+        "reduce tall.npy --op max --axis 0",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "%s --runs 1 --check --json", lines[i]);
+        json_t *report = run_json(line);
+        assert_true(number(report, "error") == 0);
+        json_decref(report);
+    }
+    expect_refusal("reduce wide.npy --op sum --axis 0 --check", 1,
+                   "the result, f32 of shape (2305843009213693952,), is larger than the device's");
+}
+
 static void reports_are_complete(void **state)
 {
     static outcome out;
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(reduce_knows_its_ops),
         cmocka_unit_test(reduce_takes_every_type),
         cmocka_unit_test(reduce_of_nothing_has_its_identity),
+        cmocka_unit_test(results_without_elements_are_right),
         cmocka_unit_test(reports_are_complete),
         cmocka_unit_test(random_arrays_follow_the_seed),
         cmocka_unit_test(softmax_takes_axis_scale_and_log),

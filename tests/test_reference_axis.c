@@ -263,6 +263,43 @@ static void normalisation_is_its_formula(void **state)
     }
 }
 
+// However long its other extents are: neither time nor memory goes by them.
+static void an_array_without_elements_needs_no_reference(void **state)
+{
+    static const int64_t shapes[][3] = {{0, INT64_C(1) << 61, 1},
+                                        {INT64_C(1) << 61, 0, 1},
+                                        {INT64_C(1) << 61, INT64_C(1) << 61, 0}};
+    static const float w_data[] = {1, 2, 3};
+    const host_tensor w = host_tensor_dense(WEFT_F32, w_data, 1, pair + 1);
+    static const int axes[] = {0, 1};
+    complaint why;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        reference_values values;
+        const host_tensor x = host_tensor_dense(WEFT_F32, X, 3, shapes[i]);
+        for (int axis = 0; axis < 3; axis++) {
+            const reference_softmax softmax = {.X = x, .axis = axis, .scale = 1};
+            assert_true(reference_softmax_run(&values, &softmax, &why));
+            expect_values(&values, 0, NULL, 0, "softmax");
+            reference_values_free(&values);
+        }
+        for (int n_axes = 1; n_axes <= 3; n_axes++) {
+            const reference_norm norm = {x, n_axes, 1, false, &w, NULL};
+            assert_true(reference_norm_run(&values, &norm, &why));
+            expect_values(&values, 0, NULL, 0, "norm");
+            reference_values_free(&values);
+        }
+        expect_reduced(WEFT_SUM, &x, 0, NULL, WEFT_F32, 0, 1, (const double[]){0});
+    }
+    const host_tensor empty = host_tensor_dense(WEFT_F32, X, 3, shapes[0]);
+    expect_reduced(WEFT_MAX, &empty, 1, axes + 1, WEFT_F32, 0, 0, NULL);
+    reference_values values;
+    const reference_reduction sum = {WEFT_SUM, empty, 1, axes, WEFT_F32, 0};
+    assert_false(reference_reduce(&values, &sum, &why));
+    assert_non_null(
+        strstr(why.text, "no memory for the reference: 2305843009213693952 lines of 0"));
+}
+
 // ---- bounds: a long line, as a device with 8 lanes might treat it in f32
 
 enum { LENGTH = 1000, LANES = 8, RUN = 128, N_TRIES = 100 };
@@ -575,6 +612,7 @@ int main(void)
         cmocka_unit_test(masked_rows_are_zeros_where_asked),
         cmocka_unit_test(softmax_backward_is_its_formula),
         cmocka_unit_test(normalisation_is_its_formula),
+        cmocka_unit_test(an_array_without_elements_needs_no_reference),
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(lost_and_doubled_elements_are_seen),
         cmocka_unit_test(results_along_a_line_are_bounded),

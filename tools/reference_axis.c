@@ -126,6 +126,8 @@ bool reference_softmax_run(reference_values *out, const reference_softmax *probl
     line_cut cut = {0}, dy_cut = {0}, out_cut = {0};
     job j = {0};
     *out = (reference_values){0};
+    if (line_count(X, ~0u) == 0)
+        return values_create(out, X->dtype, 0, why);
     bool ok = line_cut_create(&cut, X, chosen, why) &&
               line_cut_create(&out_cut, &whole, chosen, why) &&
               (!problem->is_backward || line_cut_create(&dy_cut, &problem->dY, chosen, why)) &&
@@ -223,6 +225,8 @@ bool reference_norm_run(reference_values *out, const reference_norm *problem, co
     job j = {0};
     wide *w = NULL, *b = NULL;
     *out = (reference_values){0};
+    if (line_count(X, all) == 0)
+        return values_create(out, X->dtype, 0, why);
     bool ok = line_cut_create(&cut, X, all & ~kept, why) && job_create(&j, X->dtype, cut.n, why) &&
               (w = load_line(problem->weight, cut.n, 1, why)) != NULL &&
               (b = load_line(problem->bias, cut.n, 0, why)) != NULL &&

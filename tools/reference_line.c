@@ -22,14 +22,23 @@ unsigned line_axes(int ndim, int n_axes, const int *axes)
     return chosen;
 }
 
+int64_t line_count(const host_tensor *X, unsigned chosen)
+{
+    int64_t count = 1;
+    for (int d = 0; d < X->ndim; d++)
+        if ((chosen >> d & 1) && X->shape[d] == 0)
+            return 0;
+    for (int d = 0; d < X->ndim; d++)
+        if (chosen >> d & 1)
+            count = count <= INT64_MAX / X->shape[d] ? count * X->shape[d] : INT64_MAX;
+    return count;
+}
+
 int64_t *line_places(const host_tensor *X, unsigned chosen, int64_t *count)
 {
     int64_t index[WEFT_MAX_NDIM] = {0};
-    *count = 1;
-    for (int d = 0; d < X->ndim; d++)
-        if (chosen >> d & 1)
-            *count *= X->shape[d];
-    int64_t *places = malloc((size_t)(*count > 0 ? *count : 1) * sizeof(*places));
+    *count = line_count(X, chosen);
+    int64_t *places = calloc((size_t)(*count > 0 ? *count : 1), sizeof(*places));
     int64_t place = 0;
     for (int64_t i = 0; places != NULL && i < *count; i++) {
         places[i] = place;
@@ -165,7 +174,7 @@ host_tensor host_tensor_dense(weft_dtype dtype, const void *data, int ndim, cons
     for (int d = ndim - 1; d >= 0; d--) {
         t.shape[d] = shape[d];
         t.stride[d] = step;
-        step *= shape[d];
+        step *= shape[d] == 0 || step <= INT64_MAX / shape[d] ? shape[d] : 1;
     }
     return t;
 }

@@ -153,13 +153,13 @@ bool reference_matmul_run(reference_values *out, const reference_matmul *problem
 {
     const host_tensor *C = &problem->C;
     job j = {0};
-    int64_t n_batches = 1;
-    for (int d = 0; d < C->ndim - 2; d++)
-        n_batches *= C->shape[d];
+    const int64_t n_batches = line_count(C, (1u << (C->ndim - 2)) - 1);
     *out = (reference_values){0};
+    if (line_count(C, ~0u) == 0)
+        return values_create(out, C->dtype, 0, why);
     const bool ok =
         job_create(&j, problem, why) && values_create(out, C->dtype, n_batches * j.m * j.n, why);
-    for (int64_t batch = 0; ok && j.m * j.n > 0 && batch < n_batches; batch++) {
+    for (int64_t batch = 0; ok && batch < n_batches; batch++) {
         if (problem->alpha != 0) {
             load(j.A, &problem->A, start_of(&problem->A, C, batch));
             load(j.B, &problem->B, start_of(&problem->B, C, batch));

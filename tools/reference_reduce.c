@@ -226,9 +226,12 @@ bool reference_reduce(reference_values *out, const reference_reduction *problem,
 {
     const host_tensor *X = &problem->X;
     const precision stored = precision_of(problem->y_dtype);
+    const unsigned chosen = line_axes(X->ndim, problem->n_axes, problem->axes);
     line_cut cut;
     *out = (reference_values){0};
-    bool ok = line_cut_create(&cut, X, line_axes(X->ndim, problem->n_axes, problem->axes), why);
+    if (line_count(X, ~chosen) == 0)
+        return values_create(out, problem->y_dtype, 0, why);
+    bool ok = line_cut_create(&cut, X, chosen, why);
     wide *x = ok ? malloc((size_t)(cut.n + 1) * sizeof(*x)) : NULL;
     if (ok && x == NULL)
         ok = complain(why, "no memory for the reference");
