@@ -11,7 +11,9 @@
 #include <cmocka.h>
 
 #include "../tools/random.h"
+#include "precision.h"
 #include "reference.h"
+#include "reference_activation.h"
 #include "scalar.h"
 
 //   1 0 2      B  1 2     C0  10 20
@@ -121,6 +123,8 @@ static void errors_are_counted_in_bounds(void **state)
         {WEFT_F16, INFINITY, 65000, 40, INFINITY},
         {WEFT_BF16, INFINITY, 65000, 40, INFINITY},
         {WEFT_F32, NAN, 1, INFINITY, 0},
+        {WEFT_F64, 1, NAN, INFINITY, 0},
+        {WEFT_F64, 1, -INFINITY, INFINITY, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -129,6 +133,73 @@ static void errors_are_counted_in_bounds(void **state)
         if (error != cases[i].error)
             fail_msg("case %zu: %g, not %g", i, error, cases[i].error);
     }
+}
+
+// The error of C = alpha a B with a row of two entries and one column.
+static double error_of_pair(weft_dtype dtype, double alpha, const double *a, const double *b,
+                            double got)
+{
+    static const int32_t starts[] = {0, 2}, columns[] = {0, 1};
+    double a_data[2], b_data[2], C; // of any data type, doubles being the largest
+    for (int i = 0; i < 2; i++) {
+        scalar_put(dtype, a_data, i, a[i]);
+        scalar_put(dtype, b_data, i, b[i]);
+    }
+    scalar_put(dtype, &C, 0, got);
+    const weft_csr_host pair = {
+        1, 2, 2, WEFT_I32, WEFT_I32, dtype, (void *)starts, (void *)columns, a_data};
+    const reference_spmm problem = {.A = &pair, .n = 1, .alpha = alpha, .B = b_data};
+    reference_result result;
+    complaint why;
+    assert_true(reference_spmm_compare(&problem, &C, &result, &why));
+    return result.error;
+}
+
+// Where sums may overflow any result is right, in every data type; what infinities and NaN among
+// the data make is not any result.
+static void sums_that_may_overflow_have_no_bound(void **state)
+{
+    static const struct {
+        weft_dtype dtype;
+        double alpha, a[2], b[2];
+        double right[3], wrong; // NAN: none is
+    } cases[] = {
+        {WEFT_F32, 1e28, {1e12, 1}, {-3, 1}, {-INFINITY, NAN, 1}, NAN},
+        {WEFT_F32, 1, {2e38, -2e38}, {1, 1}, {0, INFINITY, NAN}, NAN},
+        {WEFT_F64, 1e300, {1e12, 1}, {-3, 1}, {-INFINITY, NAN, 1}, NAN},
+        {WEFT_F64, 1, {1e308, 1e308}, {-1, -1}, {-INFINITY, -1e308, NAN}, NAN},
+        {WEFT_F64, 1, {1e200, 1e200}, {1e200, -1e200}, {NAN, INFINITY, 0}, NAN},
+        {WEFT_BF16, 1, {2e38, 2e38}, {1, 1}, {INFINITY, 0, NAN}, NAN},
+        {WEFT_F32, 1, {1, -INFINITY}, {1, 1}, {-INFINITY, -INFINITY, -INFINITY}, INFINITY},
+        {WEFT_F64, 1, {1, -INFINITY}, {1, 1}, {-INFINITY, -INFINITY, -INFINITY}, 1},
+        {WEFT_F64, 1, {1, INFINITY}, {1, 0}, {NAN, NAN, NAN}, 1},
+        {WEFT_F16, 1, {1, INFINITY}, {1, 1}, {INFINITY, INFINITY, INFINITY}, 65504},
+        {WEFT_F32, 1e-40, {1, INFINITY}, {1, 1}, {INFINITY, NAN, INFINITY}, NAN},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const weft_dtype dtype = cases[i].dtype;
+        for (int j = 0; j < 3; j++) {
+            const double error =
+                error_of_pair(dtype, cases[i].alpha, cases[i].a, cases[i].b, cases[i].right[j]);
+            if (error != 0)
+                fail_msg("case %zu: %g is %g bounds off", i, cases[i].right[j], error);
+        }
+        if (!isnan(cases[i].wrong))
+            assert_true(error_of_pair(dtype, cases[i].alpha, cases[i].a, cases[i].b,
+                                      cases[i].wrong) == INFINITY);
+    }
+}
+
+// relu of a sum without a bound has none either.
+static void no_bound_survives_an_activation(void **state)
+{
+    for (int f = WEFT_ACTIVATION_NONE; f <= WEFT_ACTIVATION_TANH; f++) {
+        const precision p = precision_of(WEFT_F32);
+        assert_true(reference_activation_error((weft_activation)f, &p, 1, INFINITY) == INFINITY);
+        assert_true(precision_stored(&p, 1, INFINITY) == INFINITY);
+    }
+    (void)state;
 }
 
 // Row 0 of a 1 x LENGTH matrix, all of it stored.
@@ -239,6 +310,8 @@ int main(void)
         cmocka_unit_test(other_reductions_are_their_formulas),
         cmocka_unit_test(an_element_without_terms_is_exact),
         cmocka_unit_test(errors_are_counted_in_bounds),
+        cmocka_unit_test(sums_that_may_overflow_have_no_bound),
+        cmocka_unit_test(no_bound_survives_an_activation),
         cmocka_unit_test(the_bound_holds_in_any_order),
         cmocka_unit_test(a_lost_term_is_seen),
         cmocka_unit_test(the_worst_element_is_named),

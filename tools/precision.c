@@ -29,7 +29,16 @@ double precision_apart(const precision *p, double n_roundings)
     return precision_growth(p, n_roundings) + expm1(n_roundings * log1p(0x1p-53));
 }
 
+bool precision_may_vanish(const precision *p, double scalar)
+{
+    return scalar != 0 && fabs(scalar) < p->tiny;
+}
+
 double precision_stored(const precision *p, double value, double computed)
 {
+    if (!isfinite(computed))
+        return INFINITY;
+    if (!isfinite(value))
+        return computed;
     return computed + p->half_ulp * (fabs(value) + computed) + p->smallest;
 }

@@ -3,6 +3,8 @@
 #ifndef WEFT_TOOLS_PRECISION_H
 #define WEFT_TOOLS_PRECISION_H
 
+#include <stdbool.h>
+
 #include <weft/dtype.h>
 
 typedef struct precision {
@@ -23,7 +25,11 @@ double precision_growth(const precision *p, double n_roundings);
 // How far that is from the same in double, which errs too: gamma(n) and that of u = 2^-53.
 double precision_apart(const precision *p, double n_roundings);
 
+// Whether a scalar is no zero, but may be one on the device.
+bool precision_may_vanish(const precision *p, double scalar);
+
 // The bound of a number after it is stored: of `value`, computed with an error up to `computed`.
+// Infinite where that is no number or infinite; what is not finite itself is stored as it is.
 double precision_stored(const precision *p, double value, double computed);
 
 #endif

@@ -82,7 +82,7 @@ static void take_term(term_sums *sums, const reference_spmm *problem, int64_t e,
         if (sums->source[at] >= 0 && !is_better(problem->reduction, x, sums->sum[at]))
             continue;
         sums->sum[at] = x;
-        sums->magnitude[at] = fabs(x);
+        sums->magnitude[at] = isfinite(x) ? fabs(x) : 0; // one product overflows on any device
         sums->source[at] = e;
     }
     sums->n_terms[i] = 1;
@@ -95,7 +95,7 @@ static void add_term(term_sums *sums, int64_t i, int64_t p, double a)
     const double *const b = sums->B + p * sums->n;
     for (int64_t j = 0; j < sums->n; j++) {
         sum[j] += a * b[j];
-        magnitude[j] += fabs(a * b[j]);
+        magnitude[j] += isfinite(a) && isfinite(b[j]) ? fabs(a * b[j]) : 0;
     }
     sums->n_terms[i]++;
 }
@@ -119,19 +119,21 @@ static void add_terms(term_sums *sums, const reference_spmm *problem)
 }
 
 // The error of one element before it goes through the activation: what the terms, beta c0 and the
-// bias come to, and how large they were.
+// bias come to, `value`, and how large they were.
 static double error_of(const precision *p, const reference_spmm *problem, double n_terms,
-                       double magnitude, double c0, double bias)
+                       double magnitude, double c0, double bias, double value)
 {
     const bool is_mean = problem->reduction == WEFT_SPMM_MEAN;
     const double alpha = fabs(problem->alpha), beta = fabs(problem->beta);
     const double M = alpha * magnitude / (is_mean ? fmax(n_terms, 1) : 1);
-    const double D = fabs(beta * c0) + fabs(bias);
+    const double D = (isfinite(c0) ? fabs(beta * c0) : 0) + (isfinite(bias) ? fabs(bias) : 0);
     const bool has_bias = problem->bias != NULL;
     if (n_terms == 0 && beta == 0)
         return 0;
     if (!(fmax(fmax(magnitude, M + D), fmax(alpha, beta)) < p->largest))
         return INFINITY;
+    if (!isfinite(value))
+        return precision_may_vanish(p, alpha) || precision_may_vanish(p, beta) ? INFINITY : 0;
     const double flushed =
         p->tiny * ((2 * n_terms + is_mean) * alpha + magnitude + fabs(c0) + 3 + has_bias);
     const double n_roundings = n_terms + (is_mean ? 9 : 3) + has_bias;
@@ -164,8 +166,10 @@ static void finish(term_sums *sums, const reference_spmm *problem)
             if (problem->beta != 0)
                 value += problem->beta * c0;
             const double bias = problem->bias ? scalar_get(problem->A->dtype, problem->bias, i) : 0;
-            const double error = error_of(&p, problem, n_terms, sums->magnitude[at], c0, bias);
-            sums->sum[at] = end(&sums->magnitude[at], &p, problem, value + bias, error);
+            value += bias;
+            const double error =
+                error_of(&p, problem, n_terms, sums->magnitude[at], c0, bias, value);
+            sums->sum[at] = end(&sums->magnitude[at], &p, problem, value, error);
         }
 }
 
@@ -210,11 +214,13 @@ int64_t *reference_spmm_arguments(const reference_spmm *problem, complaint *why)
 
 double reference_error(weft_dtype dtype, double got, double want, double bound)
 {
+    if (isinf(bound))
+        return 0;
     if (isnan(want))
         return isnan(got) ? 0 : INFINITY;
     if (isinf(want))
         return got == want ? 0 : INFINITY;
-    if (got == want || isinf(bound))
+    if (got == want)
         return 0;
     if (isinf(got) && fabs(want) + bound > precision_of(dtype).largest_stored &&
         signbit(got) == signbit(want))

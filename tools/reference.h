@@ -31,7 +31,9 @@
 // before it goes through.
 //
 // Where M + D, sum_e |a_e b_e|, alpha or beta reaches the largest number of the type of the sums,
-// an intermediate result may overflow, and the bound is infinite. Not covered: devices that flush
+// an intermediate result may overflow, and the bound is infinite: any result is right. Infinities
+// and NaN among the data count neither in sums of absolute values nor in D: what they make of a
+// result is exact, unless alpha or beta may be flushed. Not covered: devices that flush
 // subnormal inputs, and alpha or beta that are not finite.
 #ifndef WEFT_TOOLS_REFERENCE_H
 #define WEFT_TOOLS_REFERENCE_H
@@ -70,7 +72,7 @@ bool reference_spmm_run(const reference_spmm *problem, double **reference, doubl
 // the type of sums first.
 int64_t *reference_spmm_arguments(const reference_spmm *problem, complaint *why);
 
-// How far element `got` of `dtype` is from the reference, in bounds.
+// How far element `got` of `dtype` is from the reference, in bounds: 0 where that is infinite.
 double reference_error(weft_dtype dtype, double got, double want, double bound);
 
 // Runs the reference and compares C (m x n) with it.

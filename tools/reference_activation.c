@@ -74,6 +74,8 @@ double reference_activation_error(weft_activation f, const precision *p, double 
 {
     if (f == WEFT_ACTIVATION_NONE)
         return error;
+    if (isinf(error))
+        return INFINITY;
     const double y = fabs(reference_activation(f, z));
     if (!isfinite(y))
         return 0;

@@ -92,12 +92,6 @@ static void multiply(const job *j)
 
 // ---- what an element comes to
 
-// Whether a scalar is no zero, but may be one on the device.
-static bool may_vanish(const precision *p, double scalar)
-{
-    return scalar != 0 && fabs(scalar) < p->tiny;
-}
-
 static double error_of(const precision *p, const reference_matmul *problem, double n_terms,
                        double magnitude, double c0, double value)
 {
@@ -108,7 +102,7 @@ static double error_of(const precision *p, const reference_matmul *problem, doub
     if (!(fmax(fmax(magnitude, M + D), fmax(alpha, beta)) < p->largest))
         return INFINITY;
     if (!isfinite(value))
-        return may_vanish(p, alpha) || may_vanish(p, beta) ? INFINITY : 0;
+        return precision_may_vanish(p, alpha) || precision_may_vanish(p, beta) ? INFINITY : 0;
     const double flushed = p->tiny * (2 * n_terms * alpha + magnitude + fabs(c0) + 3);
     return precision_apart(p, n_terms + 3) * M + precision_apart(p, 3) * D + flushed;
 }

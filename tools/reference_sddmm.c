@@ -27,7 +27,7 @@ static entry entry_at(const reference_sddmm *problem, int64_t row, int64_t colum
         const double b =
             scalar_get(dtype, problem->B, l * problem->b_row + column * problem->b_column);
         at.sum += a * b;
-        at.magnitude += fabs(a * b);
+        at.magnitude += isfinite(a) && isfinite(b) ? fabs(a * b) : 0;
     }
     return at;
 }
@@ -42,17 +42,20 @@ static double value_of(const reference_sddmm *problem, const entry *at)
 static double bound_of(const reference_sddmm *problem, const precision *p, const entry *at)
 {
     const double alpha = fabs(problem->alpha), beta = fabs(problem->beta);
-    const double c = fabs(at->c), k = (double)problem->k;
-    const double M = alpha * c * at->magnitude, D = beta * fabs(at->d0);
+    const double c = isfinite(at->c) ? fabs(at->c) : 0, k = (double)problem->k;
+    const double M = alpha * c * at->magnitude, D = isfinite(at->d0) ? beta * fabs(at->d0) : 0;
+    const double value = value_of(problem, at);
     const double largest = fmax(fmax(at->magnitude, alpha * at->magnitude), M + D);
     if ((problem->k == 0 || alpha == 0) && beta == 0)
         return 0;
     if (!(fmax(largest, fmax(alpha, beta)) < p->largest))
         return INFINITY;
+    if (!isfinite(value))
+        return precision_may_vanish(p, alpha) || precision_may_vanish(p, beta) ? INFINITY : 0;
     const double flushed =
         p->tiny * (2 * k * alpha * c + (at->magnitude + 1) * c + fabs(at->d0) + 3);
     const double computed = precision_apart(p, k + 4) * M + precision_apart(p, 3) * D + flushed;
-    return precision_stored(p, value_of(problem, at), computed);
+    return precision_stored(p, value, computed);
 }
 
 // Calls for every entry, row by row: e goes through all of them in order.

@@ -18,7 +18,7 @@
 // with the gammas of the reference itself added. Without terms (k = 0 or alpha = 0) there are no
 // roundings of them, and with beta = 0 too the entry must be zero: bound 0. Where S, |alpha| S,
 // M + D, alpha or beta reaches the largest number of the type of the sums, the bound is infinite.
-// Not covered is what is not covered there.
+// Infinities and NaN count as there, and not covered is what is not covered there.
 #ifndef WEFT_TOOLS_REFERENCE_SDDMM_H
 #define WEFT_TOOLS_REFERENCE_SDDMM_H
 
