@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -16,6 +17,23 @@
 #include "implementation.h"
 #include "json.h"
 #include "npy.h"
+
+// The exit status of the bench, and what it printed.
+static int read_bench(char *text, size_t size, const char *arguments)
+{
+    char command[4096];
+    snprintf(command, sizeof(command), "'%s' bench %s", WEFT_PROGRAM, arguments);
+    FILE *output = popen(command, "r");
+    assert_non_null(output);
+    text[fread(text, 1, size - 1, output)] = '\0';
+    return WEXITSTATUS(pclose(output));
+}
+
+static void expect_line(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", text, part);
+}
 
 static json_t *run_bench(const char *arguments)
 {
@@ -161,13 +179,13 @@ static void check_pattern(const char *folder)
     }
 }
 
-static void write_matrix(const char *folder)
+static void write_matrix(const char *folder, const char *name, const char *lines)
 {
-    char path[1024];
-    snprintf(path, sizeof(path), "%s/tiny.mtx", folder);
+    char path[2048];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs("%%MatrixMarket matrix coordinate real general\n3 4 2\n1 1 5\n3 4 6\n", file);
+    fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n%s", lines);
     fclose(file);
 }
 
@@ -179,7 +197,7 @@ static void cases_come_in_pairs(void **state)
     char arguments[2048];
     const char *folder = getenv("WEFT_TEST_DIR");
     assert_non_null(folder);
-    write_matrix(folder);
+    write_matrix(folder, "tiny.mtx", "3 4 2\n1 1 5\n3 4 6\n");
     snprintf(arguments, sizeof(arguments), "spmm --quick --data '%s' --patterns '%s'", folder,
              folder);
     json_t *object = run_bench(arguments);
@@ -401,19 +419,65 @@ static void no_case_is_an_error(void **state)
 {
     (void)state;
     skip_but_on_pocl();
-    static const char *const sets[] = {"elementwise", "limits"};
-    for (size_t i = is_reduced(); i < 2; i++) {
-        char command[4096], text[1024] = "";
-        snprintf(command, sizeof(command), "'%s' bench %s --quick --only v3 2>&1", WEFT_PROGRAM,
-                 sets[i]);
-        FILE *output = popen(command, "r");
-        assert_non_null(output);
-        const size_t length = fread(text, 1, sizeof(text) - 1, output);
-        assert_true(length > 0);
-        assert_int_equal(WEXITSTATUS(pclose(output)), 1);
-        if (strstr(text, "none of the cases measured has 'v3' in its name") == NULL)
-            fail_msg("%s", text);
+    static const char *const sets[] = {"all",    "spmm",        "attention",
+                                       "matmul", "elementwise", "limits"};
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        char arguments[64], text[1024];
+        snprintf(arguments, sizeof(arguments), "%s --quick --only v3 2>&1", sets[i]);
+        assert_int_equal(read_bench(text, sizeof(text), arguments), 1);
+        expect_line(text, "none of the cases has 'v3' in its name");
     }
+}
+
+// The rest is measured, and what cannot be read is listed.
+static void a_damaged_file_is_a_failure(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    static char text[16384];
+    char arguments[2048], path[1024];
+    json_error_t error;
+    snprintf(path, sizeof(path), "%s/files", getenv("WEFT_TEST_DIR"));
+    assert_int_equal(mkdir(path, 0700), 0);
+    write_matrix(path, "file-sound.mtx", "3 4 2\n1 1 5\n3 4 6\n");
+    write_matrix(path, "file-cut.mtx", "3 4 2\n1 1 5\n");
+    snprintf(arguments, sizeof(arguments), "spmm --quick --only file- --data '%s' --json", path);
+    assert_int_equal(read_bench(text, sizeof(text), arguments), 1);
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(object))
+        fail_msg("%s: %s", text, error.text);
+    const json_t *cases = json_object_get(object, "cases");
+    const json_t *left_out = json_object_get(object, "left_out");
+    assert_int_equal(json_array_size(cases), 2);
+    assert_string_equal(string(json_array_get(cases, 0), "case"), "file-sound-n128");
+    assert_int_equal(json_array_size(left_out), 1);
+    expect_line(string(json_array_get(left_out, 0), "file"), "/file-cut.mtx");
+    expect_line(string(json_array_get(left_out, 0), "why"), "file-cut.mtx:2: ");
+    json_decref(object);
+}
+
+// For people: the device, its limits, a table, and what it comes to.
+static void the_table_is_for_people(void **state)
+{
+    static const char *const lines[] = {
+        "\n\ncopy  ",
+        " GB/s     (",
+        ", arrays of ",
+        "\nread  ",
+        "\nfma   ",
+        " GFLOP/s  (",
+        "\n\n| case ",
+        "| set-up ms | median ms | range            |    G/s | share         |\n|--",
+        "|\n| softmax-rows-",
+        " of copy  |\n",
+        "\nshare of copying, f32 sparse softmax: at least ",
+    };
+    (void)state;
+    skip_but_on_pocl();
+    static char text[16384];
+    assert_int_equal(read_bench(text, sizeof(text), "attention --quick --only softmax"), 0);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        expect_line(text, lines[i]);
 }
 
 int main(void)
@@ -427,6 +491,8 @@ int main(void)
         cmocka_unit_test(matmul_cases_are_complete),
         cmocka_unit_test(cases_are_chosen),
         cmocka_unit_test(no_case_is_an_error),
+        cmocka_unit_test(a_damaged_file_is_a_failure),
+        cmocka_unit_test(the_table_is_for_people),
     };
     return cmocka_run_group_tests(tests, run_dense_sets, forget_dense_sets);
 }

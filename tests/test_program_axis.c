@@ -127,6 +127,7 @@ static void wrong_usage_exits_with_2(void **state)
         {"bench reduce dance",
          "'dance' is none of limits, spmm, sddmm, attention, matmul, reduce, softmax, norm, "
          "elementwise and all"},
+        {"bench reduce --data .", "--data is for spmm, which is not among the sets"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

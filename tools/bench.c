@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bench_axis.h"
+#include "bench_chosen.h"
 #include "bench_elementwise.h"
 #include "bench_limits.h"
 #include "bench_matmul.h"
@@ -72,14 +73,25 @@ bool bench_chooses(const bench_choice *choice, const char *name)
     return choice->only == NULL || strstr(name, choice->only) != NULL;
 }
 
-static bool measure_limits(bench_job *job, complaint *why)
+static bool list_cases(bench_job *job, complaint *why)
 {
     const bench_options *options = job->options;
-    if ((options->sets & SET_SPMM) &&
+    const unsigned sets = options->sets;
+    const bench_lists lists = {.spmm = &job->sets,
+                               .sparse = sets & SPARSE_SETS,
+                               .axis = sets & AXIS_SETS,
+                               .has_matmul = sets & SET_MATMUL,
+                               .has_elementwise = sets & SET_ELEMENTWISE};
+    if ((sets & SET_SPMM) &&
         !bench_sets_list(&job->sets, options->choice.quick, options->folder, why))
         return false;
     return command_open(&job->ctx, &options->common, why) &&
-           bench_limits_create(&job->limits, job->ctx, why) &&
+           bench_chooses_any(&options->choice, &lists, weft_context_limits(job->ctx), why);
+}
+
+static bool measure_limits(bench_job *job, complaint *why)
+{
+    return list_cases(job, why) && bench_limits_create(&job->limits, job->ctx, why) &&
            bench_limits_measure(job->limits, why);
 }
 
@@ -120,6 +132,26 @@ static bool measure(bench_job *job, complaint *why)
            complain(why, "none of the cases measured has '%s' in its name", only);
 }
 
+// Files that could not be read are a failure, but not of the cases.
+static bool judge(const bench_job *job, complaint *why)
+{
+    const size_t n = job->cases.n_unread;
+    return n == 0 || complain(why, "%s: %zu %s could not be read", job->options->folder, n,
+                              n == 1 ? "file" : "files");
+}
+
+static json_t *unread_json(const bench_cases *cases)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < cases->n_unread; i++) {
+        json_t *object = json_object();
+        json_object_set_new(object, "file", report_text(cases->unread[i].path));
+        json_object_set_new(object, "why", report_text(cases->unread[i].why.text));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
 static json_t *case_json(const bench_case *it)
 {
     json_t *object = report_json(&it->report);
@@ -141,6 +173,8 @@ static bool print_json(const bench_job *job, complaint *why)
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
     json_object_set_new(object, "limits", bench_limits_json(job->limits));
     json_object_set_new(object, "cases", cases);
+    if (job->cases.n_unread > 0)
+        json_object_set_new(object, "left_out", unread_json(&job->cases));
     if (job->sweep.count > 0)
         json_object_set_new(object, "sweep", bench_sweep_json(&job->sweep));
     return command_print_json(object, why);
@@ -325,6 +359,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_NO_ARGS:
         bench->sets = ALL_SETS;
         return 0;
+    case ARGP_KEY_END:
+        if (bench->folder != NULL && !(bench->sets & SET_SPMM))
+            argp_error(state, "--data is for spmm, which is not among the sets");
+        return 0;
     case 'q':
         bench->choice.quick = true;
         return 0;
@@ -350,7 +388,8 @@ static void parse(bench_options *out, int argc, char **argv)
          "Measure only cases with TEXT in their names; SpMM's sets, cases in turns, stay whole; "
          "dense products of random shapes are one case, \"random\"",
          0},
-        {"data", OPTION_DATA, "DIR", 0, "Measure every .mtx and .smtx file in DIR too", 0},
+        {"data", OPTION_DATA, "DIR", 0, "Measure SpMM with every .mtx and .smtx file in DIR too",
+         0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
          "Write where the non-zeros of each SpMM and SDDMM stand to DIR/CASE.offsets.npy and "
          "DIR/CASE.indices.npy",
@@ -393,6 +432,7 @@ int weft_bench_main(int argc, char **argv)
         done = print_json(&job, &why);
     else if (done)
         print_table(&job);
+    done = done && judge(&job, &why);
     bench_progress("%s", "");
     clean_up(&job);
     return done ? EXIT_SUCCESS : command_failed(argv[0], &why);

@@ -139,6 +139,9 @@ static bool describe(const bench_stage *stage, char *text, size_t size, complain
         : kind == BENCH_SPARSE_ATTENTION
             ? weft_sparse_attention_describe(stage->ctx, &x[0], &x[1], &x[2], &stage->C, &x[3],
                                              NULL, text, size)
+        : kind == BENCH_SPARSE_SOFTMAX_BACKWARD
+            ? weft_sparse_softmax_backward_describe(stage->ctx, &stage->C, &x[0], &x[1], NULL, text,
+                                                    size)
             : weft_sparse_softmax_describe(stage->ctx, &stage->C, &x[0], NULL, text, size);
     return length >= 0 || complain(why, "%s: %s", stage->spec->name, weft_last_error());
 }

@@ -90,8 +90,22 @@ static bool upload(bench_stage *stage, int i, const weft_csr_host *host, complai
     return true;
 }
 
+// Goes on without that file.
+static bool leave_out(bench_cases *cases, const bench_matrix *matrix, complaint *why)
+{
+    bench_note("%s: left out: %s", matrix->name, why->text);
+    bench_unread *unread = realloc(cases->unread, (cases->n_unread + 1) * sizeof(*unread));
+    if (unread == NULL)
+        return complain(why, "no memory for %zu files that cannot be read", cases->n_unread + 1);
+    cases->unread = unread;
+    unread = &cases->unread[cases->n_unread++];
+    memcpy(unread->path, matrix->path, sizeof(unread->path));
+    unread->why = *why;
+    return true;
+}
+
 // Puts the set on the device. *fits says whether it could be; if not, a note says why.
-static bool set_up(bench_stage *stage, bool *fits, complaint *why)
+static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint *why)
 {
     const bench_set *set = stage->set;
     *fits = false;
@@ -103,12 +117,8 @@ static bool set_up(bench_stage *stage, bool *fits, complaint *why)
         const bench_matrix *matrix = &set->matrices[i];
         weft_csr_host host;
         bench_progress("spmm: %s: making the matrix", matrix->name);
-        if (!bench_matrix_make(&host, matrix, set->dtype, why)) {
-            if (matrix->source != BENCH_FILE)
-                return false;
-            bench_note("%s: left out: %s", matrix->name, why->text);
-            return true;
-        }
+        if (!bench_matrix_make(&host, matrix, set->dtype, why))
+            return matrix->source == BENCH_FILE && leave_out(cases, matrix, why);
         const int64_t m = set->transpose_a ? host.n_cols : host.n_rows;
         const int64_t k = set->transpose_a ? host.n_rows : host.n_cols;
         const bool too_large = is_too_large(stage, m) || is_too_large(stage, k);
@@ -294,8 +304,7 @@ static void tear_down(bench_stage *stage)
     buffer_release(&stage->buffer_C);
 }
 
-// Sets stay whole: their cases are compared.
-static bool chooses_set(const bench_choice *choice, const bench_set *set)
+bool bench_chooses_set(const bench_choice *choice, const bench_set *set)
 {
     for (int i = 0; i < set->n_matrices; i++)
         if (bench_chooses(choice, set->matrices[i].name))
@@ -307,7 +316,7 @@ bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *lim
                     const bench_sets *sets, const bench_choice *choice, complaint *why)
 {
     for (size_t i = 0; i < sets->count; i++) {
-        if (!chooses_set(choice, &sets->items[i]))
+        if (!bench_chooses_set(choice, &sets->items[i]))
             continue;
         bench_stage stage = {.set = &sets->items[i],
                              .patterns = choice->patterns,
@@ -316,7 +325,7 @@ bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *lim
                              .limits = limits};
         bool fits;
         const bool ok =
-            set_up(&stage, &fits, why) && (!fits || measure(out, &stage, choice->quick, why));
+            set_up(&stage, out, &fits, why) && (!fits || measure(out, &stage, choice->quick, why));
         tear_down(&stage);
         if (!ok)
             return false;
@@ -336,5 +345,6 @@ void bench_cases_close(bench_cases *cases)
 void bench_cases_free(bench_cases *cases)
 {
     free(cases->items);
+    free(cases->unread);
     *cases = (bench_cases){0};
 }

@@ -19,14 +19,26 @@ typedef struct bench_case {
     timed_report report; // set-up is the making of the plan, 0 without
 } bench_case;
 
+// A file of --data that cannot be read.
+typedef struct bench_unread {
+    char path[1024];
+    complaint why;
+} bench_unread;
+
 typedef struct bench_cases {
     bench_case *items;
     size_t count, room;
+    bench_unread *unread;
+    size_t n_unread;
 } bench_cases;
+
+// Sets stay whole: their cases are compared.
+bool bench_chooses_set(const bench_choice *choice, const bench_set *set);
 
 // Measures each set with a chosen case, as a whole, and appends its cases: a planned one and, but
 // for A^T, one without behind it. Notes on standard error name what is left out: a data type that
-// the device has not, a file that cannot be read, a matrix too large for the device.
+// the device has not, a matrix too large for the device, a file that cannot be read; such files are
+// listed besides.
 bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *limits,
                     const bench_sets *sets, const bench_choice *choice, complaint *why);
 

@@ -18,6 +18,9 @@ enum {
     BENCH_SWEEP_SLOWEST = 5, // that are named
 };
 
+// What they are called together, as a case.
+#define BENCH_SWEEP_NAME "random"
+
 typedef struct bench_sweep_shape {
     int64_t m, n, k;
     double share; // of multiply-adds, each counted as two
@@ -29,7 +32,7 @@ typedef struct bench_sweep {
     uint64_t programs;                            // that all of them together had compiled
 } bench_sweep;
 
-// Where the case "random" is chosen, measures f32 products of random shapes, the same ones each
+// Where that case is chosen, measures f32 products of random shapes, the same ones each
 // time, in a context of its own that finds no program from before. After 90 s no more are begun,
 // and a note says so.
 bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *limits,
