@@ -149,6 +149,10 @@ static void mtx_names_the_line_that_is_wrong(void **state)
          ":3: expected a value, found '1.0'"},
         {"%%MatrixMarket matrix coordinate real symmetric\n3 4 0\n", ":2: symmetric, but 3 x 4"},
         {"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 2 1\n", ":3: (2, 2) is 1"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n1 2 1\n",
+         ":4: (1, 2) is above the diagonal of a symmetric matrix"},
+        {"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 1\n2 3 1\n",
+         ":3: (2, 3) is above the diagonal of a skew-symmetric matrix"},
     };
     complaint why;
     (void)state;
@@ -244,7 +248,7 @@ static void smtx_names_the_line_that_is_wrong(void **state)
 static void expect_no_lie(const char *name, const void *bytes, size_t size)
 {
     weft_csr_host csr;
-    complaint why = {""};
+    complaint why = {.text = ""};
     if (sparse_read(&csr, put(name, bytes, size), WEFT_F32, 1, &why)) {
         assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SOUND), WEFT_OK);
         weft_csr_host_destroy(&csr);

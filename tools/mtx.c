@@ -159,6 +159,12 @@ static bool check_entry(const mtx_reader *reader, int64_t row, int64_t col, doub
                         " x %" PRId64 " matrix",
                         reader->text.path, reader->text.line, row, col, reader->n_rows,
                         reader->n_cols);
+    if (reader->symmetry != SYMMETRY_GENERAL && col > row)
+        return complain(why,
+                        "%s:%" PRId64 ": (%" PRId64 ", %" PRId64
+                        ") is above the diagonal of a %s matrix, which is stored below it",
+                        reader->text.path, reader->text.line, row, col,
+                        reader->symmetry == SYMMETRY_SKEW ? "skew-symmetric" : "symmetric");
     if (reader->symmetry == SYMMETRY_SKEW && row == col && value != 0)
         return complain(why,
                         "%s:%" PRId64 ": (%" PRId64 ", %" PRId64

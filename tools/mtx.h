@@ -9,8 +9,9 @@
 
 // Reads general, symmetric and skew-symmetric matrices with real, integer or pattern (all ones)
 // entries, and stores them in full: what stands below the diagonal is mirrored, negated where the
-// matrix is skew. Entries named twice are summed; columns come out sorted. Complaints name the
-// line. `params` chooses the types, as in weft_csr_host_from_coo(); the caller destroys `out`.
+// matrix is skew, and nothing may stand above. Entries named twice are summed; columns come out
+// sorted. Complaints name the line. `params` chooses the types, as in weft_csr_host_from_coo(); the
+// caller destroys `out`.
 bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why);
 
 #endif

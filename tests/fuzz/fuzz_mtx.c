@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F16};
     static const weft_dtype indices[] = {WEFT_DEFAULT, WEFT_I16};
     for (int i = 0; i < 2; i++) {
-        complaint why = {""};
+        complaint why = {.text = ""};
         weft_csr_host csr;
         if (mtx_read(&csr, memory_file(bytes, size),
                      WEFT_CSR(.dtype = dtypes[i], .index_dtype = indices[i]), &why))

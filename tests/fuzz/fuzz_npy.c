@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const weft_dtype asked[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64,
                                        WEFT_F16,     WEFT_I64, WEFT_BF16};
     for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
-        complaint why = {""};
+        complaint why = {.text = ""};
         npy_array array;
         if (npy_read(&array, memory_file(bytes, size), asked[i], &why)) {
             check_array(&array);

@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    complaint why = {""};
+    complaint why = {.text = ""};
     weft_csr_host csr;
     if (smtx_read(&csr, memory_file(bytes, size), WEFT_BF16, 1, &why))
         HOLDS(weft_csr_host_check(&csr, WEFT_CSR_SOUND) == WEFT_OK, "%s\n", weft_last_error());
