@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tools/demo, tools/check and tools/gpu-check: installs what is missing, and builds. Run from the
-# top of the tree.
+# For tools/demo, tools/check and tools/gpu-check: says what they do, installs what is missing, and
+# builds. Read before options are; what builds is run from the top of the tree.
 # shellcheck disable=SC2034 # lists that the others use
 
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
@@ -10,6 +10,16 @@ packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release.
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev clang-15
     libclc-15 intel-opencl-icd clang-tidy cppcheck valgrind'
+
+# What stands at the top of the script.
+usage() {
+    sed -n '3,/^set/s/^# \{0,1\}//p' "$0"
+}
+
+refuse() {
+    printf '%s: %s; --help says what there is\n' "$0" "$1" >&2
+    exit 2
+}
 
 n_steps=0
 

@@ -61,6 +61,19 @@ case $(clang-format --version 2>/dev/null) in
 *' version 14.'*) check "clang-format changes nothing" prints_nothing badly_formatted ;;
 *) skip "clang-format changes nothing" "there is no clang-format 14" ;;
 esac
+# From elsewhere, and before anything is installed.
+describe_themselves() {
+    for tool in demo check gpu-check analyse; do
+        (cd / && "$source_dir/tools/$tool" --help) 2>&1 | grep -q "^    .*tools/$tool" ||
+            echo "tools/$tool --help"
+        said=$(cd / && "$source_dir/tools/$tool" --nix 2>&1)
+        [ $? = 2 ] && [ "${said%; --help says what there is}" != "$said" ] ||
+            echo "tools/$tool --nix: $said"
+    done
+}
+
+check "tools say what they do, and refuse other options" prints_nothing describe_themselves
+
 scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|gpu-check)$')
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086 # a list of words
