@@ -2,6 +2,7 @@
 // The program weft from end to end: exit status, what goes to which stream, and right results.
 #include <fcntl.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "scalar.h"
 #include "scratch_file.h"
 
+#include "implementation.h"
 #include "json.h"
 
 // What one run left behind.
@@ -264,6 +266,11 @@ static void output_that_cannot_be_written_fails(void **state)
     expect_part(out.errors, "No space left on device");
     run_to(&out, "/dev/full", "info --profiles --json");
     expect_status(&out, "info --profiles --json", 1);
+    run_to(&out, "/dev/full", "spmm --help");
+    expect_status(&out, "spmm --help", 1);
+    expect_part(out.errors, "weft: standard output: No space left on device\n");
+    run_to(&out, "/dev/full", "info --dance");
+    expect_status(&out, "info --dance", 2);
 }
 
 // ---- info
@@ -310,6 +317,41 @@ static void info_describes_the_device(void **state)
     expect_part(out.output, "weft uses this one");
     expect_part(out.output, "max_blocks");
     expect_part(out.output, "no half arithmetic"); // none of the three implementations has it
+}
+
+// rusticl has none where nobody asks for one: its platform is listed all the same.
+static void info_lists_platforms_without_devices(void **state)
+{
+    static const char icd[] = "/etc/OpenCL/vendors/rusticl.icd";
+    static outcome out;
+    char library[256];
+    json_error_t error;
+    (void)state;
+    FILE *stream = fopen(icd, "r");
+    if (!is_on("pocl") || stream == NULL)
+        skip();
+    assert_non_null(fgets(library, sizeof(library), stream));
+    fclose(stream);
+    assert_int_equal(mkdir(path_of("vendors-without"), 0700), 0);
+    put_text("vendors-without/rusticl.icd", library);
+    char *before = strdup(getenv("OCL_ICD_VENDORS"));
+    setenv("OCL_ICD_VENDORS", path_of("vendors-without"), 1);
+    run(&out, "info");
+    expect_status(&out, "info", 1);
+    expect_part(out.output, "Platform    rusticl");
+    expect_part(out.output, ", no devices\n");
+    expect_part(out.errors, "weft info: context: no OpenCL platform here has a device\n");
+    run(&out, "info --json");
+    expect_status(&out, "info --json", 1);
+    json_t *info = json_loads(out.output, JSON_REJECT_DUPLICATES, &error);
+    if (!json_is_object(info))
+        fail_msg("%s: %s", error.text, out.output);
+    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
+    assert_string_equal(string(platform, "name"), "rusticl");
+    assert_int_equal(json_array_size(json_object_get(platform, "devices")), 0);
+    json_decref(info);
+    setenv("OCL_ICD_VENDORS", before, 1);
+    free(before);
 }
 
 // Another device than the one at hand, by the environment.
@@ -590,6 +632,7 @@ int main(void)
         cmocka_unit_test(failures_are_one_sentence),
         cmocka_unit_test(output_that_cannot_be_written_fails),
         cmocka_unit_test(info_describes_the_device),
+        cmocka_unit_test(info_lists_platforms_without_devices),
         cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),
         cmocka_unit_test(explain_asks_the_device),

@@ -112,6 +112,7 @@ static void wrong_usage_exits_with_2(void **state)
         {"reduce X.npy cube.npy --op sum", "one file too many: cube.npy"},
         {"reduce X.npy --op sum --axis 0,x", "--axis: 'x' is no whole number"},
         {"reduce X.npy --op sum --axis 0,", "--axis: '' is no whole number"},
+        {"reduce --shape 4,5 --op sum --axis 1,1", "--axis: 1 is named twice"},
         {"reduce X.npy --op sum --axis 8", "--axis: 8 is outside -8 to 7"},
         {"reduce X.npy --op sum --axis 0,1,2,3,4,5,6,7,0", "has more than 8 numbers"},
         {"reduce X.npy --op var --correction -1", "--correction: -1 is outside"},

@@ -26,6 +26,7 @@ static int write_operands(void **state)
     static const uint16_t half[] = {0x3c00, 0x4000, 0x4200}, brain[] = {0x3f80, 0x4000, 0x4040};
     static const double exact[] = {0x1.0000001p0, -2, 3};
     static const int64_t three[] = {3}, four[] = {4}, upright[] = {2, 1}, nothing[] = {2, 0};
+    static const int64_t wide[] = {0, INT64_C(1) << 61}, tall[] = {INT64_C(1) << 61, 0};
     complaint why;
     (void)state;
     // What the program leaks the tests of its other commands tell; looking for it takes long.
@@ -39,6 +40,8 @@ static int write_operands(void **state)
            !npy_write(path_of("column.npy"), WEFT_F32, 2, upright, COLUMN, &why) ||
            !npy_write(path_of("scalar.npy"), WEFT_F32, 0, NULL, ROW, &why) ||
            !npy_write(path_of("four.npy"), WEFT_F32, 1, four, A, &why) ||
+           !npy_write(path_of("wide.npy"), WEFT_F32, 2, wide, A, &why) ||
+           !npy_write(path_of("tall.npy"), WEFT_F32, 2, tall, A, &why) ||
            !npy_write(path_of("nothing.npy"), WEFT_F32, 2, nothing, A, &why) ||
            !npy_write(path_of("whole.npy"), WEFT_I32, 2, PLANE, whole, &why) ||
            !npy_write(path_of("narrow.npy"), WEFT_I16, 1, three, narrow, &why) ||
@@ -115,6 +118,9 @@ static void wrong_usage_exits_with_2(void **state)
          "q=1: more than 16 numbers"},
         {"elementwise a a=1. b=1. c=1. d=1. e=1. f=A f2=A f3=A f4=A f5=A f6=A f7=A f8=A f9=A",
          "f9=A: more than 8 arrays"},
+        {"elementwise a a=A.npy a=column.npy", "'a' is named twice"},
+        {"elementwise a a=A.npy a=2", "'a' is named twice"},
+        {"elementwise a a=2 a=A.npy", "'a' is named twice"},
         {"elementwise a a=A.npy --dtype i16", "--dtype: 'i16' is none of f32, f64, f16, bf16, i32"},
         {"elementwise a a=A.npy --dtype i8", "--dtype: 'i8' is none of f32, f64, f16, bf16, i32"},
         {"elementwise a a=A.npy --dtype f8", "--dtype: 'f8' is none of"},
@@ -148,7 +154,6 @@ static void failures_are_one_sentence(void **state)
         {"elementwise a a=scalar.npy --shape 2000000000,2000000000,2000000000",
          "the result of shape (2000000000, 2000000000, 2000000000) is larger than the device's "
          "largest buffer: 8e+27 elements, there are "},
-        {"elementwise a a=A.npy a=2", "'a'"},
         {"elementwise if if=A.npy", "'if'"},
         {"elementwise a&x a=whole.npy x=300000000000 --dtype i32", "300000000000"},
         {"elementwise a a=A.npy -o absent/Y.npy", "absent/Y.npy: No such file or directory"},
@@ -242,6 +247,7 @@ static void numbers_are_what_c_reads(void **state)
 static void results_have_the_shape_of_all(void **state)
 {
     static const int64_t block[] = {2, 2, 3}, empty[] = {2, 0}, four[] = {2, 2};
+    static const int64_t wide[] = {0, INT64_C(1) << 61}, tall[] = {INT64_C(1) << 61, 0};
     double twice[12];
     (void)state;
     for (int i = 0; i < 12; i++)
@@ -253,6 +259,8 @@ static void results_have_the_shape_of_all(void **state)
                   (double[]){100, 100, 100, 200, 200, 200}, 0);
     expect_result("a a=scalar.npy", WEFT_F32, 0, NULL, (double[]){10}, 0);
     expect_result("a+c a=nothing.npy c=column.npy", WEFT_F32, 2, empty, NULL, 0);
+    expect_result("a+1 a=wide.npy", WEFT_F32, 2, wide, NULL, 0);
+    expect_result("a+1 a=tall.npy", WEFT_F32, 2, tall, NULL, 0);
     expect_result("7 --shape 2,2", WEFT_I32, 2, four, (double[]){7, 7, 7, 7}, 0);
     expect_result("M_PI --shape 2,2 --dtype f16", WEFT_F16, 2, four,
                   (double[]){3.140625, 3.140625, 3.140625, 3.140625}, 0);

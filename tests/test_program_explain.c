@@ -476,6 +476,33 @@ static void nothing_is_explained(void **state)
     expect_part(out.output, "elementwise: x+y*a, x (0, 3), y (1, 3), a = 2, f32\n");
 }
 
+// Dense shapes have rows of one length, whatever is usual.
+static void rows_vary_as_far_as_they_can(void **state)
+{
+    static const char *const lines[] = {
+        "explain spmm 64x64 64x64 --density 1 --profile h100",
+        "explain sparse_linear 64x64 64x64 --nnz 4095 --profile h100"};
+    static outcome out;
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        run(&out, lines[i]);
+        expect_status(&out, lines[i], 0);
+    }
+}
+
+static void formulas_may_name_all_they_can(void **state)
+{
+    static const char line[] =
+        "explain elementwise a+b+c+d+e+f+g+h+i*j*k*l*m*n a=1x4 b=1x4 c=1x4 d=1x4 e=1x4 "
+        "f=1x4 g=1x4 h=1x4 i=1 j=1 k=1 l=1 m=1 n=1 --profile v100";
+    static outcome out;
+    (void)state;
+    run(&out, line);
+    expect_status(&out, line, 0);
+    expect_part(out.output, ", h (1, 4), i = 1, ");
+    expect_part(out.output, ", n = 1, f32\n");
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -484,31 +511,35 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain reduce 4x4 --op nix", 2, "'nix' is no reduction");
     expect_refusal("explain matmul 4x4 4x4 -t", 2, "--transpose-a is no option of matmul");
     expect_refusal("explain sparse_softmax 4x4 --axis 0", 2, "--axis is no option of");
-    expect_refusal("explain fft 8 --profile v100", 1, "there is no operation 'fft'");
-    expect_refusal("explain spmm 4x4 4x4 --profile nix", 1, "--profile: there is no 'nix'");
-    expect_refusal("explain spmm 4x4 --profile v100", 1, "the shape of B is missing");
-    expect_refusal("explain spmm 4x4y 4x4 --profile v100", 1, "'4x4y' is no shape");
-    expect_refusal("explain norm 4t --profile v100", 1, "'4t' is no shape");
+    expect_refusal("explain reduce 4x4 --axis 1,0,1", 2, "--axis: 1 is named twice");
+    expect_refusal("explain elementwise x x=4 x=1 --profile v100", 2, "'x' is named twice");
+    expect_refusal("explain spmm 4x4 4x4 --density 1 --cov 0.1 --profile v100", 1,
+                   "--cov: 4x4 of density 1 has rows that vary by less than 0");
+    expect_refusal("explain fft 8 --profile v100", 2, "there is no operation 'fft'");
+    expect_refusal("explain spmm 4x4 4x4 --profile nix", 2, "--profile: there is no 'nix'");
+    expect_refusal("explain spmm 4x4 --profile v100", 2, "the shape of B is missing");
+    expect_refusal("explain spmm 4x4y 4x4 --profile v100", 2, "'4x4y' is no shape");
+    expect_refusal("explain norm 4t --profile v100", 2, "'4t' is no shape");
     expect_refusal("explain spmm 4x4 4x4 --nnz 17 --profile v100", 1, "no room for 17 entries");
     expect_refusal("explain matmul 3x4 5x6 --profile v100", 1, "A is 3 x 4, B is 5 x 6");
-    expect_refusal("explain norm 3x4 5x6 --profile v100", 1, "one word too many: 5x6");
+    expect_refusal("explain norm 3x4 5x6 --profile v100", 2, "one word too many: 5x6");
     expect_refusal("explain reduce 3x4 --axis 2 --profile v100", 1, "there is no axis 2, X has 2");
-    expect_refusal("explain norm 1x1152921504606846976 --profile v100", 1, "2^60 elements or more");
-    expect_refusal("explain norm 3x4tx5 --profile v100", 1, "'3x4tx5' is no shape");
-    expect_refusal("explain softmax 3x4 --axis 0,1 --profile v100", 1, "2 axes; one is wanted");
+    expect_refusal("explain norm 1x1152921504606846976 --profile v100", 2, "2^60 elements or more");
+    expect_refusal("explain norm 3x4tx5 --profile v100", 2, "'3x4tx5' is no shape");
+    expect_refusal("explain softmax 3x4 --axis 0,1 --profile v100", 2, "2 axes; one is wanted");
     expect_refusal("explain spmm 3000000000x4 4x4 --nnz 3 --profile v100", 1,
                    "rows, columns and entries are made up");
     expect_refusal("explain elementwise x+y+z --profile v100 x=1073741824x1x1x1 "
                    "y=1x1073741824x1x1 z=1x1x1073741824x1073741823",
                    1, "extents, strides and offset pass 2^63");
-    expect_refusal("explain elementwise x x=3y4 --profile v100", 1, "'3y4' is no shape");
+    expect_refusal("explain elementwise x x=3y4 --profile v100", 2, "'3y4' is no shape");
     expect_refusal("explain norm 4 --dtype x", 2, "--dtype: there is no data type 'x'");
     expect_refusal("explain norm 4x4 --dtype i32 --profile v100", 1, "X is i32: f32, f64, f16");
     expect_refusal("explain matmul 4x4 4x4 --dtype u8 --profile v100", 1, "A is u8; f32, f64");
     expect_refusal("explain spgemm 4x4 4x4 --dtype i8 --profile v100", 1, "A has i8 values, f32");
-    expect_refusal("explain elementwise x x:foo=4 --profile v100", 1, "no data type 'foo'");
+    expect_refusal("explain elementwise x x:foo=4 --profile v100", 2, "no data type 'foo'");
     expect_refusal("explain elementwise x x:i16=4 --profile v100", 1, "x has data type i16");
-    expect_refusal("explain spgemm 4x4 --profile v100", 1, "the second sparse shape is missing");
+    expect_refusal("explain spgemm 4x4 --profile v100", 2, "the second sparse shape is missing");
     expect_refusal("explain spgemm 4x4 5x4 --profile v100", 1, "A is 4 x 4, B has 5 rows");
     expect_refusal("explain sparse_linear_dx 4x4 4x4 --no-plan", 2, "--no-plan is no option of");
     expect_refusal("explain softmax_backward 3x4 --axis 2 --profile v100", 1, "axis is 2");
@@ -532,6 +563,8 @@ int main(void)
         cmocka_unit_test(the_unknown_is_null),
         cmocka_unit_test(people_are_told_in_words),
         cmocka_unit_test(nothing_is_explained),
+        cmocka_unit_test(rows_vary_as_far_as_they_can),
+        cmocka_unit_test(formulas_may_name_all_they_can),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

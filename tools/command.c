@@ -88,7 +88,7 @@ int command_failed(const char *command, const complaint *why)
 {
     fflush(stdout);
     fprintf(stderr, "%s: %s\n", command, why->text);
-    return EXIT_FAILURE;
+    return why->is_usage ? EXIT_USAGE : EXIT_FAILURE;
 }
 
 bool command_print_json(json_t *object, complaint *why)

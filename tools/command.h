@@ -42,7 +42,9 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
 // The device asked for, with the library's messages on standard error. The caller destroys it.
 bool command_open(weft_context **out, const command_options *options, complaint *why);
 
-// Prints "<command>: <sentence>" on standard error and returns the exit status 1.
+// Prints "<command>: <sentence>" on standard error and returns the exit status: 1, or after wrong
+// usage 2.
+enum { EXIT_USAGE = 2 };
 int command_failed(const char *command, const complaint *why);
 
 // Prints the object on standard output and releases it. NULL complains about memory.

@@ -11,4 +11,14 @@ void complaint_keep(complaint *why, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(why->text, sizeof(why->text), format, arguments);
     va_end(arguments);
+    why->is_usage = false;
+}
+
+void complaint_keep_usage(complaint *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why->text, sizeof(why->text), format, arguments);
+    va_end(arguments);
+    why->is_usage = true;
 }

@@ -9,12 +9,18 @@
 
 typedef struct complaint {
     char text[1536];
+    bool is_usage; // of words of the command line: the program ends as after wrong options
 } complaint;
 
 // Keeps the sentence, and is false: `return complain(why, "%s: ...", path)`. A macro, so that who
 // reads a call alone, as static analysers do, sees that it is.
 #define complain(...) (complaint_keep(__VA_ARGS__), false)
 void complaint_keep(complaint *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The same of what the command line says, whatever the device and the files are.
+#define complain_usage(...) (complaint_keep_usage(__VA_ARGS__), false)
+void complaint_keep_usage(complaint *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 // The same with the sentence of the library's last failure on this thread.
 #define complain_weft(why) complain(why, "%s", weft_last_error())

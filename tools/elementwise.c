@@ -213,9 +213,14 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
     const int64_t limit = (int64_t)weft_context_limits(job->ctx)->max_alloc_bytes;
     int64_t step = 1;
     char text[256];
+    if (dense_bytes(WEFT_U8, Y->ndim, Y->shape) == 0) { // whatever its other extents are
+        const host_tensor view = host_tensor_dense(WEFT_U8, NULL, Y->ndim, Y->shape);
+        memcpy(Y->stride, view.stride, sizeof(Y->stride));
+        return true;
+    }
     for (int d = Y->ndim - 1; d >= 0; d--) {
         Y->stride[d] = step;
-        if (Y->shape[d] > 0 && step > limit / Y->shape[d])
+        if (step > limit / Y->shape[d])
             return complain(why,
                             "the result of shape %s is larger than the device's largest buffer: "
                             "%g elements, there are %" PRId64 " bytes",

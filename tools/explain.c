@@ -114,7 +114,8 @@ static bool find_profile(const weft_limits **out, const char *name, complaint *w
 {
     *out = weft_profile_find(name);
     return *out != NULL ||
-           complain(why, "--profile: there is no '%s'; `weft info --profiles' lists them", name);
+           complain_usage(why, "--profile: there is no '%s'; `weft info --profiles' lists them",
+                          name);
 }
 
 // On each of the profiles asked for; `real` may be NULL.

@@ -5,13 +5,15 @@
 
 #include <stdio.h>
 
+#include <weft/elementwise.h>
 #include <weft/reduce.h>
 #include <weft/rehearsal.h>
 #include <weft/spmm.h>
 
 #include "command.h"
 
-enum { EXPLAIN_WORDS = 12 };
+// As many as an operation and a formula with all that it may name.
+enum { EXPLAIN_WORDS = 2 + WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES };
 
 // What the command line says.
 typedef struct explain_options {
@@ -24,7 +26,7 @@ typedef struct explain_options {
     weft_dtype dtype;
     int64_t nnz;    // of a sparse operand; below 0: by the density
     double density; // entries / (rows x columns)
-    double cov;     // of the lengths of its rows
+    double cov;     // of the lengths of its rows; below 0: not given
     bool no_plan, transpose_a;
     weft_spmm_reduction product_reduction;
     weft_reduction reduction;
@@ -48,7 +50,7 @@ void explain_problem_free(explain_problem *problem);
 
 // The answer; it lives as long as the context that rehearsed it, and until that rehearses again.
 typedef struct explanation {
-    char operands[256];        // "A 2048 x 512 with 104857 entries, B 512 x 128"
+    char operands[1024];       // "A 2048 x 512 with 104857 entries, B 512 x 128"
     char plan[1024];           // "" where there is nothing to choose
     const weft_limits *limits; // that were planned with
     const weft_limits *device; // whose memory and data sheet the figures below go by

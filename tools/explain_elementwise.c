@@ -45,7 +45,7 @@ typedef struct formula_operands {
 static bool take_number(formula_operands *out, explain_stage *s, const char *name, double value)
 {
     if (out->n_values == WEFT_ELEMENTWISE_VALUES)
-        return complain(s->why, "elementwise: more than %d numbers", out->n_values);
+        return complain_usage(s->why, "elementwise: more than %d numbers", out->n_values);
     out->values[out->n_values++] = (weft_elementwise_value){name, value};
     stage_say(s, ", %s = %g", name, value);
     return true;
@@ -61,9 +61,9 @@ static bool take_array(formula_operands *out, explain_stage *s, const char *name
     bool turned;
     char words[256];
     if (dtype == WEFT_DEFAULT)
-        return complain(s->why, "%s: there is no data type '%s'", name, type);
+        return complain_usage(s->why, "%s: there is no data type '%s'", name, type);
     if (out->n_inputs == WEFT_ELEMENTWISE_INPUTS)
-        return complain(s->why, "elementwise: more than %d arrays", out->n_inputs);
+        return complain_usage(s->why, "elementwise: more than %d arrays", out->n_inputs);
     if (!stage_shape(&ndim, shape, &turned, text, s->why))
         return false;
     stage_say(s, ", %s %s%s", name, dense_shape_text(ndim, shape, words, sizeof(words)),
@@ -76,6 +76,17 @@ static bool take_array(formula_operands *out, explain_stage *s, const char *name
     return true;
 }
 
+static bool is_named(const formula_operands *of, const char *name)
+{
+    for (int i = 0; i < of->n_inputs; i++)
+        if (strcmp(of->inputs[i].name, name) == 0)
+            return true;
+    for (int i = 0; i < of->n_values; i++)
+        if (strcmp(of->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 // What has a type is an array, also of one extent.
 static bool take_named(formula_operands *out, explain_stage *s, int i)
 {
@@ -83,11 +94,13 @@ static bool take_named(formula_operands *out, explain_stage *s, int i)
     snprintf(text, sizeof(out->text[i]), "%s", s->options->words[i]);
     char *equals = strchr(text, '=');
     if (equals == NULL || equals == text || equals[1] == '\0')
-        return complain(s->why, "'%s' is neither NAME=SHAPE nor NAME=NUMBER", text);
+        return complain_usage(s->why, "'%s' is neither NAME=SHAPE nor NAME=NUMBER", text);
     *equals = '\0';
     char *colon = strchr(text, ':');
     if (colon != NULL)
         *colon = '\0';
+    if (is_named(out, text))
+        return complain_usage(s->why, "elementwise: '%s' is named twice", text);
     const double value = strtod(equals + 1, &end);
     const bool is_number = *end == '\0' && strchr(equals + 1, 'x') == NULL; // 0x3 is a shape
     return is_number && colon == NULL
@@ -129,7 +142,7 @@ static bool explain_elementwise(explain_stage *s)
 {
     formula_operands of = {.n_inputs = 0};
     if (s->options->n_words < 2)
-        return complain(s->why, "elementwise: the formula is missing");
+        return complain_usage(s->why, "elementwise: the formula is missing");
     const char *formula = s->options->words[1];
     stage_say(s, "%s", formula);
     for (int i = 2; i < s->options->n_words; i++)

@@ -10,6 +10,8 @@
 
 enum { SEED = 1 };
 
+static const double USUAL_COV = 0.1;
+
 static const explain_operation *find_operation(const char *name)
 {
     static const explain_operation *const lists[] = {
@@ -34,11 +36,15 @@ static bool make_pattern(weft_csr_host *out, const explain_options *options, con
                         "%s: with a plan up to %" PRId32 " rows, columns and entries are made up; "
                         "--no-plan, where it is an option, goes without",
                         text, INT32_MAX);
-    const generate_layer layer = {.m = shape[0] > 0 ? shape[0] : 1,
-                                  .k = shape[1] > 0 ? shape[1] : 1,
-                                  .nnz = nnz,
-                                  .cov = options->cov,
-                                  .seed = SEED};
+    generate_layer layer = {.m = shape[0] > 0 ? shape[0] : 1,
+                            .k = shape[1] > 0 ? shape[1] : 1,
+                            .nnz = nnz,
+                            .seed = SEED};
+    const double most = generate_layer_max_cov(&layer);
+    if (options->cov > 0 && options->cov >= most)
+        return complain(why, "--cov: %s of density %.3g has rows that vary by less than %.3g", text,
+                        (double)nnz / ((double)layer.m * (double)layer.k), most);
+    layer.cov = options->cov >= 0 ? options->cov : fmin(USUAL_COV, 0.9 * most);
     if (!generate_layer_csr(out, &layer, why))
         return false;
     out->n_rows = shape[0];
@@ -58,7 +64,7 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
     if (!stage_shape(&ndim, shape, &turned, text, why))
         return false;
     if (ndim != 2 || turned)
-        return complain(why, "%s: a sparse shape has two extents, rows and columns", text);
+        return complain_usage(why, "%s: a sparse shape has two extents, rows and columns", text);
     const double all = (double)shape[0] * (double)shape[1];
     const int64_t nnz = options->nnz >= 0 ? options->nnz : (int64_t)llround(options->density * all);
     if ((double)nnz > all)
@@ -75,11 +81,11 @@ bool explain_problem_make(explain_problem *out, const explain_options *options, 
     const explain_operation *operation = find_operation(options->words[0]);
     *out = (explain_problem){.options = options};
     if (operation == NULL)
-        return complain(why, "there is no operation '%s'; `weft explain --help' lists them",
-                        options->words[0]);
+        return complain_usage(why, "there is no operation '%s'; `weft explain --help' lists them",
+                              options->words[0]);
     if (options->n_words <= operation->n_sparse)
-        return complain(why, "%s: %s sparse shape is missing", operation->name,
-                        options->n_words == 1 ? "the" : "the second");
+        return complain_usage(why, "%s: %s sparse shape is missing", operation->name,
+                              options->n_words == 1 ? "the" : "the second");
     bool done = true;
     for (int i = 0; i < operation->n_sparse && done; i++)
         done = make_sparse(&out->sparse[i], options, options->words[1 + i],

@@ -32,8 +32,9 @@ static const struct argp_option options[] = {
     {"density", OPTION_DENSITY, "D", 0,
      "The same by its share of all elements (default: 0.1); a file has its own", 0},
     {"cov", OPTION_COV, "V", 0,
-     "With a plan: how much the lengths of rows vary, by their mean (default: 0.1; uneven: 0.5; "
-     "mostly short: 2)",
+     "With a plan: how much the lengths of rows vary, by their mean (default: 0.1, or what the "
+     "density "
+     "allows; uneven: 0.5; mostly short: 2)",
      0},
     {"transpose-a", 't', NULL, 0, "spmm: multiply by A transposed", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
@@ -100,8 +101,12 @@ static void take_axes(explain_options *explain, const char *text, struct argp_st
         return;
     explain->n_axes =
         dense_list(state, "--axis", text, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1, WEFT_MAX_NDIM, axes);
-    for (int i = 0; i < explain->n_axes; i++)
+    for (int i = 0; i < explain->n_axes; i++) {
+        for (int j = 0; j < i; j++)
+            if (axes[j] == axes[i])
+                argp_error(state, "--axis: %d is named twice", (int)axes[i]);
         explain->axes[i] = (int)axes[i];
+    }
 }
 
 static void take_word(explain_options *explain, char *word, struct argp_state *state)
@@ -229,6 +234,6 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
         .children = children,
     };
     *out =
-        (explain_options){.dtype = WEFT_F32, .nnz = -1, .density = 0.1, .cov = 0.1, .norm_axes = 1};
+        (explain_options){.dtype = WEFT_F32, .nnz = -1, .density = 0.1, .cov = -1, .norm_axes = 1};
     argp_parse(&parser, argc, argv, 0, NULL, out);
 }

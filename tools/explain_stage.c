@@ -38,12 +38,12 @@ bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const ch
         *turned = *end == 't' && *ndim >= 2;
         next = end + *turned;
         if (*next == '\0')
-            return count < 0x1p60 || complain(why, "'%s' has 2^60 elements or more", text);
+            return count < 0x1p60 || complain_usage(why, "'%s' has 2^60 elements or more", text);
         if (*next != 'x' || *turned)
             break;
     }
-    return complain(why, "'%s' is no shape of up to %d extents, such as 8x2048x64", text,
-                    WEFT_MAX_NDIM);
+    return complain_usage(why, "'%s' is no shape of up to %d extents, such as 8x2048x64", text,
+                          WEFT_MAX_NDIM);
 }
 
 weft_tensor stage_view(explain_stage *s, weft_dtype dtype, int ndim, const int64_t *shape,
@@ -79,7 +79,7 @@ bool stage_operand(weft_tensor *out, explain_stage *s, int i, const char *name)
     bool turned;
     char text[256];
     if (i >= s->options->n_words)
-        return complain(s->why, "%s: the shape of %s is missing", s->options->words[0], name);
+        return complain_usage(s->why, "%s: the shape of %s is missing", s->options->words[0], name);
     if (!stage_shape(&ndim, shape, &turned, s->options->words[i], s->why))
         return false;
     *out = stage_view(s, s->options->dtype, ndim, shape, turned);
@@ -128,8 +128,8 @@ bool stage_has_axes(const explain_stage *s, const weft_tensor *t, const char *na
 
 bool stage_ends_at(const explain_stage *s, int n)
 {
-    return s->options->n_words <= n || complain(s->why, "%s: one word too many: %s",
-                                                s->options->words[0], s->options->words[n]);
+    return s->options->n_words <= n || complain_usage(s->why, "%s: one word too many: %s",
+                                                      s->options->words[0], s->options->words[n]);
 }
 
 bool stage_called(explain_stage *s, weft_status status)

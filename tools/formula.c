@@ -37,6 +37,17 @@ static void add_input(formula_words *out, const char *name, const char *path, in
     out->paths[out->n_inputs++] = path;
 }
 
+static bool is_named(const formula_words *words, const char *name)
+{
+    for (int i = 0; i < words->n_inputs; i++)
+        if (strcmp(words->names[i], name) == 0)
+            return true;
+    for (int i = 0; i < words->n_values; i++)
+        if (strcmp(words->values[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void formula_words_take(formula_words *out, char *word, int room, struct argp_state *state)
 {
     char *const equals = strchr(word, '=');
@@ -44,6 +55,8 @@ void formula_words_take(formula_words *out, char *word, int room, struct argp_st
     if (equals == NULL || equals == word || equals[1] == '\0')
         argp_error(state, "'%s' is neither NAME=FILE.npy nor NAME=NUMBER", word);
     *equals = '\0';
+    if (is_named(out, word))
+        argp_error(state, "'%s' is named twice", word);
     const double value = strtod(equals + 1, &end);
     if (*end == '\0')
         add_value(out, word, equals + 1, value, state);

@@ -17,7 +17,7 @@ typedef struct formula_words {
 } formula_words;
 
 // Takes one of them, the name cut out of `word`; ends the program with a usage error where it is
-// neither, or where there are more than `room` arrays or too many numbers.
+// neither, its name was taken before, or there are more than `room` arrays or too many numbers.
 void formula_words_take(formula_words *out, char *word, int room, struct argp_state *state);
 
 // The arrays, in the order of the words. `host` is read before the rest is there.

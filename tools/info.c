@@ -160,13 +160,29 @@ static bool list_platforms(const device_listing *listing, complaint *why)
     return done;
 }
 
+// There are platforms, but nothing that runs on them.
+static bool lacks_devices(void)
+{
+    cl_platform_id platforms[MAX_DEVICES];
+    cl_uint n_platforms = 0, n_devices = 0;
+    if (clGetPlatformIDs(MAX_DEVICES, platforms, &n_platforms) != CL_SUCCESS)
+        return false;
+    for (cl_uint i = 0; i < n_platforms && i < MAX_DEVICES; i++)
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, 0, NULL, &n_devices) == CL_SUCCESS &&
+            n_devices > 0)
+            return false;
+    return n_platforms > 0;
+}
+
+// Without any device it lists the platforms, and fails still.
 static bool show_devices(const info_options *info, complaint *why)
 {
     weft_context *ctx = NULL;
-    if (!command_open(&ctx, &info->common, why))
+    const bool is_open = command_open(&ctx, &info->common, why);
+    if (!is_open && (info->common.device != NULL || !lacks_devices()))
         return false;
     const device_listing listing = {
-        .chosen = weft_context_device(ctx),
+        .chosen = is_open ? weft_context_device(ctx) : NULL,
         .only_chosen = info->common.device != NULL,
         .platforms = info->common.json ? json_array() : NULL,
     };
@@ -178,7 +194,7 @@ static bool show_devices(const info_options *info, complaint *why)
             json_pack("{s: s, s: o}", "version", weft_version(), "platforms", listing.platforms),
             why);
     weft_context_destroy(&ctx);
-    return done;
+    return done && is_open;
 }
 
 static void print_profiles(void)

@@ -123,8 +123,12 @@ static void take_axes(reduce_options *reduce, const char *text, struct argp_stat
         return;
     reduce->n_axes =
         dense_list(state, "--axis", text, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1, WEFT_MAX_NDIM, axes);
-    for (int i = 0; i < reduce->n_axes; i++)
+    for (int i = 0; i < reduce->n_axes; i++) {
+        for (int j = 0; j < i; j++)
+            if (axes[j] == axes[i])
+                argp_error(state, "--axis: %d is named twice", (int)axes[i]);
         reduce->axes[i] = (int)axes[i];
+    }
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)

@@ -13,8 +13,8 @@ typedef long double wide;
 // Bit d for axis d, of axes that may count from the end; none at all are all.
 unsigned line_axes(int ndim, int n_axes, const int *axes);
 
-// How many elements stand along the chosen axes (bits), INT64_MAX where no number holds it: an array
-// without elements may be that long.
+// How many elements stand along the chosen axes (bits), INT64_MAX where no number holds it: so long
+// an array without elements may be.
 int64_t line_count(const host_tensor *X, unsigned chosen);
 
 // Offsets of all elements along the chosen axes, in row-major order and without the array's

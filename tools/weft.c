@@ -3,10 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
-
-enum { EXIT_USAGE = 2 };
 
 typedef struct command_row {
     const char *name, *title, *summary; // title: what it calls itself in messages
@@ -70,9 +69,20 @@ static int run_without_command(int argc, char **argv)
     return -1;
 }
 
+static bool is_finished;
+
+// argp ends the program by itself when it has printed what --help asks for.
+static void finish_help(void)
+{
+    complaint why;
+    if (!is_finished && !command_finish_output(&why))
+        _exit(command_failed("weft", &why));
+}
+
 int main(int argc, char **argv)
 {
     complaint why;
+    atexit(finish_help);
     int status = run_without_command(argc, argv);
     if (status < 0) {
         const command_row *command = find_command(argv[1]);
@@ -86,5 +96,6 @@ int main(int argc, char **argv)
     }
     if (!command_finish_output(&why) && status == EXIT_SUCCESS)
         status = command_failed("weft", &why);
+    is_finished = true;
     return status;
 }
