@@ -5,6 +5,7 @@
 #include "tilings.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "random.h"
 
@@ -126,6 +127,51 @@ static void test_few_programs_for_many_shapes(void **state)
         assert_in_range(built, 3, 60); // groups of every shape
 }
 
+// Logarithms of sums over rows of 100, in memory of 112 each, with `fill` between them.
+enum { PADDED_ROWS = 40, PADDED = 100, PITCH = 112 };
+
+static void add_exponentials(const weft_axis_tiling *tiling, float fill, float y[PADDED_ROWS])
+{
+    static float x[PADDED_ROWS * PITCH];
+    random_state random = {57};
+    for (int i = 0; i < PADDED_ROWS * PITCH; i++)
+        x[i] = i % PITCH < PADDED ? 2 + 2 * (float)random_float(&random) : fill;
+    cl_int code;
+    cl_command_queue queue = weft_context_queue(ctx);
+    cl_mem in = clCreateBuffer(weft_context_cl(ctx), CL_MEM_COPY_HOST_PTR, sizeof(x), x, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    cl_mem out = clCreateBuffer(weft_context_cl(ctx), CL_MEM_COPY_HOST_PTR,
+                                PADDED_ROWS * sizeof(float), y, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    const weft_tensor X = {in, WEFT_F32, 0, 2, {PADDED_ROWS, PADDED}, {PITCH, 1}};
+    const weft_tensor Y = {out, WEFT_F32, 0, 1, {PADDED_ROWS}, {1}};
+    const weft_status status = weft_reduce(ctx, queue, WEFT_LOGSUMEXP, &X, 1, (int[]){1}, &Y,
+                                           WEFT_REDUCE(.tiling = tiling));
+    if (status != WEFT_OK)
+        fail_msg("%s", weft_last_error());
+    assert_int_equal(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, PADDED_ROWS * sizeof(float), y, 0,
+                                         NULL, NULL),
+                     CL_SUCCESS);
+    clReleaseMemObject(in);
+    clReleaseMemObject(out);
+}
+
+static void test_same_bits_whatever_stands_beside(void **state)
+{
+    (void)state;
+    static const weft_axis_tiling rows = TILING(8, 1, 1, 1, 4, 8, 8, 1, 2, 1);
+    static const float fills[] = {100, NAN, INFINITY, -100};
+    static float first[PADDED_ROWS], next[PADDED_ROWS];
+    for (int i = 0; i < 2; i++) {
+        const weft_axis_tiling *tiling = i == 0 && takes_vectors() ? &rows : NULL;
+        add_exponentials(tiling, 0, first);
+        for (int k = 0; k < 4; k++) {
+            add_exponentials(tiling, fills[k], next);
+            assert_memory_equal(next, first, sizeof(first));
+        }
+    }
+}
+
 int main(void)
 {
     need_device();
@@ -135,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_layouts),     cmocka_unit_test(test_sums),
         cmocka_unit_test(test_places),      cmocka_unit_test(test_halves),
         cmocka_unit_test(test_other_types), cmocka_unit_test(test_few_programs_for_many_shapes),
+        cmocka_unit_test(test_same_bits_whatever_stands_beside),
     };
     const int failed = cmocka_run_group_tests_name("reduce views", tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -2,6 +2,7 @@
 // Softmax, log-softmax and their backward: every data type and kind of number, the extents around
 // every tile, what stands beside NaN and infinities, and the same bits each time.
 #include "rewrite_case.h"
+#include "tilings.h"
 
 #include <float.h>
 #include <math.h>
@@ -217,6 +218,64 @@ static void test_same_bits(void **state)
     }
 }
 
+// Rows of 100 in memory of 112 each, which whole vectors may be read of: `fill` stands between them.
+enum { PADDED_ROWS = 40, PADDED = 100, PITCH = 112 };
+
+static void fill_rows(float *x, float fill)
+{
+    random_state random = {57};
+    for (int i = 0; i < PADDED_ROWS * PITCH; i++)
+        x[i] = i % PITCH < PADDED ? 2 + 2 * (float)random_float(&random) : fill;
+}
+
+// What becomes of the rows, all at once.
+static void soften(rewrite_op op, const weft_axis_tiling *tiling, float fill, bool in_place,
+                   float y[PADDED_ROWS][PADDED])
+{
+    static float x[PADDED_ROWS * PITCH];
+    fill_rows(x, fill);
+    cl_command_queue queue = weft_context_queue(ctx);
+    cl_mem in = strided_zeros(ctx, sizeof(x), CL_MEM_READ_WRITE);
+    cl_mem out = strided_zeros(ctx, sizeof(x), CL_MEM_READ_WRITE);
+    assert_int_equal(clEnqueueWriteBuffer(queue, in, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL),
+                     CL_SUCCESS);
+    const weft_tensor X = {in, WEFT_F32, 0, 2, {PADDED_ROWS, PADDED}, {PITCH, 1}};
+    weft_tensor Y = X;
+    Y.buffer = in_place ? in : out;
+    const weft_softmax_params *params = WEFT_SOFTMAX(.tiling = tiling);
+    const weft_status status = op == SOFTMAX
+                                   ? weft_softmax(ctx, queue, 1, &X, -1, &Y, params)
+                                   : weft_log_softmax(ctx, queue, 1, &X, -1, &Y, params);
+    if (status != WEFT_OK)
+        fail_msg("%s", weft_last_error());
+    assert_int_equal(
+        clEnqueueReadBuffer(queue, Y.buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL), CL_SUCCESS);
+    for (int i = 0; i < PADDED_ROWS; i++)
+        memcpy(y[i], x + i * PITCH, sizeof(y[i]));
+    clReleaseMemObject(in);
+    clReleaseMemObject(out);
+}
+
+static void test_same_bits_whatever_stands_beside(void **state)
+{
+    (void)state;
+    static const weft_axis_tiling rows[] = {TILING(8, 1, 1, 1, 4, 8, 2, 1, 2, 1),
+                                            TILING(8, 2, 1, 1, 2, 16, 1, 1, 1, 3)};
+    static const float fills[] = {100, NAN, INFINITY, -100};
+    static float first[PADDED_ROWS][PADDED], next[PADDED_ROWS][PADDED];
+    for (int i = 0; i < 3; i++) {
+        const rewrite_op op = i % 2 ? LOG_SOFTMAX : SOFTMAX;
+        const weft_axis_tiling *tiling = i < 2 && takes_vectors() ? &rows[i] : NULL;
+        soften(op, tiling, 0, false, first);
+        for (int k = 0; k < 4; k++) {
+            soften(op, tiling, fills[k], false, next);
+            assert_memory_equal(next, first, sizeof(first));
+        }
+        soften(op, tiling, 100, true, next);
+        assert_memory_equal(next, first, sizeof(first));
+    }
+}
+
 int main(void)
 {
     need_device();
@@ -231,6 +290,7 @@ int main(void)
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_same_bits_whatever_stands_beside),
     };
     const int failed = cmocka_run_group_tests_name("softmax", tests, NULL, NULL);
     weft_context_destroy(&ctx);
