@@ -113,7 +113,7 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
         !weft_mul(ceil_div(n, PITCH) * PITCH, walk->parts, &n) ||
         !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) || (uint64_t)n > SIZE_MAX / 2)
         return false;
-    *bytes = (size_t)n;
+    *bytes = (size_t)n + PITCH * sizeof(cl_long); // the last vector may begin at the last output
     return true;
 }
 
