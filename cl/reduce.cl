@@ -133,7 +133,7 @@ INLINE state of_one(ACCS x, PLACES place)
 
 INLINE state taken_one(state a, ACCS *x, PLACES place)
 {
-    a.product *= *x;
+    a.product = IN_UNSIGNED(a.product, *, *x);
     return a;
 }
 
@@ -141,13 +141,13 @@ INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        a.product *= x[i];
+        a.product = IN_UNSIGNED(a.product, *, x[i]);
     return a;
 }
 
 INLINE state joined(state a, state b)
 {
-    a.product *= b.product;
+    a.product = IN_UNSIGNED(a.product, *, b.product);
     return a;
 }
 

@@ -81,7 +81,8 @@ static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, wef
         list[n_all++] = *last;
     const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
-                              (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
+                              (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
+                              (size_t)s->tiling.parts};
     return weft_launch_kernel(launch, kernel, n_all, list, global, local);
 }
 

@@ -32,7 +32,7 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .mid = axes->mid.extent,
         .low = axes->low.extent,
         .widen = tiling->widen,
-        .run = tiling->run,
+        .run = min_i64(tiling->run, axes->high_extent),
         .parts = tiling->parts,
         .n_high = axes->n_high,
         .n_outer = axes->n_outer,
@@ -50,6 +50,11 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
     for (int i = 0; i < axes->n_outer; ++i)
         w.outer_extents[i] = axes->outer[i].extent;
     return w;
+}
+
+int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling)
+{
+    return min_i64(tiling->grid_y, ceil_div(walk->high, walk->run));
 }
 
 void weft_walk_clear(weft_walk *walk)
@@ -130,10 +135,15 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
     return tiling->vectors <= MANY_VECTORS ? MANY_VECTORS : WEFT_AXIS_MOST_VECTORS;
 }
 
+enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
+
 // Where the limits want sub-groups and the device has none, what they do goes through local memory.
+// A last warp that is not full would be asked for items that it has not.
 static int64_t shuffles_of(const weft_context *ctx, const weft_axis_tiling *tiling)
 {
-    if (!ctx->limits.has_subgroups || tiling->team == 1 || tiling->fold > 1)
+    const int items = tiling->items * tiling->team;
+    if (!ctx->limits.has_subgroups || tiling->team == 1 || tiling->fold > 1 ||
+        (items > SHUFFLED_ITEMS && items % SHUFFLED_ITEMS != 0))
         return 0;
     return ctx->has_shuffles ? 2 : 1;
 }

@@ -8,7 +8,8 @@
 #include "program.h"
 
 // `walk` and `view` of cl/axis.clh, as the two arguments that they come in, vectors or structs: 8
-// extents or strides of high axes, 8 of outer ones, then numbers in the order of the kernels.
+// extents or strides of high axes, 8 of outer ones, then numbers in the order of the kernels. A
+// walk and four views, as norms have them, are 896 bytes, where devices promise room for 1024.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
@@ -17,7 +18,7 @@ typedef struct weft_walk {
 
 typedef struct weft_view {
     cl_long high[WEFT_MAX_NDIM], outer[WEFT_MAX_NDIM];
-    cl_long start, mid, low, end, unused[4];
+    cl_long start, mid, low, end;
 } weft_view;
 
 // Two arguments each, for a list of them.
@@ -29,10 +30,14 @@ typedef struct weft_view {
 #define VIEW_ARGUMENTS(view)                                                                       \
     {16 * sizeof(cl_long), (view).high},                                                           \
     {                                                                                              \
-        8 * sizeof(cl_long), &(view).start                                                         \
+        4 * sizeof(cl_long), &(view).start                                                         \
     }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
+
+// Groups along y: the tiling's, but for those beyond the turns that there are.
+int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling);
+
 weft_view weft_view_of(const weft_axes *axes, int operand);
 
 // Of an input that is written too, by another group perhaps: nothing beyond what is wanted is read.

@@ -97,7 +97,8 @@ static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c,
     };
     const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
-                              (size_t)s->tiling.grid_y * local[1], (size_t)s->tiling.parts};
+                              (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
+                              (size_t)s->tiling.parts};
     return weft_launch_kernel(launch, s->lines, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }

@@ -3,6 +3,7 @@
 // none, and the same bits each time.
 #include "reduce_case.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "scalar.h"
@@ -248,6 +249,36 @@ static void test_single_elements(void **state)
         }
 }
 
+// Variances of equal numbers whose sums overflow, along columns and rows.
+static void test_enormous_means(void **state)
+{
+    (void)state;
+    static const float numbers[] = {1e38f, -FLT_MAX};
+    for (int i = 0; i < 4; i++) {
+        const reduce_case one = {.seed = 550 + (uint64_t)i,
+                                 .op = WEFT_VAR,
+                                 .ndim = 2,
+                                 .shape = {40, 40},
+                                 .mask = 1 + i % 2};
+        reduce_operands o;
+        reduce_create(&o, ctx, &one);
+        float *x = o.x_data;
+        for (size_t k = 0; k < o.x_bytes / sizeof(*x); k++)
+            x[k] = numbers[i / 2];
+        assert_int_equal(clEnqueueWriteBuffer(o.queue, o.X.buffer, CL_TRUE, 0, o.x_bytes, x, 0,
+                                              NULL, NULL),
+                         CL_SUCCESS);
+        reduce_call(&o);
+        float *y = reduce_read(&o);
+        for (int k = 0; k < 40; k++)
+            if (!(y[o.Y.offset + k * o.Y.stride[0]] == 0))
+                fail_msg("%g has variance %g", (double)numbers[i / 2],
+                         (double)y[o.Y.offset + k * o.Y.stride[0]]);
+        free(y);
+        reduce_destroy(&o);
+    }
+}
+
 // ---- long sums
 
 // A million terms: the bound is that of short runs.
@@ -352,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_no_elements),
         cmocka_unit_test(test_no_results),
         cmocka_unit_test(test_single_elements),
+        cmocka_unit_test(test_enormous_means),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_lines_far_apart),
         cmocka_unit_test(test_short_rows),

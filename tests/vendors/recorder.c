@@ -5,6 +5,7 @@
 #include "recorder.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct _cl_program {
 struct _cl_kernel {
     json_t *json;
     size_t local_bytes[64]; // of arguments in local memory
+    size_t bytes[64];       // of arguments
 };
 
 // One of each is enough.
@@ -42,6 +44,9 @@ struct _cl_command_queue {
 struct _cl_event {
     char unused;
 } event;
+
+// Of a kernel's arguments: no device promises less.
+enum { MOST_ARGUMENT_BYTES = 1024 };
 
 static json_t *sources, *programs;
 static char problem[256];
@@ -176,7 +181,7 @@ cl_int clGetDeviceInfo(cl_device_id of, cl_device_info what, size_t room, void *
     case CL_DEVICE_DOUBLE_FP_CONFIG:
         return ANSWER(cl_device_fp_config, l->has_f64 ? CL_FP_FMA : 0);
     case CL_DEVICE_MAX_PARAMETER_SIZE:
-        return ANSWER(size_t, 4096);
+        return ANSWER(size_t, MOST_ARGUMENT_BYTES);
     default:
         return CL_INVALID_VALUE;
     }
@@ -405,7 +410,16 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint i, size_t size, const void *valu
 {
     assert(i < sizeof(kernel->local_bytes) / sizeof(kernel->local_bytes[0]));
     kernel->local_bytes[i] = value ? 0 : size;
+    kernel->bytes[i] = value ? size : sizeof(cl_mem);
     return CL_SUCCESS;
+}
+
+static size_t argument_bytes(cl_kernel kernel)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof(kernel->bytes) / sizeof(kernel->bytes[0]); i++)
+        bytes += kernel->bytes[i];
+    return bytes;
 }
 
 static json_int_t count(const json_t *items)
@@ -441,6 +455,11 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue on, cl_kernel kernel, cl_uint n, 
 {
     (void)on, (void)start, (void)global, (void)n_wait, (void)wait;
     assert(n == 3 && local);
+    if (argument_bytes(kernel) > MOST_ARGUMENT_BYTES) {
+        fprintf(stderr, "%s takes %zu bytes of arguments\n",
+                json_string_value(json_object_get(kernel->json, "name")), argument_bytes(kernel));
+        return CL_OUT_OF_RESOURCES;
+    }
     keep_items(kernel, local);
     keep_local_bytes(kernel);
     give_event(done);
