@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_elementwise() refuses at its door.
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,42 +159,19 @@ static weft_dtype promoted(const weft_elementwise_plan *plan, bool is_real, bool
     return has_f64 ? WEFT_F64 : is_real ? WEFT_F32 : has_i64 ? WEFT_I64 : WEFT_I32;
 }
 
-static bool is_whole(weft_dtype dtype)
-{
-    return dtype == WEFT_I32 || dtype == WEFT_I64;
-}
-
-static weft_status whole_check(const weft_elementwise_plan *plan, const weft_expression *expression,
-                               const char *formula)
-{
-    const char *arithmetic = weft_dtype_name(plan->arithmetic);
-    if (expression->is_real)
-        return fail(WEFT_BAD_DTYPE, "elementwise: \"%.200s\" wants real numbers, arithmetic is %s",
-                    formula, arithmetic);
-    for (int i = 0; i < plan->n_inputs; ++i)
-        if (weft_is_floating(plan->inputs[i].dtype))
-            return fail(WEFT_BAD_DTYPE, "elementwise: input %s is %s, arithmetic is %s",
-                        plan->input_names[i], weft_dtype_name(plan->inputs[i].dtype), arithmetic);
-    return WEFT_OK;
-}
-
 static weft_status arithmetic_check(const weft_elementwise_plan *plan,
                                     const weft_expression *expression, const char *formula)
 {
-    if (plan->arithmetic == WEFT_F64 && !plan->ctx->limits.has_f64)
+    const weft_dtype arithmetic = plan->arithmetic;
+    if (arithmetic == WEFT_F64 && !plan->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "elementwise: arithmetic is f64, which %s has not",
                     plan->ctx->limits.name);
-    if (is_whole(plan->arithmetic))
-        return whole_check(plan, expression, formula);
-    if (expression->is_integral)
-        return fail(WEFT_BAD_DTYPE,
-                    "elementwise: \"%.200s\" has & | ^ ~ << or >>, which want whole numbers; "
-                    "arithmetic is %s",
-                    formula, weft_dtype_name(plan->arithmetic));
-    if (expression->is_wide && plan->arithmetic == WEFT_F32)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: \"%.200s\" has a number beyond f32, which arithmetic is",
-                    formula);
+    TRY(weft_expression_check(expression, formula, arithmetic, "elementwise"));
+    for (int i = 0; i < plan->n_inputs && !weft_is_floating(arithmetic); ++i)
+        if (weft_is_floating(plan->inputs[i].dtype))
+            return fail(WEFT_BAD_DTYPE, "elementwise: input %s is %s, arithmetic is %s",
+                        plan->input_names[i], weft_dtype_name(plan->inputs[i].dtype),
+                        weft_dtype_name(arithmetic));
     return WEFT_OK;
 }
 
@@ -336,16 +312,6 @@ weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft
 
 // ---- buffers and numbers
 
-static weft_status value_check(weft_dtype arithmetic, const weft_elementwise_value *value)
-{
-    const double beyond = arithmetic == WEFT_I32 ? 0x1p31 : 0x1p63;
-    if (is_whole(arithmetic) &&
-        !(value->value >= -beyond && value->value < beyond && trunc(value->value) == value->value))
-        return fail(WEFT_BAD_ARGUMENT, "elementwise: value %s is %.17g, arithmetic is %s",
-                    value->name, value->value, weft_dtype_name(arithmetic));
-    return WEFT_OK;
-}
-
 static weft_status sharing_check(const weft_elementwise_operands *operands, int out)
 {
     char out_name[OPERAND_TEXT], name[OPERAND_TEXT];
@@ -379,7 +345,8 @@ weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
 {
     char name[OPERAND_TEXT];
     for (int i = 0; i < operands->params->n_values; ++i)
-        TRY(value_check(plan->arithmetic, &operands->params->values[i]));
+        TRY(weft_number_check(operands->params->values[i].value, plan->arithmetic, "value ",
+                              operands->params->values[i].name, "elementwise"));
     for (int i = 0; i < operands->n_outputs; ++i) {
         const weft_tensor *out = operands->outputs[i].tensor;
         TRY(weft_output_check(plan->ctx, out, output_text(name, operands, i)));

@@ -2,6 +2,7 @@
 // Reads expressions: precedence climbing, from tokens to calls.
 #include "expression.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -60,11 +61,13 @@ static weft_status refuse_depth(const parser *p, int at)
                             (int)WEFT_EXPRESSION_DEPTH);
 }
 
-// Around whatever calls itself again.
+// Around whatever calls itself again. The whole expression is not inside anything.
 static weft_status enter(parser *p)
 {
-    if (p->nesting == WEFT_EXPRESSION_DEPTH)
-        return refuse_depth(p, p->scan.token.at);
+    if (p->nesting > WEFT_EXPRESSION_NESTING)
+        return weft_scan_refuse(&p->scan, p->scan.token.at,
+                                "this is inside more than %d signs, parentheses and branches of ?:",
+                                (int)WEFT_EXPRESSION_NESTING);
     p->nesting++;
     return WEFT_OK;
 }
@@ -423,5 +426,57 @@ weft_status weft_expression_parse(weft_expression *out, const char *text, const 
     out->is_real = p.real_at >= 0;
     out->is_integral = p.integral_at >= 0;
     out->is_long = has_long(out);
+    return WEFT_OK;
+}
+
+// ---- the arithmetic of it
+
+static bool is_whole(weft_dtype arithmetic)
+{
+    return arithmetic == WEFT_I32 || arithmetic == WEFT_I64;
+}
+
+static weft_status literals_check(const weft_expression *expression, const char *text,
+                                  weft_dtype arithmetic, const char *what)
+{
+    const uint64_t largest = arithmetic == WEFT_I32 ? INT32_MAX : INT64_MAX;
+    const weft_scan scan = {.what = what, .text = text, .length = (int)strlen(text)};
+    for (int i = 0; i < expression->n_nodes; i++) {
+        const weft_node *node = &expression->nodes[i];
+        if (node->kind == WEFT_NODE_INTEGER && node->integer > largest + node->is_negative)
+            return weft_scan_refuse(
+                &scan, node->at, "the number %s%" PRIu64 " is beyond %s, which arithmetic is",
+                node->is_negative ? "-" : "", node->integer, weft_dtype_name(arithmetic));
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_expression_check(const weft_expression *expression, const char *text,
+                                  weft_dtype arithmetic, const char *what)
+{
+    const char *name = weft_dtype_name(arithmetic);
+    if (is_whole(arithmetic) && expression->is_real)
+        return fail(WEFT_BAD_DTYPE, "%s: \"%.200s\" wants real numbers, arithmetic is %s", what,
+                    text, name);
+    if (is_whole(arithmetic))
+        return literals_check(expression, text, arithmetic, what);
+    if (expression->is_integral)
+        return fail(
+            WEFT_BAD_DTYPE,
+            "%s: \"%.200s\" has & | ^ ~ << or >>, which want whole numbers; arithmetic is %s", what,
+            text, name);
+    if (expression->is_wide && arithmetic == WEFT_F32)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s: \"%.200s\" has a number beyond f32, which arithmetic is", what, text);
+    return WEFT_OK;
+}
+
+weft_status weft_number_check(double number, weft_dtype arithmetic, const char *kind,
+                              const char *name, const char *what)
+{
+    const double beyond = arithmetic == WEFT_I32 ? 0x1p31 : 0x1p63;
+    if (is_whole(arithmetic) && !(number >= -beyond && number < beyond && trunc(number) == number))
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s%s is %.17g, arithmetic is %s, of whole numbers",
+                    what, kind, name, number, weft_dtype_name(arithmetic));
     return WEFT_OK;
 }

@@ -15,10 +15,11 @@
 enum {
     WEFT_EXPRESSION_INPUTS = 8,
     WEFT_EXPRESSION_VALUES = 16,
-    WEFT_EXPRESSION_NODES = 512,   // literals, inputs, values and calls
-    WEFT_EXPRESSION_DEPTH = 64,    // of calls in calls, which a + b + c is: compilers give up too
-    WEFT_EXPRESSION_LENGTH = 4096, // characters of the text
-    WEFT_EXPRESSION_NAME = 31,     // characters of a name
+    WEFT_EXPRESSION_NODES = 512, // literals, inputs, values and calls
+    WEFT_EXPRESSION_DEPTH = 64,  // of calls in calls, which a + b + c is: compilers give up too
+    WEFT_EXPRESSION_NESTING = 2 * WEFT_EXPRESSION_DEPTH, // of signs, parentheses and branches
+    WEFT_EXPRESSION_LENGTH = 4096,                       // characters of the text
+    WEFT_EXPRESSION_NAME = 31,                           // characters of a name
     WEFT_FUNCTION_ARGUMENTS = 4,
 };
 
@@ -113,8 +114,7 @@ typedef struct weft_expression {
 //
 // All of it is reckoned in one arithmetic type, f32, f64, i32 or i64, which the caller chooses:
 // literals too, so that 1/2 is 0.5 in reals and 0 in integers, and in an expression that is_real it
-// is 0.5 whatever the inputs hold. An integer literal that the arithmetic does not hold wraps: one
-// from 2^63 on stands for its bits.
+// is 0.5 whatever the inputs hold.
 //
 // Comparisons and logic give 1 or 0; what is not 0 is true, NaN too. && || ?: reckon all of their
 // operands: there is nothing that could go wrong in one. where(c, a, b) and c ? a : b are the same;
@@ -129,10 +129,22 @@ typedef struct weft_expression {
 weft_status weft_expression_parse(weft_expression *out, const char *text, const weft_names *names,
                                   const char *what);
 
+// Whether that arithmetic, which is F32, F64, I32 or I64, can reckon the expression, whose text it
+// was: WEFT_BAD_DTYPE for whole numbers where it is_real, and reals where it is_integral;
+// WEFT_BAD_ARGUMENT for a literal that the arithmetic does not hold, by its column where it is a
+// whole one. -2147483648 is one literal, however its sign stands before it.
+weft_status weft_expression_check(const weft_expression *expression, const char *text,
+                                  weft_dtype arithmetic, const char *what);
+
+// Refuses a number of a call, as "value " and "v" or "" and "alpha", that whole arithmetic does not
+// hold: WEFT_BAD_ARGUMENT. Real arithmetic takes every one.
+weft_status weft_number_check(double number, weft_dtype arithmetic, const char *kind,
+                              const char *name, const char *what);
+
 // The expression as one call of cl/formula.clh: "ADD(x0,MUL(x1,v0))". Input i is x<i>, value i is
 // v<i>; the result is a number. Letters, digits and _(),.+- alone: it fits an option -D F0=...
 // As snprintf(): writes at most `size` bytes with the 0 that ends it, returns the length wanted.
-// `arithmetic` is F32, F64, I32 or I64: no integers where is_real, no reals where is_integral.
+// `arithmetic` is one that weft_expression_check() takes, but for literals, which wrap.
 size_t weft_expression_code(const weft_expression *expression, weft_dtype arithmetic, char *text,
                             size_t size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_matmul() refuses at its door, and the call as it goes on from there.
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "arithmetic.h"
 #include "context.h"
@@ -178,23 +178,14 @@ static weft_status apart_check(const weft_matmul_call *call, const weft_tensor *
 
 // ---- numbers
 
-static weft_status whole_check(const char *name, double value)
-{
-    if (!(value >= INT32_MIN && value <= INT32_MAX && trunc(value) == value))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "matmul: %s is %.17g; with i8 a whole number within i32 is wanted", name,
-                    value);
-    return WEFT_OK;
-}
-
 static weft_status numbers_check(const weft_matmul_call *call, double alpha, double beta)
 {
-    if (call->arithmetic != WEFT_I32)
-        return WEFT_OK;
-    TRY(whole_check("alpha", alpha));
-    TRY(whole_check("beta", beta));
+    const weft_elementwise_value *values = call->params->values;
+    TRY(weft_number_check(alpha, call->arithmetic, "", "alpha", "matmul"));
+    TRY(weft_number_check(beta, call->arithmetic, "", "beta", "matmul"));
     for (int i = 0; i < call->params->n_values; ++i)
-        TRY(whole_check(call->params->values[i].name, call->params->values[i].value));
+        TRY(weft_number_check(values[i].value, call->arithmetic, "value ", values[i].name,
+                              "matmul"));
     return WEFT_OK;
 }
 
@@ -202,23 +193,8 @@ static weft_status numbers_check(const weft_matmul_call *call, double alpha, dou
 
 static weft_status arithmetic_check(const weft_matmul_call *call)
 {
-    const weft_expression *formula = &call->formula;
-    const char *text = call->params->epilogue;
-    if (call->arithmetic != WEFT_I32) {
-        if (formula->is_integral)
-            return fail(WEFT_BAD_DTYPE,
-                        "matmul: \"%.200s\" has & | ^ ~ << or >>, which want whole numbers; "
-                        "arithmetic is %s",
-                        text, weft_dtype_name(call->arithmetic));
-        if (formula->is_wide && call->arithmetic == WEFT_F32)
-            return fail(WEFT_BAD_ARGUMENT,
-                        "matmul: \"%.200s\" has a number beyond f32, which arithmetic is", text);
-        return WEFT_OK;
-    }
-    if (formula->is_real)
-        return fail(WEFT_BAD_DTYPE, "matmul: \"%.200s\" wants real numbers, arithmetic is i32",
-                    text);
-    for (int i = WEFT_MATMUL_INPUT; i < call->n_operands; ++i)
+    TRY(weft_expression_check(&call->formula, call->params->epilogue, call->arithmetic, "matmul"));
+    for (int i = WEFT_MATMUL_INPUT; i < call->n_operands && call->arithmetic == WEFT_I32; ++i)
         if (weft_is_floating(call->views[i].dtype))
             return fail(WEFT_BAD_DTYPE, "matmul: input %s is %s, arithmetic is i32",
                         call->params->inputs[i - WEFT_MATMUL_INPUT].name,
@@ -282,11 +258,16 @@ static weft_matmul_problem problem_of(const weft_matmul_call *call)
     return problem;
 }
 
-// A tensor of as many matrices, each gone but for its first element.
+// A tensor of as many matrices, each gone but for its first element. Of one without elements, which
+// A and B are where k is 0, offset and strides may be anything, and count for nothing.
 static weft_tensor batch_of(const weft_tensor *tensor)
 {
     weft_tensor batch = *tensor;
     batch.ndim = (int)max_i64(tensor->ndim - 2, 0);
+    if (weft_tensor_is_empty(tensor)) {
+        batch.offset = 0;
+        memset(batch.stride, 0, sizeof(batch.stride));
+    }
     return batch;
 }
 

@@ -229,9 +229,8 @@ weft_status weft_reduce_check(weft_reduce_call *out, weft_context *ctx, weft_red
 weft_status weft_reduce_workspace_check(const weft_reduce_call *call, cl_mem workspace,
                                         size_t bytes)
 {
-    const weft_tensor scratch = {
-        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    TRY(weft_output_check(call->ctx, &scratch, "reduce: workspace"));
+    weft_tensor scratch;
+    TRY(weft_workspace_view(&scratch, call->ctx, workspace, bytes, "reduce"));
     if (call->n > 0)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", call->X, "X", "reduce"));
     return weft_tensor_overlap_check(&scratch, "workspace", call->Y, "Y", "reduce");

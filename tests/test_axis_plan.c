@@ -609,9 +609,9 @@ static const char *options_for(int items, int team)
     const weft_tensor X = weft_matrix(buffer, WEFT_F32, 300, 50);
     const weft_tensor Y = weft_matrix(weft_rehearsal_buffer(ctx, NULL), WEFT_F32, 1, 50);
     weft_rehearsal_begin(ctx);
-    assert_int_equal(weft_reduce(ctx, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y,
-                                 WEFT_REDUCE(.tiling = &tiling)),
-                     WEFT_OK);
+    assert_int_equal(
+        weft_reduce(ctx, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y, WEFT_REDUCE(.tiling = &tiling)),
+        WEFT_OK);
     const weft_rehearsal *told = weft_rehearsal_end(ctx);
     assert_int_equal(told->n_launches, 1);
     snprintf(options, sizeof(options), "%s ", told->launches[0].options);

@@ -216,6 +216,29 @@ static void test_values(void **state)
     refuse_value(0x1p63, WEFT_I64, "value v0 is 9.2233720368547758e+18, arithmetic is i64");
 }
 
+// So must the numbers in a formula; without words about it arithmetic is one that holds them.
+static void refuse_literal(const char *formula, weft_dtype arithmetic, const char *part)
+{
+    call c;
+    make_good(&c);
+    c.A.dtype = c.B.dtype = WEFT_I32;
+    c.v[0].value = 1;
+    c.out[0].formula = formula;
+    c.params.arithmetic = arithmetic;
+    refuse(&c, WEFT_BAD_ARGUMENT, part);
+}
+
+static void test_literals(void **state)
+{
+    (void)state;
+    refuse_literal("a + 3000000000", WEFT_I32,
+                   "elementwise: column 5: the number 3000000000 is beyond i32, which arithmetic");
+    refuse_literal("a - 2147483648", WEFT_I32, "column 5: the number 2147483648 is beyond i32");
+    refuse_literal("a < 9223372036854775808", WEFT_DEFAULT,
+                   "column 5: the number 9223372036854775808 is beyond i64");
+    refuse_literal("-9223372036854775809", WEFT_I64, "column 2: the number -9223372036854775809");
+}
+
 static void test_f64_where_there_is_none(void **state)
 {
     (void)state;
@@ -582,6 +605,7 @@ int main(void)
         WITH_OPERANDS(test_formulas),
         WITH_OPERANDS(test_shapes_and_types),
         WITH_OPERANDS(test_values),
+        WITH_OPERANDS(test_literals),
         WITH_OPERANDS(test_f64_where_there_is_none),
         WITH_OPERANDS(test_buffers_that_do_not_serve),
         WITH_OPERANDS(test_views_that_overlap),

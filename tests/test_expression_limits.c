@@ -229,25 +229,81 @@ static const char *nested(const char *part, const char *middle, const char *end,
 static void test_depth(void **state)
 {
     (void)state;
+    static const char deep[] = "more than 64 deep", inside[] = "inside more than 128 signs";
     static const struct {
         const char *part, *middle, *end;
         int most; // times
+        const char *words;
     } cases[] = {
-        {"(", "a", ")", 63},       {"exp(", "a", ")", 63},  {"- ", "a", "", 63},
-        {"a ? a : ", "a", "", 63}, {"", "a", "+a", 64},     {"", "(a)", "?a:a", 63},
-        {"", "- a", "+ - a", 63},  {"", "(a)", "-(a)", 64}, {"(b-", "a", ")", 63},
-        {"!", "a", "", 63},        {"+ ", "a", "", 63},
+        {"exp(", "a", ")", 64, deep},     {"- ", "a", "", 64, deep},
+        {"!", "a", "", 64, deep},         {"a ? a : ", "a", "", 64, deep},
+        {"", "a", "+a", 64, deep},        {"", "(a)", "?a:a", 64, deep},
+        {"", "- a", "+ - a", 63, deep},   {"", "(a)", "-(a)", 64, deep},
+        {"(b-", "a", ")", 64, deep},      {"exp(-(", "a", "))", 32, deep},
+        {"-(", "a", ")", 64, inside},     {"(", "a", ")", 128, inside},
+        {"+ ", "a", "", 128, inside},     {"+(", "a", ")", 64, inside},
+        {"exp((", "a", "))", 64, inside},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         for (int times = 1; times <= cases[i].most; times++)
             parse_with(&names, nested(cases[i].part, cases[i].middle, cases[i].end, times));
-        for (int times = 65; times < 400; times += 50) {
+        for (int times = cases[i].most + 1; times < 400; times += times < 200 ? 1 : 50) {
             const char *text = nested(cases[i].part, cases[i].middle, cases[i].end, times);
             assert_int_equal(weft_expression_parse(&parsed, text, &names, "test"),
                              WEFT_BAD_ARGUMENT);
-            assert_non_null(strstr(weft_last_error(), "more than 64 deep"));
+            const char *said = weft_last_error();
+            const bool is_first = times == cases[i].most + 1;
+            if (!strstr(said, cases[i].words) && (is_first || !strstr(said, inside)))
+                fail_msg("%d times %s: %s", times, cases[i].part, said);
         }
     }
+}
+
+// What whole arithmetic does not hold; a sign before a number is the number's.
+static void test_whole_literals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int i32_column, i64_column; // 0: it is held
+        const char *number;
+    } cases[] = {
+        {"2147483647 - a", 0, 0, ""},
+        {"a < 2147483648", 5, 0, "2147483648"},
+        {"a + -2147483648", 0, 0, ""},
+        {"-(2147483648) % a", 0, 0, ""},
+        {"- - 2147483648", 0, 0, ""},
+        {"-2147483649", 2, 0, "-2147483649"},
+        {"a - 2147483648", 5, 0, "2147483648"},
+        {"a & 0xffffffff", 5, 0, "4294967295"},
+        {"a * (9223372036854775807)", 6, 0, "9223372036854775807"},
+        {"a < 9223372036854775808", 5, 5, "9223372036854775808"},
+        {"min(a,\n-9223372036854775808)", 9, 0, "-9223372036854775808"},
+        {"-9223372036854775809", 2, 2, "-9223372036854775809"},
+        {"0xffffffffffffffff ^ a", 1, 1, "18446744073709551615"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int k = 0; k < 4; k++) {
+            const weft_dtype arithmetic = k == 0   ? WEFT_I32
+                                          : k == 1 ? WEFT_I64
+                                          : k == 2 ? WEFT_F32
+                                                   : WEFT_F64;
+            const int column = k == 0 ? cases[i].i32_column : k == 1 ? cases[i].i64_column : 0;
+            char wanted[128];
+            parse_with(&names, cases[i].text);
+            if (k > 1 && parsed.is_integral)
+                continue;
+            const weft_status status =
+                weft_expression_check(&parsed, cases[i].text, arithmetic, "test");
+            assert_int_equal(status, column ? WEFT_BAD_ARGUMENT : WEFT_OK);
+            if (!column)
+                continue;
+            snprintf(wanted, sizeof(wanted), "test: column %d: the number %s is beyond %s, which ",
+                     column, cases[i].number, weft_dtype_name(arithmetic));
+            if (strncmp(weft_last_error(), wanted, strlen(wanted)) != 0)
+                fail_msg("wanted %s, not: %s", wanted, weft_last_error());
+            check_caret(cases[i].text, column);
+        }
 }
 
 // A sum of sums: 2^levels - 1 nodes.
@@ -418,15 +474,11 @@ static void test_random_expressions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_many_names),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_random_bytes),
-        cmocka_unit_test(test_random_tokens),
-        cmocka_unit_test(test_random_expressions),
+        cmocka_unit_test(test_refusals),       cmocka_unit_test(test_many_names),
+        cmocka_unit_test(test_names),          cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_whole_literals), cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_windows),        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_random_tokens),  cmocka_unit_test(test_random_expressions),
     };
     return cmocka_run_group_tests_name("expression_limits", tests, NULL, NULL);
 }

@@ -176,6 +176,27 @@ static void test_scalars_that_are_not_whole(void **state)
     refuse_whole(1, 0, 0x1p40, "v0 is 1099511627776");
 }
 
+// So must the numbers in a formula.
+static void refuse_literal(const char *epilogue, const char *part)
+{
+    matmul_good c;
+    matmul_good_make(&c, &o);
+    c.A.dtype = c.B.dtype = WEFT_I8;
+    c.C.dtype = c.x[0].dtype = c.x[1].dtype = WEFT_I32;
+    c.alpha = c.values[0].value = c.values[1].value = 1;
+    c.beta = 0;
+    c.params.epilogue = epilogue;
+    matmul_refuse(&c, &o, WEFT_BAD_ARGUMENT, part);
+}
+
+static void test_literals_that_do_not_fit(void **state)
+{
+    (void)state;
+    refuse_literal("c + 3000000000", "matmul: column 5: the number 3000000000 is beyond i32");
+    refuse_literal("c - 2147483648", "column 5: the number 2147483648 is beyond i32");
+    refuse_literal("c + -2147483649", "column 6: the number -2147483649 is beyond i32");
+}
+
 static void test_f64_where_there_is_none(void **state)
 {
     (void)state;
@@ -350,6 +371,28 @@ static void test_factors_that_are_not_read(void **state)
 
 #define with_operands(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
 
+// With k 0, strides and offsets of A and B may be anything: no arithmetic of theirs overflows.
+static void test_factors_without_elements(void **state)
+{
+    (void)state;
+    const float ones[18] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[18] = {0};
+    float found[18];
+    cl_mem memory = strided_zeros(ctx, sizeof(ones), CL_MEM_READ_WRITE);
+    assert_int_equal(
+        clEnqueueWriteBuffer(queue, memory, CL_TRUE, 0, sizeof(ones), ones, 0, NULL, NULL),
+        CL_SUCCESS);
+    const weft_tensor A = {NULL, WEFT_F32, INT64_MAX, 3, {3, 2, 0}, {INT64_MAX, INT64_MIN, 1}};
+    const weft_tensor B = {NULL, WEFT_F32, 1, 3, {3, 0, 3}, {INT64_MIN, 3, INT64_MAX}};
+    const weft_tensor C = {memory, WEFT_F32, 12, 3, {3, 2, 3}, {-6, 3, 1}};
+    if (weft_matmul(ctx, queue, 1, &A, &B, 0, &C, NULL) != WEFT_OK)
+        fail_msg("%s", weft_last_error());
+    assert_int_equal(
+        clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof(found), found, 0, NULL, NULL),
+        CL_SUCCESS);
+    assert_memory_equal(found, zeros, sizeof(zeros));
+    clReleaseMemObject(memory);
+}
+
 int main(void)
 {
     need_device();
@@ -364,6 +407,7 @@ int main(void)
         with_operands(test_extents_beyond_the_kernels),
         with_operands(test_types),
         with_operands(test_scalars_that_are_not_whole),
+        with_operands(test_literals_that_do_not_fit),
         with_operands(test_f64_where_there_is_none),
         with_operands(test_buffers_that_do_not_serve),
         with_operands(test_outputs_that_overlap_inputs),
@@ -372,6 +416,7 @@ int main(void)
         with_operands(test_tilings_that_do_not_serve),
         with_operands(test_workspaces_that_do_not_serve),
         with_operands(test_factors_that_are_not_read),
+        with_operands(test_factors_without_elements),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

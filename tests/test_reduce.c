@@ -265,9 +265,9 @@ static void test_enormous_means(void **state)
         float *x = o.x_data;
         for (size_t k = 0; k < o.x_bytes / sizeof(*x); k++)
             x[k] = numbers[i / 2];
-        assert_int_equal(clEnqueueWriteBuffer(o.queue, o.X.buffer, CL_TRUE, 0, o.x_bytes, x, 0,
-                                              NULL, NULL),
-                         CL_SUCCESS);
+        assert_int_equal(
+            clEnqueueWriteBuffer(o.queue, o.X.buffer, CL_TRUE, 0, o.x_bytes, x, 0, NULL, NULL),
+            CL_SUCCESS);
         reduce_call(&o);
         float *y = reduce_read(&o);
         for (int k = 0; k < 40; k++)

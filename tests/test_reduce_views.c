@@ -149,9 +149,9 @@ static void add_exponentials(const weft_axis_tiling *tiling, float fill, float y
                                            WEFT_REDUCE(.tiling = tiling));
     if (status != WEFT_OK)
         fail_msg("%s", weft_last_error());
-    assert_int_equal(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, PADDED_ROWS * sizeof(float), y, 0,
-                                         NULL, NULL),
-                     CL_SUCCESS);
+    assert_int_equal(
+        clEnqueueReadBuffer(queue, out, CL_TRUE, 0, PADDED_ROWS * sizeof(float), y, 0, NULL, NULL),
+        CL_SUCCESS);
     clReleaseMemObject(in);
     clReleaseMemObject(out);
 }
@@ -178,9 +178,12 @@ int main(void)
     is_reduced = getenv("WEFT_TEST_REDUCED");
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts),     cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_places),      cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_other_types), cmocka_unit_test(test_few_programs_for_many_shapes),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_other_types),
+        cmocka_unit_test(test_few_programs_for_many_shapes),
         cmocka_unit_test(test_same_bits_whatever_stands_beside),
     };
     const int failed = cmocka_run_group_tests_name("reduce views", tests, NULL, NULL);

@@ -218,7 +218,7 @@ static void test_same_bits(void **state)
     }
 }
 
-// Rows of 100 in memory of 112 each, which whole vectors may be read of: `fill` stands between them.
+// Rows of 100 in memory of 112 each, of which whole vectors may be read: `fill` stands in between.
 enum { PADDED_ROWS = 40, PADDED = 100, PITCH = 112 };
 
 static void fill_rows(float *x, float fill)
@@ -243,13 +243,12 @@ static void soften(rewrite_op op, const weft_axis_tiling *tiling, float fill, bo
     weft_tensor Y = X;
     Y.buffer = in_place ? in : out;
     const weft_softmax_params *params = WEFT_SOFTMAX(.tiling = tiling);
-    const weft_status status = op == SOFTMAX
-                                   ? weft_softmax(ctx, queue, 1, &X, -1, &Y, params)
-                                   : weft_log_softmax(ctx, queue, 1, &X, -1, &Y, params);
+    const weft_status status = op == SOFTMAX ? weft_softmax(ctx, queue, 1, &X, -1, &Y, params)
+                                             : weft_log_softmax(ctx, queue, 1, &X, -1, &Y, params);
     if (status != WEFT_OK)
         fail_msg("%s", weft_last_error());
-    assert_int_equal(
-        clEnqueueReadBuffer(queue, Y.buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL), CL_SUCCESS);
+    assert_int_equal(clEnqueueReadBuffer(queue, Y.buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL),
+                     CL_SUCCESS);
     for (int i = 0; i < PADDED_ROWS; i++)
         memcpy(y[i], x + i * PITCH, sizeof(y[i]));
     clReleaseMemObject(in);

@@ -172,9 +172,10 @@ typedef struct weft_elementwise_params {
 //   concatenate         one call for each part: its output is a view of a piece of the whole's
 //                       buffer, by offset and strides
 //
-// A text has at most 4096 characters, 512 literals, names and calls, and 64 calls or operators
-// inside each other, which a + b + c + ... are. Integers are decimal or hexadecimal. In real
-// arithmetic x / 0 is infinite, or NaN, and x % 0 is NaN.
+// A text has at most 4096 characters, 512 literals, names and calls, 64 calls or operators inside
+// each other, which a + b + c + ... are, and 128 signs, parentheses (those of calls, too) and
+// branches of ?: around anything. Integers are decimal or hexadecimal. In real arithmetic x / 0 is
+// infinite, or NaN, and x % 0 is NaN.
 // The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
 // min and max give NaN where there is one, fmin and fmax the other number. Nothing else can be
 // said: statements, comments, brackets and unknown names are refused, with the column.
@@ -192,7 +193,8 @@ typedef struct weft_elementwise_params {
 // is converted to its type once: real to whole numbers towards zero, ending at the type's limits,
 // NaN as 0; whole to narrower whole numbers by the lower bits; into real ones to the nearest.
 // params->values are converted to the type of arithmetic, and refused where it is a whole one that
-// cannot hold them.
+// cannot hold them; so are integers written in a formula, 0xffffffff in i32 and 2^63 in i64 among
+// them, but for those that a sign before them makes fit: -2147483648.
 //
 // Nothing to do where an extent is 0. The same input on the same context gives the same bits.
 //

@@ -116,9 +116,10 @@ typedef struct weft_matmul_params {
 // ones, and extents of 1, count as often as needed).
 //
 // Sums, alpha, beta and f are reckoned in f32; in f64 for f64; in i32, which wraps, for i8, where
-// alpha, beta and values are whole numbers within i32. f is an expression as weft_elementwise()
-// takes it; its inputs broadcast to C's shape and may have any of its data types and any strides,
-// but be C itself only as the same view. An input of f64 or i64 is converted to that type first.
+// alpha, beta, values and the numbers in f are whole ones within i32. f is an expression as
+// weft_elementwise() takes it; its inputs broadcast to C's shape and may have any of its data types
+// and any strides, but be C itself only as the same view. An input of f64 or i64 is converted to
+// that type first.
 //
 // beta == 0 never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B,
 // and k == 0 is the same: c = beta C. Inf and NaN go through as in the formula. An extent of 0 in

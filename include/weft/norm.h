@@ -34,9 +34,10 @@ typedef struct weft_norm_params {
 //
 // Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
 // and squared distances of short runs, joined with what rounding loses carried along (after
-// Chan, Golub and LeVeque 1979): large means do no harm. NaN and infinity make the results
-// normalised together NaN. n_axes from 1 to X's dimensions; epsilon from 0. Where an extent is
-// 0: nothing to do. The same input on the same context gives the same bits.
+// Chan, Golub and LeVeque 1979): large means do no harm, up to the largest number. Where the sum of
+// squared distances overflows, as in f32 from distances of 1e19 on, results are 0 or NaN. NaN and
+// infinity make the results normalised together NaN. n_axes from 1 to X's dimensions; epsilon from
+// 0. Where an extent is 0: nothing to do. The same input on the same context gives the same bits.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
@@ -52,7 +53,8 @@ WEFT_API weft_status weft_layer_norm(weft_context *ctx, cl_command_queue queue, 
                                      const weft_norm_params *params);
 
 // RMS normalisation: y = x / sqrt(mean of x^2 + epsilon) w + b; else as weft_layer_norm(). Infinity
-// makes finite elements 0 before w and b, and itself NaN.
+// makes finite elements 0 before w and b, and itself NaN. Plain squares are summed: where they
+// overflow, as of elements from about 1e19 on in f32, finite elements become 0 all the same.
 //
 // After Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 WEFT_API weft_status weft_rms_norm(weft_context *ctx, cl_command_queue queue, double epsilon,

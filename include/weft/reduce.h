@@ -64,8 +64,9 @@ typedef struct weft_reduce_params {
 // elements, but for that within runs and of the last few additions. Integer sums and products are
 // taken in i64 and wrap. Var and std are taken from means and squared distances of short runs,
 // joined with what rounding loses carried along (after Chan, Golub and LeVeque 1979): large means
-// do no harm. n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element
-// first; norm2 sums plain squares.
+// do no harm, up to the largest number; where squared distances overflow they are infinite or NaN.
+// n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element first; norm2
+// sums plain squares.
 //
 // NaN: min, max and their places find the first NaN if there is one, any and all take it for true,
 // and it goes through the others as in the formula. Of equal elements argmin and argmax find the
