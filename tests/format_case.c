@@ -74,7 +74,7 @@ void *narrowed(const int64_t *numbers, int64_t n, weft_dtype dtype)
     return array;
 }
 
-void *random_bits(random_state *random, int64_t n, size_t size)
+void *any_bits(random_state *random, int64_t n, size_t size)
 {
     char *array = new_array(n, size);
     for (int64_t i = 0; i < n; i++) {
@@ -163,6 +163,17 @@ pattern pattern_of_cells(int64_t n_rows, int64_t n_cols, uint64_t cells)
                 p.columns[p.nnz++] = column;
         p.offsets[row + 1] = p.nnz;
     }
+    return p;
+}
+
+pattern pattern_of_host(const weft_csr_host *host)
+{
+    pattern p = pattern_new(host->n_rows, host->n_cols, host->nnz);
+    p.nnz = host->nnz;
+    for (int64_t row = 0; row <= host->n_rows; row++)
+        p.offsets[row] = integer_at(host->offsets, host->offset_dtype, row);
+    for (int64_t e = 0; e < host->nnz; e++)
+        p.columns[e] = integer_at(host->indices, host->index_dtype, e);
     return p;
 }
 

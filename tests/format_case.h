@@ -38,7 +38,7 @@ void guarded_check(const guarded *array, cl_command_queue queue, const void *wan
 void *narrowed(const int64_t *numbers, int64_t n, weft_dtype dtype);
 
 // n elements of any bits at all; to be freed.
-void *random_bits(random_state *random, int64_t n, size_t size);
+void *any_bits(random_state *random, int64_t n, size_t size);
 
 // At least one, whatever n is.
 void *new_array(int64_t n, size_t size);
@@ -64,6 +64,9 @@ pattern pattern_create(random_state *random, pattern_kind kind, int64_t n_rows, 
 
 // The cells of a small matrix whose bits are set, row by row.
 pattern pattern_of_cells(int64_t n_rows, int64_t n_cols, uint64_t cells);
+
+// That of a matrix on the host.
+pattern pattern_of_host(const weft_csr_host *host);
 
 void pattern_destroy(pattern *p);
 

@@ -71,6 +71,7 @@ static sparse_form form_of(const attention_case *of)
         .index_dtype = of->index_dtype,
         .offsets_start = of->offsets_start,
         .indices_start = of->indices_start,
+        .given = of->given,
     };
 }
 

@@ -32,6 +32,7 @@ typedef struct attention_case {
     int64_t n_heads;   // 0: matrices; else a third dimension
     int64_t n_batches; // of heads, a fourth dimension; 0: none
     sparse_rows rows;
+    const weft_csr_host *given; // M's pattern; NULL: made up
     attention_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
     dense_layout layout[N_OPERANDS]; // of heads; batches of them lie apart, but for SAME_MATRIX

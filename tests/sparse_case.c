@@ -143,6 +143,18 @@ static void draw_columns(weft_csr_host *host, random_state *random, sparse_span 
     }
 }
 
+static void copy_pattern(weft_csr_host *host, const weft_csr_host *given)
+{
+    assert_true(host->n_rows == given->n_rows && host->n_cols == given->n_cols);
+    host->nnz = given->nnz;
+    for (int64_t row = 0; row <= given->n_rows; row++)
+        put_whole(host->offsets, host->offset_dtype, row,
+                  scalar_whole(given->offset_dtype, given->offsets, row));
+    host->indices = memory_filled((size_t)host->nnz * weft_dtype_size(host->index_dtype), 0);
+    for (int64_t e = 0; e < given->nnz; e++)
+        put_whole(host->indices, host->index_dtype, e, sparse_column(given, e));
+}
+
 static void make_pattern(weft_csr_host *host, const sparse_form *form, random_state *random)
 {
     *host = (weft_csr_host){.n_rows = form->n_rows,
@@ -152,6 +164,10 @@ static void make_pattern(weft_csr_host *host, const sparse_form *form, random_st
                             .dtype = form->dtype ? form->dtype : WEFT_F32};
     host->offsets =
         memory_filled((size_t)(host->n_rows + 1) * weft_dtype_size(host->offset_dtype), 0);
+    if (form->given) {
+        copy_pattern(host, form->given);
+        return;
+    }
     for (int64_t row = 0; row < host->n_rows; row++) {
         host->nnz += row_length(form, random, row);
         put_whole(host->offsets, host->offset_dtype, row + 1, host->nnz);
@@ -159,6 +175,14 @@ static void make_pattern(weft_csr_host *host, const sparse_form *form, random_st
     host->indices = memory_filled((size_t)host->nnz * weft_dtype_size(host->index_dtype), 0);
     for (int64_t row = 0; row < host->n_rows; row++)
         draw_columns(host, random, sparse_row(host, row), form->rows == ROWS_REPEATED);
+}
+
+static double value_for(const sparse_form *form, random_state *random, int64_t row, int64_t e)
+{
+    if (form->given && form->numbers == NUMBERS_FRACTIONS)
+        return scalar_get(form->given->dtype, form->given->values, e);
+    const bool is_wild = form->numbers == NUMBERS_WILD && row % 2 == 1 && random_below(random, 2);
+    return is_wild ? sparse_wild_number(random) : sparse_number(form->numbers, random, 3);
 }
 
 // From the first value of the first matrix to the last one of the last.
@@ -176,13 +200,9 @@ static void make_values(sparse_operand *o, const sparse_form *form, random_state
     host->values = memory_filled(bytes, SPARSE_POISON);
     for (int64_t batch = 0; batch < at_least(form->n_matrices, 1); batch++)
         for (int64_t row = 0; row < host->n_rows; row++)
-            for (int64_t e = sparse_row(host, row).first; e < sparse_row(host, row).stop; e++) {
-                const bool is_wild =
-                    form->numbers == NUMBERS_WILD && row % 2 == 1 && random_below(random, 2);
+            for (int64_t e = sparse_row(host, row).first; e < sparse_row(host, row).stop; e++)
                 scalar_put(host->dtype, host->values, batch * o->values_step + e,
-                           is_wild ? sparse_wild_number(random)
-                                   : sparse_number(form->numbers, random, 3));
-            }
+                           value_for(form, random, row, e));
 }
 
 void sparse_make(sparse_operand *o, const sparse_form *form, random_state *random)

@@ -42,6 +42,7 @@ typedef struct sparse_form {
     sparse_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
     int64_t offsets_start, indices_start, values_start;
+    const weft_csr_host *given; // the pattern, and for fractions values, of f32; NULL: made up
 } sparse_form;
 
 typedef struct sparse_operand {

@@ -34,6 +34,9 @@ static cl_mem buffer_of(weft_context *ctx, const void *data, size_t bytes)
 static int64_t row_length(const sparse_case *of, random_state *random, int64_t row)
 {
     const int64_t few = of->longest < 9 ? of->longest : 9;
+    if (of->given)
+        return scalar_whole(of->given->offset_dtype, of->given->offsets, row + 1) -
+               scalar_whole(of->given->offset_dtype, of->given->offsets, row);
     switch (of->rows) {
     case ROWS_RANDOM:
         return random_below(random, of->longest + 1);
@@ -293,7 +296,7 @@ const sparse_array *sparse_target(const sparse_operands *o)
     return o->of.place == ON_CSR ? &o->values : o->of.place == ON_DY ? &o->gradient : &o->own;
 }
 
-void *sparse_read(const sparse_operands *o)
+void *sparse_target_now(const sparse_operands *o)
 {
     const sparse_array *target = sparse_target(o);
     char *after = memory_filled(target->bytes, 0);
@@ -362,7 +365,7 @@ void sparse_check(const sparse_operands *o)
     const sparse_array *target = sparse_target(o);
     if (target->bytes == 0)
         return;
-    char *after = sparse_read(o);
+    char *after = sparse_target_now(o);
     const int64_t n_matrices = o->of.n_batches > 0 ? o->of.n_batches : 1;
     for (int64_t matrix = 0; matrix < n_matrices; matrix++)
         for (int64_t row = 0; row < o->of.n_rows; row++)

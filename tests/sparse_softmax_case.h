@@ -45,6 +45,7 @@ typedef struct sparse_case {
     int64_t n_cols;    // 0: as many as there are entries, so that any row may be long
     int64_t n_batches; // 0: one matrix; else the tensors have two dimensions
     sparse_rows rows;
+    const weft_csr_host *given; // whose rows these are; NULL: made up
     sparse_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
     int64_t offsets_start, values_start, out_start;
@@ -92,7 +93,7 @@ void sparse_call(const sparse_operands *o);
 
 // The array that is written, and what stands in it now, to be freed; waits for the queue.
 const sparse_array *sparse_target(const sparse_operands *o);
-void *sparse_read(const sparse_operands *o);
+void *sparse_target_now(const sparse_operands *o);
 
 // Puts back what stood there at first.
 void sparse_restore(const sparse_operands *o);

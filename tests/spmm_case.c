@@ -30,6 +30,7 @@ static sparse_form form_of(const spmm_case *of)
         .offsets_start = of->offsets_start,
         .indices_start = of->indices_start,
         .values_start = of->values_start,
+        .given = of->given,
     };
 }
 

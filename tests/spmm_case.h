@@ -24,6 +24,7 @@ typedef struct spmm_case {
     int64_t m, k, n;
     int64_t n_batches; // 0: matrices; else B and C have three dimensions
     sparse_rows rows;
+    const weft_csr_host *given; // A, as in sparse_form; NULL: made up
     spmm_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
     dense_layout b_layout, c_layout;

@@ -6,6 +6,7 @@
 #include <weft/csr_dense.h>
 
 #include "format_case.h"
+#include "matrix_files.h"
 #include "scalar.h"
 
 static weft_context *ctx;
@@ -107,7 +108,7 @@ static void add_up(void *out, weft_dtype dtype, const pattern *p, const char *va
 static void *values_for(const dense_case *of, random_state *random, int64_t n, weft_dtype dtype)
 {
     if (of->kind == PATTERN_SORTED)
-        return random_bits(random, n, weft_dtype_size(dtype));
+        return any_bits(random, n, weft_dtype_size(dtype));
     void *values = new_array(n, weft_dtype_size(dtype));
     for (int64_t i = 0; i < n; i++) {
         const int64_t whole = random_between(random, -4, 4);
@@ -230,7 +231,7 @@ static void draw_dense(char *data, int64_t n, const dense_case *of, random_state
 {
     const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
     const size_t size = weft_dtype_size(dtype);
-    char *bits = random_bits(random, n, size);
+    char *bits = any_bits(random, n, size);
     for (int64_t i = 0; i < n; i++) {
         const double special[] = {0, -0.0, of->threshold, -of->threshold, 1e-40, INFINITY, 0, 0};
         const int64_t choice = random_below(random, 10);
@@ -364,6 +365,23 @@ static void test_all_data_types_from_dense(void **state)
         }
 }
 
+static void expand_file(const weft_csr_host *host)
+{
+    const dense_case of = {.seed = (uint64_t)host->nnz,
+                           .kind = PATTERN_SORTED,
+                           .n_rows = host->n_rows,
+                           .n_cols = host->n_cols,
+                           .layout = host->nnz % 2 ? ROW_MAJOR : COLUMN_MAJOR};
+    if (host->n_rows * host->n_cols <= (is_reduced ? 1 << 19 : 1 << 23))
+        to_dense_pattern(pattern_of_host(host), &of);
+}
+
+static void test_matrices_out_of_files(void **state)
+{
+    (void)state;
+    each_matrix_file(expand_file);
+}
+
 int main(void)
 {
     need_device();
@@ -377,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_dense_matrices_of_every_shape),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_all_data_types_from_dense),
+        cmocka_unit_test(test_matrices_out_of_files),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

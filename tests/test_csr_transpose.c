@@ -4,6 +4,7 @@
 #include <weft/csr_transpose.h>
 
 #include "format_case.h"
+#include "matrix_files.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -39,7 +40,7 @@ static void values_create(operands *o, const transpose_case *of, random_state *r
     const weft_dtype dtype = of->dtype ? of->dtype : WEFT_F32;
     const size_t size = weft_dtype_size(dtype);
     const int64_t nnz = o->pattern.nnz;
-    o->data = random_bits(random, nnz, size);
+    o->data = any_bits(random, nnz, size);
     o->moved = new_array(nnz, size);
     for (int64_t e = 0; e < nnz; e++)
         memcpy((char *)o->moved + (size_t)e * size,
@@ -270,6 +271,18 @@ static void test_same_bits_run_after_run(void **state)
     operands_destroy(&o);
 }
 
+static void transpose_file(const weft_csr_host *host)
+{
+    const transpose_case of = {.seed = (uint64_t)host->nnz, .start = 1};
+    run_pattern(pattern_of_host(host), &of);
+}
+
+static void test_matrices_out_of_files(void **state)
+{
+    (void)state;
+    each_matrix_file(transpose_file);
+}
+
 int main(void)
 {
     need_device();
@@ -277,9 +290,13 @@ int main(void)
     ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_small_pattern), cmocka_unit_test(test_patterns_of_every_kind),
-        cmocka_unit_test(test_all_data_types),      cmocka_unit_test(test_large_matrices),
-        cmocka_unit_test(test_columns_that_lie),    cmocka_unit_test(test_same_bits_run_after_run),
+        cmocka_unit_test(test_every_small_pattern),
+        cmocka_unit_test(test_patterns_of_every_kind),
+        cmocka_unit_test(test_all_data_types),
+        cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_columns_that_lie),
+        cmocka_unit_test(test_same_bits_run_after_run),
+        cmocka_unit_test(test_matrices_out_of_files),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "matrix_files.h"
 #include "scalar.h"
 
 static weft_context *ctx;
@@ -271,6 +272,24 @@ static void test_products_of_nothing(void **state)
     }
 }
 
+static void attend_file(const weft_csr_host *host)
+{
+    const attention_case one = {.seed = (uint64_t)host->nnz,
+                                .m = host->n_rows,
+                                .n = host->n_cols,
+                                .k = 8,
+                                .d = 12,
+                                .given = host,
+                                .scale = 0.35};
+    attention_run(ctx, &one);
+}
+
+static void test_matrices_out_of_files(void **state)
+{
+    (void)state;
+    each_matrix_file(attend_file);
+}
+
 int main(void)
 {
     need_device();
@@ -289,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_a_huge_row),
         cmocka_unit_test(test_products_that_are_no_numbers),
         cmocka_unit_test(test_products_of_nothing),
+        cmocka_unit_test(test_matrices_out_of_files),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

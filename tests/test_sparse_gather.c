@@ -50,7 +50,7 @@ static void run_on(weft_context *on, const gather_case *of, uint64_t seed)
     const cl_command_queue its = weft_context_queue(on);
     const size_t size = weft_dtype_size(of->dtype), wide = weft_dtype_size(of->source_dtype);
     const int64_t nnz = of->nnz, n = of->n, batches = of->n_batches > 0 ? of->n_batches : 1;
-    char *data = random_bits(&random, batches * (nnz + GAP), size);
+    char *data = any_bits(&random, batches * (nnz + GAP), size);
     int64_t *source = source_create(&random, n, nnz);
     void *numbers = narrowed(source, n, of->source_dtype);
     char *want = gathered(of, data, source);

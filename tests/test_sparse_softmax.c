@@ -4,6 +4,7 @@
 // can stand in for it.
 #include "sparse_softmax_case.h"
 
+#include "matrix_files.h"
 #include "random.h"
 
 static weft_context *ctx;
@@ -241,6 +242,26 @@ static void test_as_planned_for_every_known_device(void **state)
             run_profile(weft_profile_at(i), 100 * i);
 }
 
+static void rewrite_file(const weft_csr_host *host)
+{
+    for (int i = 0; i < 4; i++) {
+        const sparse_case of = {.seed = (uint64_t)host->nnz,
+                                .n_rows = host->n_rows,
+                                .n_cols = host->n_cols,
+                                .given = host,
+                                .numbers = i < 2 ? STEEP : FRACTIONS,
+                                .is_backward = i % 2,
+                                .scale = 0.5};
+        sparse_run(ctx, &of);
+    }
+}
+
+static void test_matrices_out_of_files(void **state)
+{
+    (void)state;
+    each_matrix_file(rewrite_file);
+}
+
 int main(void)
 {
     need_device();
@@ -255,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_numbers_that_rise_and_fall),
         cmocka_unit_test(test_rows_too_long_to_be_kept),
         cmocka_unit_test(test_as_planned_for_every_known_device),
+        cmocka_unit_test(test_matrices_out_of_files),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -72,7 +72,7 @@ static cl_mem new_buffer(weft_context *of, size_t bytes, cl_mem_flags flags)
 
 static void check_untouched(const sparse_operands *p)
 {
-    void *after = sparse_read(p);
+    void *after = sparse_target_now(p);
     assert_memory_equal(after, sparse_target(p)->before, sparse_target(p)->bytes);
     free(after);
 }
@@ -407,7 +407,7 @@ static cl_command_queue new_queue(cl_command_queue_properties properties)
 
 static void check_same_bits(const sparse_operands *p, const void *want, const char *how)
 {
-    void *got = sparse_read(p);
+    void *got = sparse_target_now(p);
     if (memcmp(got, want, sparse_target(p)->bytes) != 0)
         fail_msg("seed %d: other bits %s", (int)p->of.seed, how);
     free(got);
@@ -422,7 +422,7 @@ static void test_same_bits_run_after_run(void **state)
         sparse_create(&p, ctx, queue, &of);
         sparse_call(&p);
         sparse_check(&p);
-        void *want = sparse_read(&p);
+        void *want = sparse_target_now(&p);
         for (int run = 0; run < 5; run++) {
             sparse_restore(&p);
             sparse_call(&p);
@@ -463,7 +463,7 @@ static void test_same_bits_beside_other_threads(void **state)
         of.place = APART;
         sparse_create(&w->p, ctx, i < 2 ? new_queue(0) : queue, &of);
         sparse_call(&w->p);
-        w->want = sparse_read(&w->p);
+        w->want = sparse_target_now(&w->p);
         w->status = WEFT_OK;
         sparse_restore(&w->p);
     }

@@ -6,6 +6,7 @@
 #include <weft/spgemm.h>
 
 #include "format_case.h"
+#include "matrix_files.h"
 #include "scalar.h"
 
 static weft_context *ctx;
@@ -300,6 +301,24 @@ static void test_same_bits_in_every_tiling(void **state)
     operands_destroy(&o);
 }
 
+// A A^T: rows with entries at one place at least, and empty ones on both sides.
+static void multiply_file(const weft_csr_host *host)
+{
+    int64_t *source;
+    const product_case of = {.seed = (uint64_t)host->nnz, .start = 1};
+    if (host->n_rows * host->n_rows > (is_reduced ? 1 << 18 : 1 << 23))
+        return;
+    const pattern A = pattern_of_host(host);
+    run_patterns(A, pattern_transposed(&A, &source), &of);
+    free(source);
+}
+
+static void test_matrices_out_of_files(void **state)
+{
+    (void)state;
+    each_matrix_file(multiply_file);
+}
+
 // Infinity times 0 is NaN where both are stored; what A does not name changes nothing.
 static void test_infinity_and_nan(void **state)
 {
@@ -540,6 +559,7 @@ int main(void)
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_large_matrices),
         cmocka_unit_test(test_same_bits_in_every_tiling),
+        cmocka_unit_test(test_matrices_out_of_files),
         cmocka_unit_test(test_infinity_and_nan),
         WITH_OPERANDS(test_what_is_refused),
         cmocka_unit_test(test_local_memory_of_items),
