@@ -150,18 +150,31 @@ static bool is_balanced(const weft_pattern *p, int64_t units)
     return true;
 }
 
+// What lengths of rows and the device say of an order.
+static weft_spmm_order_reason reason_for(const weft_spmm_plan *plan, const weft_pattern *p)
+{
+    const weft_limits *limits = &plan->ctx->limits;
+    const bool is_even = plan->rows.cov < EVEN_COV;
+    if (plan->n_pieces > 0)
+        return is_even ? WEFT_SPMM_ORDER_CUT : WEFT_SPMM_ORDER_UNEVEN;
+    if (is_even)
+        return WEFT_SPMM_ORDER_EVEN;
+    return limits->fold > 1 && is_balanced(p, limits->compute_units) ? WEFT_SPMM_ORDER_BALANCED
+                                                                     : WEFT_SPMM_ORDER_UNEVEN;
+}
+
 // Where lanes wait for each other, rows of like length belong together; where a group is one core's
 // errand, runs of neighbouring rows, as they come if that is even enough: then A and C stream.
-static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern *p)
+static weft_spmm_order order_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
     const double cov = plan->rows.cov;
-    if (cov < EVEN_COV && plan->n_pieces == 0) {
+    if (plan->order_reason == WEFT_SPMM_ORDER_EVEN) {
         refuse("rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
                EVEN_COV);
         return WEFT_SPMM_ORDER_GIVEN;
     }
-    if (limits->fold > 1 && plan->n_pieces == 0 && is_balanced(p, limits->compute_units)) {
+    if (plan->order_reason == WEFT_SPMM_ORDER_BALANCED) {
         refuse("rows in another order", "neighbouring rows give each of %d units its share",
                limits->compute_units);
         return WEFT_SPMM_ORDER_GIVEN;
@@ -183,8 +196,10 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan, const weft_pattern 
 
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
 {
-    if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT)
-        plan->order_kind = order_for(plan, p);
+    if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT) {
+        plan->order_reason = reason_for(plan, p);
+        plan->order_kind = order_for(plan);
+    }
     plan->n_ordered = p->n_rows;
     if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
         return WEFT_OK;
@@ -214,14 +229,36 @@ static const char *words_of(weft_spmm_order order)
     return words[order];
 }
 
+static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t size)
+{
+    switch (plan->order_reason) {
+    case WEFT_SPMM_ORDER_ASKED:
+        return "asked for";
+    case WEFT_SPMM_ORDER_BALANCED:
+        snprintf(text, size, "neighbouring ones give each of %d units its share",
+                 plan->ctx->limits.compute_units);
+        return text;
+    case WEFT_SPMM_ORDER_CUT:
+        return "long ones are cut";
+    default:
+        snprintf(text, size, "lengths vary by %.2g of their mean", plan->rows.cov);
+        return text;
+    }
+}
+
+// An order of GPUs, which depends on how many bundles of rows are resident at once, says that too.
 int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size)
 {
     if (plan->order_kind == WEFT_SPMM_ORDER_QUEUE && !is_queued)
         return snprintf(text, size, "%s, as windows go without a queue",
                         words_of(WEFT_SPMM_ORDER_SORTED));
-    if (plan->order_is_forced)
-        return snprintf(text, size, "%s, as asked for", words_of(plan->order_kind));
-    return snprintf(
-        text, size, "%s, as lengths vary by %.2g of their mean in %" PRId64 " bundles, %d at once",
-        words_of(plan->order_kind), plan->rows.cov, bundles_of(plan), plan->ctx->limits.max_blocks);
+    const bool counts_bundles = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
+                                plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
+                                plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
+    char reason[96], bundles[64] = "";
+    if (counts_bundles)
+        snprintf(bundles, sizeof(bundles), " in %" PRId64 " bundles, %d at once", bundles_of(plan),
+                 plan->ctx->limits.max_blocks);
+    return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), bundles,
+                    reason_words(plan, reason, sizeof(reason)));
 }

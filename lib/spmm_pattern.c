@@ -291,7 +291,6 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .piece = params->piece,
         .order_kind = params->order,
-        .order_is_forced = params->order != WEFT_SPMM_ORDER_DEFAULT,
     };
     const weft_status status = fill(plan, queue, A);
     if (status == WEFT_OK)

@@ -5,6 +5,15 @@
 
 #include <weft/spmm.h>
 
+// Why a plan has the order that it has.
+typedef enum weft_spmm_order_reason {
+    WEFT_SPMM_ORDER_ASKED,    // by the caller
+    WEFT_SPMM_ORDER_EVEN,     // lengths hardly vary
+    WEFT_SPMM_ORDER_BALANCED, // they do, but rows as they come give each unit its share
+    WEFT_SPMM_ORDER_UNEVEN,   // they do
+    WEFT_SPMM_ORDER_CUT,      // those of rows that are not cut hardly do, but others are cut
+} weft_spmm_order_reason;
+
 struct weft_spmm_plan {
     weft_context *ctx;
     bool transpose_a;
@@ -15,9 +24,9 @@ struct weft_spmm_plan {
     int64_t piece;
     int64_t bundle_rows; // that a group goes through, of a product with 128 columns
     weft_spmm_order order_kind;
-    bool order_is_forced; // not chosen here
-    int64_t n_ordered;    // places in the order, -1 among them where a group has a row less
-    cl_mem order;         // i32; NULL: rows as they come
+    weft_spmm_order_reason order_reason;
+    int64_t n_ordered; // places in the order, -1 among them where a group has a row less
+    cl_mem order;      // i32; NULL: rows as they come
     int64_t n_pieces;
     cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
 

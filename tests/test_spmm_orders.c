@@ -59,7 +59,7 @@ static int fill_lengths(lengths_case *of, int32_t *indices, int n_rows, const in
 }
 
 static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const int *lengths,
-                         int period, weft_spmm_order order)
+                         int period, int64_t piece, weft_spmm_order order)
 {
     int32_t indices[1024] = {0};
     float values[1024] = {0};
@@ -74,7 +74,7 @@ static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const 
         .values = buffer_of(ctx, values, sizeof(values)),
     };
     assert_ok(weft_spmm_plan_create(&of->plan, ctx, weft_context_queue(ctx), &of->A,
-                                    WEFT_SPMM_PLAN(.order = order)));
+                                    WEFT_SPMM_PLAN(.piece = piece, .order = order)));
 }
 
 static void forget_lengths(lengths_case *of)
@@ -93,7 +93,7 @@ static void check_listed(weft_context *ctx, int n, weft_spmm_order order, const 
     lengths_case of;
     for (int i = 0; i < n; i++)
         lengths[i] = 7 * i % n;
-    plan_lengths(&of, ctx, n, lengths, n, order);
+    plan_lengths(&of, ctx, n, lengths, n, 0, order);
     assert_int_equal(of.plan->n_ordered, n_want);
     int32_t *listed =
         buffer_now(weft_context_queue(ctx), of.plan->order, (size_t)n_want * sizeof(int32_t));
@@ -153,24 +153,34 @@ static void test_what_is_chosen(void **state)
         int n_rows;
         const int *lengths;
         int period;
+        int64_t piece;
         const char *words;
     } known[] = {
-        {spread, 8, even, 1, "rows as they come, as lengths vary by 0 "},
-        {spread, 40, even, 1, "rows as they come, as lengths vary by 0 "},
-        {spread, 8, uneven, 2, "by length, as lengths vary by 0.6 of their mean in 4 bundles, 4 "},
-        {spread, 10, uneven, 2, "in a snake, as lengths vary by 0.6 of their mean in 5 bundles, 4"},
-        {spread, 8, very_uneven, 8, "by length, as lengths vary by 2.1 of their mean in 4 bundles"},
-        {spread, 40, very_uneven, 8, "from a queue, as lengths vary by 2.1 of their mean in 20 "},
-        {folded, 40, even, 1, "rows as they come, as lengths vary by 0 "},
-        {folded, 40, uneven, 2, "rows as they come, as lengths vary by 0.6 "},
-        {folded, 40, slanted, 40, "runs of rows alternating, as lengths vary by 0.6 "},
-        {folded, 40, very_uneven, 8, "runs of rows alternating, as lengths vary by 2.1 "},
+        {spread, 8, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {spread, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {spread, 8, uneven, 2, 0,
+         "by length in 4 bundles, 4 at once, as lengths vary by 0.6 of their mean, 0 p"},
+        {spread, 10, uneven, 2, 0, "in a snake in 5 bundles, 4 at once, as lengths vary by 0.6 of"},
+        {spread, 8, very_uneven, 8, 0,
+         "by length in 4 bundles, 4 at once, as lengths vary by 2.1 of"},
+        {spread, 40, very_uneven, 8, 0,
+         "from a queue in 20 bundles, 4 at once, as lengths vary by 2.1 "},
+        {folded, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {folded, 40, uneven, 2, 0,
+         "rows as they come, as neighbouring ones give each of 2 units its "},
+        {folded, 40, slanted, 40, 0,
+         "runs of rows alternating, as lengths vary by 0.6 of their mean, "},
+        {folded, 40, very_uneven, 8, 0,
+         "alternating, as lengths vary by 2.1 of their mean, 0 pieces"},
+        {spread, 8, even, 1, 1,
+         "by length in 4 bundles, 4 at once, as long ones are cut, 32 pieces"},
+        {folded, 40, even, 1, 1, "runs of rows alternating, as long ones are cut, 160 pieces"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         lengths_case of;
         char text[512];
         plan_lengths(&of, known[i].ctx, known[i].n_rows, known[i].lengths, known[i].period,
-                     WEFT_SPMM_ORDER_DEFAULT);
+                     known[i].piece, WEFT_SPMM_ORDER_DEFAULT);
         describe_lengths(&of, known[i].ctx, text, sizeof(text));
         if (!strstr(text, known[i].words))
             fail_msg("not in case %zu: \"%s\": %s", i, known[i].words, text);
@@ -191,7 +201,7 @@ static void test_what_is_asked_for(void **state)
     for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++) {
         lengths_case of;
         char text[512];
-        plan_lengths(&of, spread, 8, even, 1, (weft_spmm_order)order);
+        plan_lengths(&of, spread, 8, even, 1, 0, (weft_spmm_order)order);
         describe_lengths(&of, spread, text, sizeof(text));
         if (!strstr(text, words[order]))
             fail_msg("not there: \"%s\": %s", words[order], text);
@@ -218,7 +228,7 @@ static void test_no_such_order(void **state)
 {
     (void)state;
     lengths_case of;
-    plan_lengths(&of, spread, 4, even, 1, WEFT_SPMM_ORDER_GIVEN);
+    plan_lengths(&of, spread, 4, even, 1, 0, WEFT_SPMM_ORDER_GIVEN);
     for (int i = 0; i < 2; i++) {
         weft_spmm_plan *plan = of.plan;
         const weft_spmm_order order = (weft_spmm_order)(i == 0 ? 6 : -1);
