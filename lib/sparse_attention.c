@@ -11,10 +11,10 @@
 #include "context.h"
 #include "csr_content.h"
 #include "launch.h"
+#include "pieces.h"
 #include "refuse.h"
 #include "scratch.h"
 #include "sparse_attention_call.h"
-#include "sparse_limits.h"
 #include "workspace.h"
 
 // ---- plan
@@ -22,35 +22,11 @@
 // How a call runs: its tiling, and what pieces of long rows want in scratch memory.
 typedef struct {
     weft_sparse_attention_tiling tiling;
-    int64_t piece;    // more than any row has where there are no pieces
-    int64_t n_pieces; // all that there could be
+    weft_pieces cut;
     int64_t n_slices; // of the columns of V
     weft_attention_steps steps;
     size_t scratch_bytes;
 } schedule;
-
-static const int64_t NO_PIECE = INT64_MAX / 4;
-
-// Nobody has seen the rows. Only a row longer than M is wide has a column twice.
-static bool count_pieces(schedule *s, const weft_sparse_attention_call *call, int64_t piece)
-{
-    const weft_sparse_attention_problem *p = &call->problem;
-    const int64_t most = min_i64(p->n, p->nnz);
-    const bool may_be_long =
-        most > 2 * piece || p->nnz > INT32_MAX ||
-        refuse("pieces of long rows",
-               "rows of at most %" PRId64 " entries are no more than two pieces of %" PRId64, most,
-               piece);
-    int64_t n;
-    s->n_pieces = may_be_long ? ceil_div(p->nnz, piece) : 0;
-    s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
-    if (s->n_pieces > WEFT_SPARSE_MAX_EXTENT || !weft_mul(s->n_pieces, p->d + 2, &n) ||
-        !weft_mul(n, p->n_batches, &n) || !weft_mul(n, weft_sum_bytes(p->dtype), &n) ||
-        (uint64_t)n > SIZE_MAX / 2)
-        return false;
-    s->scratch_bytes = (size_t)n;
-    return true;
-}
 
 // Columns of V that a sweep sums at once.
 static int64_t slice_of(const weft_sparse_attention_tiling *tiling)
@@ -82,23 +58,24 @@ static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call 
     return WEFT_OK;
 }
 
-// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+// Nobody has seen the rows. Only one longer than M is wide has a column twice; where that could be
+// more entries than kernels count, it is cut.
 static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call *call)
 {
-    const weft_sparse_attention_tiling *tiling = &s->tiling;
-    s->n_slices = ceil_div(call->problem.d, slice_of(tiling));
-    bool counts = count_pieces(s, call, tiling->piece);
-    while (!call->forced && s->n_pieces > 0 &&
-           (!counts || s->scratch_bytes > weft_workspace_most(call->ctx))) {
-        s->tiling.piece *= 2;
-        counts = count_pieces(s, call, s->tiling.piece);
-    }
-    if (!counts)
-        return fail(WEFT_NO_MEMORY,
-                    "sparse_attention: %" PRId64 " pieces of %" PRId64
-                    " entries, sums for each of %" PRId64 " columns and %" PRId64
-                    " matrices, are too many",
-                    s->n_pieces, tiling->piece, call->problem.d, call->problem.n_batches);
+    const weft_sparse_attention_problem *p = &call->problem;
+    const weft_pieces_problem rows = {
+        .nnz = p->nnz,
+        .longest = p->nnz > INT32_MAX ? p->nnz : min_i64(p->n, p->nnz),
+        .n_sums = p->d + 2,
+        .n_batches = p->n_batches,
+        .sum_bytes = weft_sum_bytes(p->dtype),
+    };
+    s->n_slices = ceil_div(p->d, slice_of(&s->tiling));
+    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->forced != NULL,
+                         weft_workspace_most(call->ctx)))
+        return weft_pieces_too_many(&s->cut, &rows, "sparse_attention");
+    s->tiling.piece = s->cut.length;
+    s->scratch_bytes = s->cut.sums_bytes;
     return WEFT_OK;
 }
 
@@ -156,7 +133,7 @@ static weft_status kernels_for(kernels *k, size_t *max_items,
     defines_of(&defines, call, &s->tiling);
     *k = (kernels){0};
     TRY(kernel_for(&k->rows, max_items, call, &defines, "attention_csr_rows"));
-    if (s->n_pieces == 0)
+    if (s->cut.n == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, call, &defines, "attention_csr_pieces"));
     return kernel_for(&k->combine, max_items, call, &defines, "attention_csr_combine");
@@ -198,14 +175,14 @@ static values values_of(const weft_sparse_attention_call *call, const schedule *
     const weft_csr *M = call->M;
     values v = {
         .n_heads = call->n_heads,
-        .piece = s->piece,
+        .piece = s->cut.piece,
         .offsets_start = M->offsets_start,
         .indices_start = M->indices_start,
         .n_rows = (cl_int)call->problem.m,
         .depth = (cl_int)call->problem.k,
         .n_columns = (cl_int)call->problem.d,
         .rows_per_item = s->tiling.rows_per_item,
-        .n_pieces = (cl_int)s->n_pieces,
+        .n_pieces = (cl_int)s->cut.n,
         .offsets = M->offsets,
         // Where nothing is attended to some buffer must stand in: it is never read.
         .indices = M->nnz > 0 ? M->indices : M->offsets,
@@ -308,12 +285,12 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_sparse_attent
     const weft_arguments whole = rows_arguments(&v);
     TRY(enqueue(launch, k->rows, &whole, call, s,
                 ceil_div(call->problem.m, rows * s->tiling.rows_per_item)));
-    if (s->n_pieces == 0)
+    if (s->cut.n == 0)
         return WEFT_OK;
     const weft_arguments pieces = pieces_arguments(&v);
-    TRY(enqueue(launch, k->pieces, &pieces, call, s, ceil_div(s->n_pieces, rows)));
+    TRY(enqueue(launch, k->pieces, &pieces, call, s, ceil_div(s->cut.n, rows)));
     const weft_arguments combine = combine_arguments(&v);
-    return enqueue(launch, k->combine, &combine, call, s, ceil_div(s->n_pieces, rows));
+    return enqueue(launch, k->combine, &combine, call, s, ceil_div(s->cut.n, rows));
 }
 
 static weft_status enqueue_all(weft_launch *launch, const weft_sparse_attention_call *call,
@@ -401,5 +378,5 @@ int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q, cons
     weft_sparse_attention_tiling_print(&s.tiling, tiling, sizeof(tiling));
     if (s.tiling.in_steps)
         return snprintf(text, size, "%s", tiling);
-    return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s.n_pieces);
+    return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s.cut.n);
 }

@@ -11,7 +11,7 @@
 #include "context.h"
 #include "csr_content.h"
 #include "launch.h"
-#include "refuse.h"
+#include "pieces.h"
 #include "scratch.h"
 #include "sparse_softmax_call.h"
 #include "view.h"
@@ -27,36 +27,12 @@ static const weft_sparse_softmax_kind backward = {
 // How a call runs.
 typedef struct {
     weft_sparse_softmax_tiling tiling;
-    int64_t piece;    // more than any row has where there are no pieces
-    int64_t n_pieces; // of long rows, as many as there could be
-    size_t scratch_bytes;
+    weft_pieces cut;
     weft_kernel *rows, *pieces, *combine, *apply; // the last three where there are pieces
 } schedule;
 
-static const int64_t NO_PIECE = INT64_MAX / 4;
-
-// Nobody has seen the rows. Only a row longer than the matrix is wide has a column twice.
-static bool count_pieces(schedule *s, const weft_sparse_softmax_call *call, int64_t piece)
-{
-    const int64_t most = min_i64(call->csr->n_cols, call->problem.nnz);
-    const bool may_be_long =
-        most / 2 > piece ||
-        refuse("pieces of long rows",
-               "rows of at most %" PRId64 " entries are no more than two pieces of %" PRId64, most,
-               piece);
-    const int64_t state_bytes = 2 * weft_sum_bytes(call->problem.dtype); // a top and a sum
-    int64_t bytes;
-    s->n_pieces = may_be_long ? ceil_div(call->problem.nnz, piece) : 0;
-    s->piece = may_be_long ? piece : NO_PIECE;
-    s->tiling.piece = piece;
-    if (s->n_pieces > INT32_MAX || !weft_mul(s->n_pieces, call->problem.n_batches, &bytes) ||
-        !weft_mul(bytes, state_bytes, &bytes) || (uint64_t)bytes > SIZE_MAX)
-        return false;
-    s->scratch_bytes = (size_t)bytes;
-    return true;
-}
-
-// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+// Nobody has seen the rows. Only one longer than the matrix is wide has a column twice. A piece
+// comes to a top and a sum.
 static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *call,
                                 const weft_limits *limits)
 {
@@ -64,15 +40,18 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
         .tiling =
             call->forced ? *call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
     };
-    bool counts = count_pieces(s, call, s->tiling.piece);
-    while (!call->forced && s->n_pieces > 0 &&
-           (!counts || s->scratch_bytes > weft_workspace_most(call->ctx)))
-        counts = count_pieces(s, call, 2 * s->tiling.piece);
-    if (!counts)
-        return fail(WEFT_NO_MEMORY,
-                    "%s: %" PRId64 " pieces of %" PRId64 " entries, for each of %" PRId64
-                    " matrices, are too many",
-                    call->kind->name, s->n_pieces, s->piece, call->problem.n_batches);
+    const weft_sparse_softmax_problem *p = &call->problem;
+    const weft_pieces_problem rows = {
+        .nnz = p->nnz,
+        .longest = min_i64(call->csr->n_cols, p->nnz),
+        .n_sums = 2,
+        .n_batches = p->n_batches,
+        .sum_bytes = weft_sum_bytes(p->dtype),
+    };
+    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->forced != NULL,
+                         weft_workspace_most(call->ctx)))
+        return weft_pieces_too_many(&s->cut, &rows, call->kind->name);
+    s->tiling.piece = s->cut.length;
     return WEFT_OK;
 }
 
@@ -104,7 +83,7 @@ static weft_status kernels_for(schedule *s, size_t *max_items, const weft_sparse
     weft_defines defines = {0};
     defines_of(&defines, call, &s->tiling);
     TRY(kernel_for(&s->rows, max_items, call, &defines, "sparse_softmax_rows"));
-    if (s->n_pieces == 0)
+    if (s->cut.n == 0)
         return WEFT_OK;
     TRY(kernel_for(&s->pieces, max_items, call, &defines, "sparse_softmax_pieces"));
     TRY(kernel_for(&s->combine, max_items, call, &defines, "sparse_softmax_combine"));
@@ -167,10 +146,10 @@ static void set_values(values *v, const weft_sparse_softmax_call *call, const sc
         .y = values_of(call->out),
         .stream = streams(call),
         .n_rows = (cl_int)csr->n_rows,
-        .piece = s->piece,
+        .piece = s->cut.piece,
         .offsets_start = csr->offsets_start,
         .chunk = s->tiling.chunk,
-        .n_pieces = s->n_pieces,
+        .n_pieces = s->cut.n,
         .offsets = csr->offsets,
     };
     v->dy = call->dY ? values_of(call->dY) : v->x; // forward it is not read
@@ -216,16 +195,16 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_sparse_softmax
     const size_t n_list = sizeof(list) / sizeof(list[0]);
     const size_t n_states = sizeof(states) / sizeof(states[0]);
     const int64_t n_batches = call->problem.n_batches;
-    TRY(enqueue(launch, s->pieces, n_list, list, s, s->n_pieces, n_batches));
-    TRY(enqueue(launch, s->combine, n_states, states, s, s->n_pieces, n_batches));
-    return enqueue(launch, s->apply, n_list, list, s, s->n_pieces, n_batches);
+    TRY(enqueue(launch, s->pieces, n_list, list, s, s->cut.n, n_batches));
+    TRY(enqueue(launch, s->combine, n_states, states, s, s->cut.n, n_batches));
+    return enqueue(launch, s->apply, n_list, list, s, s->cut.n, n_batches);
 }
 
 static weft_status enqueue_all(weft_launch *launch, const weft_sparse_softmax_call *call,
                                const schedule *s, const values *v)
 {
     TRY(enqueue_rows(launch, call, s, v));
-    return s->n_pieces > 0 ? enqueue_pieces(launch, call, s, v) : WEFT_OK;
+    return s->cut.n > 0 ? enqueue_pieces(launch, call, s, v) : WEFT_OK;
 }
 
 // ---- calls
@@ -238,9 +217,9 @@ static weft_status run(weft_launch *launch, const weft_sparse_softmax_call *call
     values v;
     TRY(prepare(&s, call));
     set_values(&v, call, &s);
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_sparse_softmax_workspace_check(call, workspace, s.scratch_bytes));
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &v.scratch));
+    if (workspace && s.cut.sums_bytes > 0)
+        TRY(weft_sparse_softmax_workspace_check(call, workspace, s.cut.sums_bytes));
+    TRY(weft_scratch_begin(launch, workspace, s.cut.sums_bytes, &v.scratch));
     const weft_status status = enqueue_all(launch, call, &s, &v);
     weft_scratch_end(launch, workspace, v.scratch);
     return status;
@@ -301,7 +280,7 @@ weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
     *bytes = 0;
     schedule s;
     TRY(plan_only(&s, &forward, ctx, X, NULL, Y, params));
-    *bytes = s.scratch_bytes;
+    *bytes = s.cut.sums_bytes;
     return WEFT_OK;
 }
 
@@ -316,7 +295,7 @@ static int describe(const weft_sparse_softmax_kind *kind, weft_context *ctx, con
         return snprintf(text, size, "nothing to do");
     char tiling[256];
     weft_sparse_softmax_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s.n_pieces);
+    return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s.cut.n);
 }
 
 int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X, const weft_tensor *Y,

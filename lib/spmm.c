@@ -78,14 +78,14 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .k = (cl_int)p->problem.k,
         .rows_per_item = s->tiling.rows_per_item,
         .window = s->tiling.window,
-        .piece = s->piece,
-        .n_pieces = (cl_int)s->n_pieces,
+        .piece = s->cut.piece,
+        .n_pieces = (cl_int)s->cut.n,
         .scratch_start = (cl_long)(s->packed_bytes / weft_sum_bytes(p->problem.dtype)),
         .found_start =
-            (cl_long)((s->packed_bytes + s->sums_bytes) / weft_dtype_size(p->offset_dtype)),
+            (cl_long)((s->packed_bytes + s->cut.sums_bytes) / weft_dtype_size(p->offset_dtype)),
         .n_queues = s->n_queues,
-        .queues_start =
-            (cl_long)((s->packed_bytes + s->sums_bytes + s->found_bytes) / sizeof(cl_uint)),
+        .queues_start = (cl_long)((s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes) /
+                                  sizeof(cl_uint)),
     };
     matrix_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
@@ -316,7 +316,7 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
                                   const values *v)
 {
     const weft_spmm_tiling *tiling = &s->tiling;
-    const int64_t bundles = ceil_div(s->n_pieces, tiling->rows_per_group);
+    const int64_t bundles = ceil_div(s->cut.n, tiling->rows_per_group);
     const weft_arguments sums = pieces_arguments(p, v);
     TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
     const weft_arguments combine = combine_arguments(p, v);
@@ -344,7 +344,7 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
     if (s->tiling.packed)
         TRY(enqueue_pack(launch, p, s, k, v));
     TRY(enqueue_rows(launch, p, s, k, v));
-    return s->n_pieces > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
+    return s->cut.n > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
 }
 
 static weft_status run(weft_launch *launch, const weft_spmm_product *p, double alpha, double beta,
@@ -441,6 +441,6 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
     if (p.plan)
         weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s", tiling, order,
-                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.n_pieces,
-                    result_words(&p), end_words(&p, ends, sizeof(ends)));
+                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.cut.n, result_words(&p),
+                    end_words(&p, ends, sizeof(ends)));
 }

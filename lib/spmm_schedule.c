@@ -15,64 +15,49 @@
 
 // ---- plan
 
-static const int64_t NO_PIECE = INT64_MAX / 4;
-static const char PIECES[] = "pieces of long rows", QUEUES[] = "rows from a queue";
-
-// Without a plan nobody has seen the rows. Only a row longer than op(A) is wide has a column twice.
-static int64_t pieces_of(const weft_spmm_product *p, int64_t piece)
-{
-    if (p->plan && p->plan->n_pieces == 0)
-        return refuse(PIECES, "no row has more than two pieces of %" PRId64 " entries",
-                      p->plan->piece);
-    if (p->plan)
-        return p->plan->n_pieces;
-    const int64_t most = min_i64(p->problem.k, p->problem.nnz);
-    return most > 2 * piece ? ceil_div(p->problem.nnz, piece)
-                            : refuse(PIECES,
-                                     "rows of at most %" PRId64
-                                     " entries are no more than two pieces of %" PRId64,
-                                     most, piece);
-}
+static const char QUEUES[] = "rows from a queue";
 
 int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
 {
     return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
 }
 
-static bool count_pieces(weft_spmm_schedule *s, const weft_spmm_product *p, int64_t piece)
-{
-    const int64_t sum_bytes = weft_sum_bytes(p->problem.dtype);
-    const int64_t place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0;
-    const int64_t n = p->problem.n, n_batches = p->problem.n_batches;
-    s->n_pieces = pieces_of(p, piece);
-    s->piece = s->n_pieces > 0 ? piece : NO_PIECE;
-    return s->n_pieces <= WEFT_SPARSE_MAX_EXTENT &&
-           weft_scratch_for(&s->sums_bytes, s->n_pieces, n, n_batches, sum_bytes) &&
-           weft_scratch_for(&s->found_bytes, s->n_pieces, n, n_batches, place_bytes);
-}
-
 size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
 {
-    return s->packed_bytes + s->sums_bytes + s->found_bytes + s->queues_bytes;
+    return s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes + s->queues_bytes;
 }
 
-// Where nobody asked for these pieces, longer ones do too: as few as scratch memory has room for.
+// What is known of the rows of op(A). Only one longer than it is wide has a column twice.
+static weft_pieces_problem rows_of(const weft_spmm_product *p)
+{
+    return (weft_pieces_problem){
+        .nnz = p->problem.nnz,
+        .longest = min_i64(p->problem.k, p->problem.nnz),
+        .n_sums = p->problem.n,
+        .n_batches = p->problem.n_batches,
+        .sum_bytes = weft_sum_bytes(p->problem.dtype),
+        .place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0,
+    };
+}
+
+static bool count_planned(weft_spmm_schedule *s, const weft_spmm_product *p,
+                          const weft_pieces_problem *rows)
+{
+    const weft_spmm_plan *plan = p->plan;
+    if (plan->n_pieces == 0)
+        refuse("pieces of long rows", "no row has more than two pieces of %" PRId64 " entries",
+               plan->piece);
+    return weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
+}
+
 static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_product *p)
 {
-    int64_t piece = p->plan ? p->plan->piece : s->tiling.piece;
-    bool counts = count_pieces(s, p, piece);
-    while (!p->plan && !p->forced && s->n_pieces > 0 &&
-           (!counts || weft_spmm_scratch_bytes(s) > weft_workspace_most(p->ctx))) {
-        piece *= 2;
-        counts = count_pieces(s, p, piece);
-    }
-    s->tiling.piece = piece;
-    if (!counts)
-        return fail(WEFT_NO_MEMORY,
-                    "spmm: %" PRId64 " pieces of %" PRId64 " entries, sums for each of %" PRId64
-                    " columns and %" PRId64 " matrices, are too many",
-                    s->n_pieces, piece, p->problem.n, p->problem.n_batches);
-    return WEFT_OK;
+    const weft_pieces_problem rows = rows_of(p);
+    const bool counts = p->plan ? count_planned(s, p, &rows)
+                                : weft_pieces_for(&s->cut, &rows, s->tiling.piece,
+                                                  p->forced != NULL, weft_workspace_most(p->ctx));
+    s->tiling.piece = s->cut.length;
+    return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
 }
 
 // Windows go without: the queue is for those who take rows one after the other.
@@ -217,7 +202,7 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
     TRY(rows_kernels(k, max_items, p, s, &sums, rows_kernel(p, s)));
-    if (s->n_pieces == 0)
+    if (s->cut.n == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));
     return kernel_for(&k->combine, max_items, p, &sums, "spmm_csr_combine");
@@ -229,7 +214,7 @@ static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
     program peaks;
     peaks_program(&peaks, p, s);
     TRY(rows_kernels(k, max_items, p, s, &peaks, "spmm_peaks_csr_rows"));
-    if (s->n_pieces == 0)
+    if (s->cut.n == 0)
         return WEFT_OK;
     TRY(kernel_for(&k->pieces, max_items, p, &peaks, "spmm_peaks_csr_pieces"));
     return kernel_for(&k->combine, max_items, p, &peaks, "spmm_peaks_csr_combine");

@@ -3,6 +3,7 @@
 #ifndef WEFT_LIB_SPMM_SCHEDULE_H
 #define WEFT_LIB_SPMM_SCHEDULE_H
 
+#include "pieces.h"
 #include "program.h"
 #include "spmm_product.h"
 
@@ -10,11 +11,10 @@
 // to, then where that was found, then queues of bundles.
 typedef struct weft_spmm_schedule {
     weft_spmm_tiling tiling;
-    int64_t piece;    // more than any row has where there are no pieces
-    int64_t n_pieces; // of long rows: those the plan found, or all that there could be
+    weft_pieces cut; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
     int64_t n_queues; // one for each slice and matrix; 0: bundles are not taken from queues
-    size_t packed_bytes, sums_bytes, found_bytes, queues_bytes;
+    size_t packed_bytes, queues_bytes;
 } weft_spmm_schedule;
 
 // The kernels of one call; NULL where it needs none.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiling of sparse attention: sound for every known device, for limits that nobody sells and
-// for any problem; and what is refused of a tiling that somebody filled in. No device needed.
+// for any problem; what is refused of a tiling that somebody filled in; and a pattern that no
+// device holds. No device needed.
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <weft/rehearsal.h>
 #include <weft/sparse_attention.h>
 
 #include "random.h"
@@ -422,6 +424,38 @@ static void test_steps_want_wide_types(void **state)
     refuse(in_steps, &problem, "to bf16");
 }
 
+// ---- calls, rehearsed
+
+// A row of duplicates may have more entries than kernels count: it is cut whatever that wants in
+// scratch memory, and where there is too little of it, that is said.
+static void test_more_entries_than_32_bits_count(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("h100");
+    limits.max_alloc_bytes = 4 << 20; // a quarter of it is scratch memory
+    weft_context *ctx;
+    assert_int_equal(weft_rehearsal_create(&ctx, &limits, NULL), WEFT_OK);
+    enum { SIDE = 1 << 20, D = 64 };
+    const weft_csr M = {.n_rows = SIDE,
+                        .n_cols = SIDE,
+                        .nnz = (INT64_C(1) << 31) + 5,
+                        .offset_dtype = WEFT_I64,
+                        .offsets = weft_rehearsal_buffer(ctx, NULL),
+                        .indices = weft_rehearsal_buffer(ctx, NULL)};
+    weft_tensor Q = {.buffer = weft_rehearsal_buffer(ctx, NULL),
+                     .ndim = 3,
+                     .shape = {4000, SIDE, D},
+                     .stride = {(int64_t)SIDE * D, D, 1}};
+    weft_tensor O = Q;
+    O.buffer = weft_rehearsal_buffer(ctx, NULL);
+    assert_int_equal(weft_sparse_attention(ctx, NULL, 1, &Q, &Q, &Q, &M, &O, NULL), WEFT_NO_MEMORY);
+    assert_non_null(strstr(weft_last_error(), "sparse_attention: 3168000 bytes of scratch memory"));
+    assert_non_null(strstr(weft_last_error(), "1048576 are allowed"));
+    Q.shape[0] = O.shape[0] = 1000;
+    assert_int_equal(weft_sparse_attention(ctx, NULL, 1, &Q, &Q, &Q, &M, &O, NULL), WEFT_OK);
+    weft_context_destroy(&ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +470,7 @@ int main(void)
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_work_is_refused),
         cmocka_unit_test(test_steps_want_wide_types),
+        cmocka_unit_test(test_more_entries_than_32_bits_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
