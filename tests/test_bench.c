@@ -189,6 +189,29 @@ static void write_matrix(const char *folder, const char *name, const char *lines
     fclose(file);
 }
 
+// The last three: forward, by the input, by the weights; 2048 outputs and inputs, 128 samples.
+static void check_layers(const json_t *cases, size_t first, double limit)
+{
+    static const struct {
+        const char *op, *end;
+        int n, k;
+    } known[] = {{"sparse_linear", "-n128", 128, 2048},
+                 {"sparse_linear_dx", "-dx", 128, 2048},
+                 {"sparse_linear_dw", "-dw", 2048, 128}};
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *it = json_array_get(cases, first + i);
+        const char *name = string(it, "case"), *end = strstr(name, known[i].end);
+        assert_string_equal(string(it, "op"), known[i].op);
+        assert_true(strncmp(name, "layer-2048x2048-s90-n128", 24) == 0 && end != NULL);
+        assert_true(strlen(string(it, "plan")) > 0 && end[strlen(known[i].end)] == '\0');
+        assert_true(number(it, "m") == 2048 && number(it, "n") == known[i].n);
+        assert_true(number(it, "k") == known[i].k && number(it, "nnz") == 2048 * 2048 / 10);
+        const double gflops = 2e-6 * number(it, "nnz") * 128 / number(it, "median_ms");
+        assert_true(fabs(number(it, "gflops") - gflops) <= 1e-4 * gflops);
+        check_share(it, "gflops", limit);
+    }
+}
+
 // Each case is there with a plan and without; those of files come last.
 static void cases_come_in_pairs(void **state)
 {
@@ -204,7 +227,9 @@ static void cases_come_in_pairs(void **state)
     check_limits(object);
     const json_t *cases = json_object_get(object, "cases");
     const double limit = number(json_object_get(object, "limits"), "fma_gflops");
-    const size_t n_cases = json_array_size(cases);
+    size_t n_cases = json_array_size(cases);
+    assert_true(n_cases >= 3);
+    check_layers(cases, n_cases -= 3, limit);
     assert_true(n_cases >= 6 && n_cases % 2 == 0);
     for (size_t i = 0; i < n_cases; i++) {
         const json_t *it = json_array_get(cases, i);

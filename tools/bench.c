@@ -21,12 +21,12 @@ static const double SHORT_MS = 0.2;
 
 // Sets by name: besides those of bench_axis_cases.h and bench_sparse_cases.h.
 enum {
-    SET_SPMM = 8,
+    SET_SPMM = BENCH_SET_LAYERS,
     SET_ELEMENTWISE = 16,
     SET_MATMUL = 128,
     AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
-    SPARSE_SETS = BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
-    ALL_SETS = SET_SPMM | SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE,
+    SPARSE_SETS = BENCH_SET_LAYERS | BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
+    ALL_SETS = SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE,
 };
 
 typedef struct bench_options {
@@ -219,6 +219,38 @@ static double ratio(const bench_case *it, const bench_case *other)
     return it->report.time.median_ms / other->report.time.median_ms;
 }
 
+// The planned product by a matrix, of the one by its transpose; NULL where it was not measured.
+static const bench_case *plain_of(const bench_cases *cases, const bench_case *transposed)
+{
+    static const char suffix[] = "-transposed";
+    const size_t length = strlen(transposed->name);
+    const size_t plain = length < sizeof(suffix) ? 0 : length - (sizeof(suffix) - 1);
+    if (strcmp(transposed->name + plain, suffix) != 0)
+        return NULL;
+    for (size_t i = 0; i < cases->count; i++) {
+        const bench_case *it = &cases->items[i];
+        if (it->planned && strlen(it->name) == plain &&
+            strncmp(it->name, transposed->name, plain) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+static void print_transposed(const bench_cases *cases)
+{
+    const bench_case *slow = NULL, *plain_of_slow = NULL;
+    for (size_t i = 0; i < cases->count; i++) {
+        const bench_case *it = &cases->items[i], *plain = plain_of(cases, it);
+        if (plain != NULL && (slow == NULL || ratio(it, plain) > ratio(slow, plain_of_slow))) {
+            slow = it;
+            plain_of_slow = plain;
+        }
+    }
+    if (slow != NULL)
+        printf("transposed: at most %.2f of the plain time (%s)\n", ratio(slow, plain_of_slow),
+               slow->name);
+}
+
 // The worst of what the table lets compare, among cases that take long enough to be compared.
 static void print_summary(const bench_cases *cases)
 {
@@ -266,8 +298,8 @@ static const timed_report *dense_of(const bench_rows *rows, const timed_report *
     return NULL;
 }
 
-// Layers with a plan, at 90% zeros, against dense products.
-static void print_layers(const bench_job *job)
+// Products with a plan, and layers as they are trained, at 90% zeros, against dense products.
+static void print_products(const bench_job *job)
 {
     const bench_case *least = NULL;
     double least_ratio = 0;
@@ -284,7 +316,27 @@ static void print_layers(const bench_job *job)
         }
     }
     if (least != NULL)
-        printf("layers at 90%% zeros: at least %.1f times as fast as the dense product (%s)\n",
+        printf("pruned products at 90%% zeros: at least %.1f times as fast as the dense one (%s)\n",
+               least_ratio, least->name);
+}
+
+static void print_layers(const bench_job *job)
+{
+    const bench_row *least = NULL;
+    double least_ratio = 0;
+    for (size_t i = 0; i < job->sparse.count; i++) {
+        const bench_row *it = &job->sparse.items[i];
+        const timed_report *dense =
+            it->goal == BENCH_LAYER_PASS ? dense_of(&job->matmul, &it->report) : NULL;
+        const double faster = dense == NULL ? 0 : dense->time.median_ms / it->report.time.median_ms;
+        if (dense != NULL && (least == NULL || faster < least_ratio)) {
+            least = it;
+            least_ratio = faster;
+        }
+    }
+    if (least != NULL)
+        printf("layers at 90%% zeros, forward and by the input: at least %.1f times as fast as the "
+               "dense product (%s)\n",
                least_ratio, least->name);
 }
 
@@ -295,10 +347,12 @@ static void print_table(const bench_job *job)
     if (job->cases.count > 0) {
         print_rows(&job->cases);
         print_summary(&job->cases);
+        print_transposed(&job->cases);
     }
     bench_sparse_print(&job->sparse, stdout);
     bench_matmul_print(&job->matmul, stdout);
     bench_sweep_print(&job->sweep, stdout);
+    print_products(job);
     print_layers(job);
     bench_axis_print(&job->axis, stdout);
     bench_elementwise_print(&job->elementwise, stdout);
@@ -402,7 +456,8 @@ static void parse(bench_options *out, int argc, char **argv)
         .parser = parse_option,
         .args_doc = "[limits|spmm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|all ...]",
         .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
-               "it the library's operations reach: SpMM, SDDMM, attention and dense products of "
+               "it the library's operations reach: SpMM, sparse layers, SDDMM, attention and dense "
+               "products of "
                "the f32 multiply-adds (thin ones of reading or copying), reductions of reading, "
                "softmax (attention's, too), normalisation "
                "and elementwise operations of copying."

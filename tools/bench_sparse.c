@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampled products, sparse softmax and sparse attention, timed: one case after another.
+// Sparse layers, sampled products, sparse softmax and sparse attention, timed: one case after
+// another.
 #include "bench_sparse.h"
 
 #include <string.h>
 
-#include <weft/sddmm.h>
 #include <weft/sparse_attention.h>
+#include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
 
 #include "bench.h"
 #include "bench_operand.h"
 #include "buffer.h"
 
-// The dense operands: A, B and D; Y and dY; Q, K, V and O.
+// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; A, B and D; Y and dY; Q, K, V and
+// O.
 enum { MOST_OPERANDS = 4 };
 
 // A case on the device.
@@ -22,7 +24,8 @@ typedef struct bench_stage {
     weft_context *ctx;
     cl_command_queue queue;
     const bench_limits *limits;
-    weft_csr C;
+    weft_csr C;           // or W
+    weft_spmm_plan *plan; // of W
     cl_mem buffers[MOST_OPERANDS];
     weft_tensor views[MOST_OPERANDS];
 } bench_stage;
@@ -37,6 +40,27 @@ static bool create(bench_stage *stage, int i, int ndim, const int64_t *shape, co
         return false;
     view->buffer = stage->buffers[i];
     return true;
+}
+
+static bool is_layer(const bench_stage *stage)
+{
+    return stage->spec->kind <= BENCH_LINEAR_DW;
+}
+
+static bool create_layer(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_kind kind = stage->spec->kind;
+    const bool is_forward = kind == BENCH_LINEAR;
+    const int64_t in[] = {stage->C.n_cols, stage->spec->k};
+    const int64_t out[] = {stage->C.n_rows, stage->spec->k};
+    const int64_t line[] = {is_forward ? stage->C.n_rows : stage->C.nnz};
+    if (kind != BENCH_LINEAR_DW &&
+        weft_spmm_plan_create(&stage->plan, stage->ctx, stage->queue, &stage->C,
+                              WEFT_SPMM_PLAN(.transpose_a = !is_forward)) != WEFT_OK)
+        return complain_weft(why);
+    return create(stage, 0, 2, is_forward ? in : out, why) &&
+           create(stage, 1, 2, is_forward ? out : in, why) &&
+           (kind == BENCH_LINEAR_DX || create(stage, 2, 1, line, why));
 }
 
 // B is n x k, seen as k x n, or k x n itself.
@@ -87,7 +111,8 @@ static bool set_up(bench_stage *stage, complaint *why)
     weft_csr_host_destroy(&host);
     if (!ok)
         return false;
-    return spec->kind == BENCH_SDDMM              ? create_products(stage, why)
+    return is_layer(stage)                        ? create_layer(stage, why)
+           : spec->kind == BENCH_SDDMM            ? create_products(stage, why)
            : spec->kind == BENCH_SPARSE_ATTENTION ? create_heads(stage, why)
                                                   : create_values(stage, why);
 }
@@ -95,6 +120,7 @@ static bool set_up(bench_stage *stage, complaint *why)
 static void tear_down(bench_stage *stage)
 {
     clFinish(stage->queue);
+    weft_spmm_plan_destroy(&stage->plan);
     weft_csr_destroy(&stage->C);
     for (int i = 0; i < MOST_OPERANDS; i++)
         buffer_release(&stage->buffers[i]);
@@ -115,6 +141,16 @@ static weft_status call(const void *of)
     const bench_stage *stage = of;
     const weft_tensor *x = stage->views;
     switch (stage->spec->kind) {
+    case BENCH_LINEAR:
+        return weft_sparse_linear(stage->ctx, stage->queue, &stage->C, &x[0], &x[1],
+                                  WEFT_SPARSE_LINEAR(.plan = stage->plan, .bias = &x[2],
+                                                     .activation = WEFT_ACTIVATION_RELU));
+    case BENCH_LINEAR_DX:
+        return weft_sparse_linear_dx(stage->ctx, stage->queue, &stage->C, &x[0], &x[1],
+                                     WEFT_SPARSE_LINEAR(.plan = stage->plan));
+    case BENCH_LINEAR_DW:
+        return weft_sparse_linear_dw(stage->ctx, stage->queue, &x[0], &x[1], &stage->C, &x[2],
+                                     NULL);
     case BENCH_SDDMM:
         return weft_sddmm(stage->ctx, stage->queue, 1, &x[0], &x[1], &stage->C, 0, &x[2], NULL);
     case BENCH_SPARSE_SOFTMAX:
@@ -129,12 +165,30 @@ static weft_status call(const void *of)
                                  &x[3], NULL);
 }
 
+// A layer is SpMM forward and by the input, SDDMM by the weights.
+static int describe_layer(const bench_stage *stage, char *text, size_t size)
+{
+    const weft_tensor *x = stage->views;
+    if (stage->spec->kind == BENCH_LINEAR)
+        return weft_spmm_describe(
+            stage->ctx, &stage->C, &x[0], &x[1],
+            WEFT_SPMM(.plan = stage->plan, .bias = &x[2], .activation = WEFT_ACTIVATION_RELU), text,
+            size);
+    if (stage->spec->kind == BENCH_LINEAR_DX)
+        return weft_spmm_describe(stage->ctx, &stage->C, &x[0], &x[1],
+                                  WEFT_SPMM(.plan = stage->plan, .transpose_a = true), text, size);
+    const weft_tensor turned = weft_tensor_transposed(&x[1]);
+    return weft_sddmm_describe(stage->ctx, &x[0], &turned, &stage->C, &x[2],
+                               WEFT_SDDMM(.indicator = true), text, size);
+}
+
 static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
 {
     const weft_tensor *x = stage->views;
     const bench_sparse_kind kind = stage->spec->kind;
     const int length =
-        kind == BENCH_SDDMM
+        is_layer(stage) ? describe_layer(stage, text, size)
+        : kind == BENCH_SDDMM
             ? weft_sddmm_describe(stage->ctx, &x[0], &x[1], &stage->C, &x[2], NULL, text, size)
         : kind == BENCH_SPARSE_ATTENTION
             ? weft_sparse_attention_describe(stage->ctx, &x[0], &x[1], &x[2], &stage->C, &x[3],
@@ -151,7 +205,7 @@ static double work_of(const bench_stage *stage)
 {
     const bench_sparse_spec *spec = stage->spec;
     const double nnz = (double)stage->C.nnz;
-    if (spec->kind == BENCH_SDDMM)
+    if (spec->kind == BENCH_SDDMM || is_layer(stage))
         return 2 * nnz * (double)spec->k;
     if (spec->kind == BENCH_SPARSE_ATTENTION)
         return 4 * nnz * (double)spec->k * (double)spec->n_heads;
@@ -160,10 +214,26 @@ static double work_of(const bench_stage *stage)
            (double)stage->C.n_rows * (double)weft_dtype_size(WEFT_I32);
 }
 
+// The sizes of a product: m x k by k x n.
+static void put_sizes(timed_report *report, const bench_stage *stage)
+{
+    const weft_csr *C = &stage->C;
+    const bench_sparse_kind kind = stage->spec->kind;
+    const bool is_spmm = kind == BENCH_LINEAR || kind == BENCH_LINEAR_DX;
+    report->is_product = true;
+    report->m = kind == BENCH_LINEAR_DX ? C->n_cols : C->n_rows;
+    report->n = is_spmm ? stage->spec->k : C->n_cols;
+    report->k = kind == BENCH_LINEAR      ? C->n_cols
+                : kind == BENCH_LINEAR_DX ? C->n_rows
+                                          : stage->spec->k;
+    report->nnz = C->nnz;
+}
+
 static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
 {
-    static const char *const ops[] = {"sddmm", "sparse_softmax", "sparse_softmax_backward",
-                                      "sparse_attention"};
+    static const char *const ops[] = {
+        "sparse_linear",  "sparse_linear_dx",        "sparse_linear_dw", "sddmm",
+        "sparse_softmax", "sparse_softmax_backward", "sparse_attention"};
     const bench_sparse_spec *spec = stage->spec;
     bench_progress("%s", spec->name);
     if (!set_up(stage, why))
@@ -175,11 +245,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
     *report = report_new(ops[spec->kind], weft_context_limits(stage->ctx)->name, spec->dtype);
     report->name = row->name;
     report->plan = row->plan;
-    report->is_product = true;
-    report->m = stage->C.n_rows;
-    report->n = stage->C.n_cols;
-    report->k = spec->k;
-    report->nnz = stage->C.nnz;
+    put_sizes(report, stage);
     const bench_turn turn = {
         .limits = stage->limits,
         .call = call,

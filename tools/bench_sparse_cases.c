@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of sampled products, sparse softmaxes and sparse attentions.
+// The lists of sparse layers, sampled products, sparse softmaxes and sparse attentions.
 #include "bench_sparse_cases.h"
 
 #include <inttypes.h>
@@ -36,6 +36,30 @@ static bench_matrix pruned(int64_t m, int64_t n, int percent)
         .source = BENCH_LAYER,
         .layer = {.m = m, .k = n, .nnz = m * n * (100 - percent) / 100, .cov = EVEN, .seed = SEED},
     };
+}
+
+// ---- layers
+
+static bool add_layer(bench_sparse_specs *specs, bench_sparse_kind kind, const char *end,
+                      complaint *why)
+{
+    enum { WIDTH = 2048, PERCENT = 90, SAMPLES = 128 };
+    bench_sparse_spec *spec = add(specs, kind, WEFT_F32, why);
+    if (spec == NULL)
+        return false;
+    spec->matrix = pruned(WIDTH, WIDTH, PERCENT);
+    spec->k = SAMPLES;
+    spec->goal = kind == BENCH_LINEAR_DW ? BENCH_NO_SPARSE_GOAL : BENCH_LAYER_PASS;
+    snprintf(spec->name, sizeof(spec->name), "layer-%dx%d-s%d-n%d%s", WIDTH, WIDTH, PERCENT,
+             SAMPLES, end);
+    return true;
+}
+
+static bool add_all_layers(bench_sparse_specs *specs, complaint *why)
+{
+    return add_layer(specs, BENCH_LINEAR, "", why) &&
+           add_layer(specs, BENCH_LINEAR_DX, "-dx", why) &&
+           add_layer(specs, BENCH_LINEAR_DW, "-dw", why);
 }
 
 // ---- sampled products
@@ -161,6 +185,8 @@ bool bench_sparse_list(bench_sparse_specs *out, unsigned sets, bool quick, uint6
                        complaint *why)
 {
     *out = (bench_sparse_specs){0};
+    if ((sets & BENCH_SET_LAYERS) && !add_all_layers(out, why))
+        return false;
     if ((sets & BENCH_SET_SDDMM) && !add_all_sddmm(out, quick, why))
         return false;
     return !(sets & BENCH_SET_ATTENTION) || add_all_attention(out, quick, array_bytes, why);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sampled products, sparse softmaxes and sparse attentions a bench measures.
+// Which sparse layers, sampled products, sparse softmaxes and sparse attentions a bench measures.
 #ifndef WEFT_TOOLS_BENCH_SPARSE_CASES_H
 #define WEFT_TOOLS_BENCH_SPARSE_CASES_H
 
 #include "bench_sets.h"
 
-// Sets that can be asked for: bits, besides those of bench_axis_cases.h.
-enum { BENCH_SET_SDDMM = 32, BENCH_SET_ATTENTION = 64 };
+// Sets that can be asked for: bits, besides those of bench_axis_cases.h. Layers go with SpMM.
+enum { BENCH_SET_LAYERS = 8, BENCH_SET_SDDMM = 32, BENCH_SET_ATTENTION = 64 };
 
 typedef enum bench_sparse_kind {
+    BENCH_LINEAR,
+    BENCH_LINEAR_DX,
+    BENCH_LINEAR_DW,
     BENCH_SDDMM,
     BENCH_SPARSE_SOFTMAX,
     BENCH_SPARSE_SOFTMAX_BACKWARD,
@@ -18,6 +21,7 @@ typedef enum bench_sparse_kind {
 // What cases count for in the summary.
 typedef enum bench_sparse_goal {
     BENCH_NO_SPARSE_GOAL,
+    BENCH_LAYER_PASS, // that a dense product of its sizes stands beside
     BENCH_SDDMM_PRUNED,
     BENCH_SDDMM_GRAPH,
     BENCH_SOFTMAX_ROWS,
@@ -25,6 +29,8 @@ typedef enum bench_sparse_goal {
 
 // One case, named after what it is:
 //
+//   layer-2048x2048-s90-n128             W 2048 x 2048, 90% zeros, 128 samples; bias and relu
+//   layer-2048x2048-s90-n128-dx -dw      its gradients
 //   sddmm-pruned-2048x512-s90-k128       C 2048 x 512, 90% zeros; B the transpose of a row-major
 //   sddmm-pruned-2048x512-s90-k128-row_major -f16    matrix, or row-major itself
 //   sddmm-graph-32768-k128               grown by preferential attachment
@@ -35,7 +41,8 @@ typedef struct bench_sparse_spec {
     bench_sparse_kind kind;
     bench_sparse_goal goal;
     bench_matrix matrix;
-    int64_t k, n_heads; // 0: no batch
+    int64_t k;       // of a layer: samples
+    int64_t n_heads; // 0: no batch
     weft_dtype dtype;
     bool row_major; // B of an SDDMM
 } bench_sparse_spec;
