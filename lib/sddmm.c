@@ -333,8 +333,8 @@ static weft_status enqueue_tiles(const errand *e)
     return enqueue_stretch(e, &last);
 }
 
-static weft_status run(weft_launch *launch, const weft_sddmm_product *p, double alpha, double beta,
-                       cl_mem workspace)
+weft_status weft_sddmm_run(weft_launch *launch, const weft_sddmm_product *p, double alpha,
+                           double beta, cl_mem workspace)
 {
     if (weft_sddmm_is_empty(p))
         return WEFT_OK;
@@ -364,12 +364,24 @@ weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
     TRY(weft_launch_begin(&launch, ctx, queue, "sddmm", params->n_wait, params->wait,
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, C, "C"));
-    const weft_status status = run(&launch, &p, alpha, beta, params->workspace);
+    const weft_status status = weft_sddmm_run(&launch, &p, alpha, beta, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;
 }
 
 // ---- what a call would do
+
+weft_status weft_sddmm_wants(size_t *bytes, const weft_sddmm_product *p)
+{
+    *bytes = 0;
+    if (weft_sddmm_is_empty(p) || p->problem.k == 0)
+        return WEFT_OK;
+    schedule s;
+    kernels k;
+    TRY(prepare(&s, &k, p, false));
+    *bytes = scratch_bytes(&s);
+    return WEFT_OK;
+}
 
 weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
                                  const weft_csr *C, const weft_tensor *D,
@@ -380,13 +392,7 @@ weft_status weft_sddmm_workspace(weft_context *ctx, const weft_tensor *A, const 
     *bytes = 0;
     weft_sddmm_product p;
     TRY(weft_sddmm_check(&p, ctx, A, B, C, D, params ? params : WEFT_SDDMM(.indicator = false)));
-    if (weft_sddmm_is_empty(&p) || p.problem.k == 0)
-        return WEFT_OK;
-    schedule s;
-    kernels k;
-    TRY(prepare(&s, &k, &p, false));
-    *bytes = scratch_bytes(&s);
-    return WEFT_OK;
+    return weft_sddmm_wants(bytes, &p);
 }
 
 int weft_sddmm_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,

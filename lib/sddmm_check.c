@@ -135,6 +135,35 @@ bool weft_sddmm_is_empty(const weft_sddmm_product *p)
     return p->problem.nnz == 0 || p->problem.n_batches == 0;
 }
 
+static weft_sddmm_product views_of(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
+                                   const weft_csr *C, const weft_tensor *D,
+                                   const weft_sddmm_params *params)
+{
+    return (weft_sddmm_product){
+        .ctx = ctx,
+        .C = C,
+        .A_view = A,
+        .B_view = B,
+        .D_view = D,
+        .indicator = params->indicator,
+        .forced = params->tiling,
+    };
+}
+
+weft_sddmm_product weft_sddmm_product_of(weft_context *ctx, const weft_tensor *A,
+                                         const weft_tensor *B, const weft_csr *C,
+                                         const weft_tensor *D, const weft_sddmm_params *params)
+{
+    weft_sddmm_product p = views_of(ctx, A, B, C, D, params);
+    p.A = weft_dense_of(A);
+    p.B = weft_dense_of(B);
+    p.d_batch = D->ndim == 2 ? D->stride[0] : 0;
+    p.problem = problem_of(&p);
+    if (weft_sddmm_is_empty(&p) || p.problem.k == 0)
+        p.forced = NULL; // there is no k to cut
+    return p;
+}
+
 weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params)
@@ -147,22 +176,9 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
                     : !C ? "C"
                          : "D");
     TRY(params_check(params));
-    *out = (weft_sddmm_product){
-        .ctx = ctx,
-        .C = C,
-        .A_view = A,
-        .B_view = B,
-        .D_view = D,
-        .indicator = params->indicator,
-        .forced = params->tiling,
-    };
-    TRY(operands_check(out));
-    out->A = weft_dense_of(A);
-    out->B = weft_dense_of(B);
-    out->d_batch = D->ndim == 2 ? D->stride[0] : 0;
-    out->problem = problem_of(out);
-    if (weft_sddmm_is_empty(out) || out->problem.k == 0)
-        out->forced = NULL; // there is no k to cut
+    const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
+    TRY(operands_check(&views));
+    *out = weft_sddmm_product_of(ctx, A, B, C, D, params);
     if (out->forced)
         TRY(weft_sddmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;

@@ -5,6 +5,7 @@
 
 #include <weft/sddmm.h>
 
+#include "launch.h"
 #include "view.h"
 
 typedef struct weft_sddmm_product {
@@ -22,6 +23,18 @@ typedef struct weft_sddmm_product {
 weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params);
+
+// The same of operands that are known to be good.
+weft_sddmm_product weft_sddmm_product_of(weft_context *ctx, const weft_tensor *A,
+                                         const weft_tensor *B, const weft_csr *C,
+                                         const weft_tensor *D, const weft_sddmm_params *params);
+
+// Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
+weft_status weft_sddmm_wants(size_t *bytes, const weft_sddmm_product *p);
+
+// Its kernels, behind what the launch has enqueued. What stands in C has been checked.
+weft_status weft_sddmm_run(weft_launch *launch, const weft_sddmm_product *p, double alpha,
+                           double beta, cl_mem workspace);
 
 // No entries of C, or no batch: nothing to do.
 bool weft_sddmm_is_empty(const weft_sddmm_product *p);

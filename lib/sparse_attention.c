@@ -296,10 +296,8 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_sparse_attent
 static weft_status enqueue_all(weft_launch *launch, const weft_sparse_attention_call *call,
                                const schedule *s, const kernels *k, cl_mem scratch)
 {
-    return s->tiling.in_steps
-               ? weft_attention_steps_run(call, launch->queue, &s->steps, scratch, launch->n_wait,
-                                          launch->wait, &launch->last)
-               : enqueue_kernels(launch, call, s, k, scratch);
+    return s->tiling.in_steps ? weft_attention_steps_run(launch, call, &s->steps, scratch)
+                              : enqueue_kernels(launch, call, s, k, scratch);
 }
 
 static weft_status run(weft_launch *launch, const weft_sparse_attention_call *call,

@@ -5,6 +5,7 @@
 
 #include <weft/sparse_attention.h>
 
+#include "launch.h"
 #include "view.h"
 
 // The dense operands, the last of which is written.
@@ -43,11 +44,9 @@ typedef struct weft_attention_steps {
 weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
                                      const weft_sparse_attention_call *call);
 
-// Enqueues them. `scratch` has that many bytes. *event is the last one's; after a failure nothing
-// uses `scratch` any more.
-weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_command_queue queue,
-                                     const weft_attention_steps *steps, cl_mem scratch,
-                                     cl_uint n_wait, const cl_event *wait, cl_event *event);
+// Enqueues them, all as one launch. `scratch` has that many bytes.
+weft_status weft_attention_steps_run(weft_launch *launch, const weft_sparse_attention_call *call,
+                                     const weft_attention_steps *steps, cl_mem scratch);
 
 // No elements of O: nothing to do.
 bool weft_sparse_attention_is_empty(const weft_sparse_attention_call *call);

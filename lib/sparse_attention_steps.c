@@ -2,18 +2,15 @@
 // Sparse attention as three operations, one after the other: products at the entries of M, softmax
 // of them in place, and sums of V. For each of a batch of heads; all heads at a time.
 //
-// It stands above the operations and calls them as anybody could, with one piece of scratch memory
-// for the products and for what each of them wants.
-#include "sparse_attention_call.h"
-
-#include <weft/sddmm.h>
-#include <weft/sparse_softmax.h>
-#include <weft/spmm.h>
-
+// It stands above the operations, with one piece of scratch memory for the products and for what
+// each of them wants.
 #include "arithmetic.h"
 #include "context.h"
-#include "notes.h"
 #include "scratch.h"
+#include "sddmm_product.h"
+#include "sparse_attention_call.h"
+#include "sparse_softmax_call.h"
+#include "spmm_product.h"
 
 enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
 
@@ -58,28 +55,50 @@ static operands operands_of(const weft_sparse_attention_call *call, int64_t batc
     return o;
 }
 
-static weft_status bytes_of_batch(size_t *most, const weft_sparse_attention_call *call,
-                                  const operands *o)
+// And they themselves, which point into the operands: what has passed the door of attention is good
+// for them.
+typedef struct {
+    weft_sddmm_product products;
+    weft_sparse_softmax_call softmax;
+    weft_spmm_product sums;
+} steps;
+
+static const weft_sparse_softmax_kind softmax_kind = {
+    .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
+
+static steps steps_of(weft_context *ctx, const operands *o)
 {
-    size_t sddmm, softmax, spmm;
-    TRY(weft_sddmm_workspace(call->ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
-                             WEFT_SDDMM(.indicator = true), &sddmm));
-    TRY(weft_sparse_softmax_workspace(call->ctx, &o->weights, &o->products, NULL, &softmax));
-    TRY(weft_spmm_workspace(call->ctx, &o->weights, &o->V, &o->O, NULL, &spmm));
-    const size_t more = softmax > spmm ? softmax : spmm;
-    *most = *most > sddmm ? *most : sddmm;
+    return (steps){
+        weft_sddmm_product_of(ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
+                              WEFT_SDDMM(.indicator = true)),
+        weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products,
+                                    WEFT_SPARSE_SOFTMAX(.tiling = NULL)),
+        weft_spmm_product_of(ctx, &o->weights, &o->V, &o->O, WEFT_SPMM(.plan = NULL)),
+    };
+}
+
+static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
+{
+    const steps three = steps_of(ctx, o);
+    size_t products, softmax, sums;
+    TRY(weft_sddmm_wants(&products, &three.products));
+    TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
+    TRY(weft_spmm_wants(&sums, &three.sums));
+    const size_t more = softmax > sums ? softmax : sums;
+    *most = *most > products ? *most : products;
     *most = *most > more ? *most : more;
     return WEFT_OK;
 }
 
-// Operations look at where batches begin, modulo a vector.
-static weft_status own_bytes(size_t *most, const weft_sparse_attention_call *call, cl_mem products)
+// Operations look at where batches begin, modulo a vector. The products have no place yet: they
+// begin where any vector may.
+static weft_status own_bytes(size_t *most, const weft_sparse_attention_call *call)
 {
     const int64_t n_batches = min_i64(call->problem.n_batches / call->n_heads, MOST_ALIGNMENTS);
     *most = 0;
     for (int64_t batch = 0; batch < n_batches; ++batch) {
-        const operands o = operands_of(call, batch, products, 0);
-        TRY(bytes_of_batch(most, call, &o));
+        const operands o = operands_of(call, batch, NULL, 0);
+        TRY(bytes_of_batch(most, call->ctx, &o));
     }
     return WEFT_OK;
 }
@@ -94,63 +113,30 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
             (uint64_t)bytes <= SIZE_MAX / 4 && (uint64_t)bytes <= call->ctx->limits.max_alloc_bytes;
     if (!*fits || bytes == 0)
         return WEFT_OK;
-
-    // A buffer to ask with: operations look at the sizes of what they are given.
-    cl_mem products;
-    TRY(weft_buffer_create(&products, call->ctx, CL_MEM_READ_WRITE, (size_t)bytes, NULL,
-                           "sparse_attention"));
-    const weft_status status = own_bytes(&out->own_bytes, call, products);
-    weft_buffer_release(products);
+    TRY(own_bytes(&out->own_bytes, call));
     *fits = weft_scratch_for(&out->own_bytes, (int64_t)out->own_bytes, 1, 1, 1);
     out->bytes = out->own_bytes + (size_t)bytes;
-    return status;
-}
-
-// Each step waits for the one before it, whatever order the queue keeps.
-static void wait_on(cl_event *last, cl_event next)
-{
-    if (*last)
-        clReleaseEvent(*last);
-    *last = next;
-}
-
-static weft_status run_batch(const weft_sparse_attention_call *call, cl_command_queue queue,
-                             const operands *o, cl_mem workspace, cl_uint n_wait,
-                             const cl_event *wait, cl_event *last)
-{
-    weft_context *ctx = call->ctx;
-    cl_event done = NULL;
-    TRY(weft_sddmm(ctx, queue, call->scale, &o->Q, &o->K_turned, &o->weights, 0, &o->products,
-                   WEFT_SDDMM(.indicator = true, .workspace = workspace, .n_wait = n_wait,
-                              .wait = wait, .event = &done)));
-    wait_on(last, done);
-    TRY(weft_sparse_softmax(
-        ctx, queue, 1, &o->weights, &o->products,
-        WEFT_SPARSE_SOFTMAX(.workspace = workspace, .n_wait = 1, .wait = last, .event = &done)));
-    wait_on(last, done);
-    TRY(weft_spmm(ctx, queue, 1, &o->weights, &o->V, 0, &o->O,
-                  WEFT_SPMM(.workspace = workspace, .n_wait = 1, .wait = last, .event = &done)));
-    wait_on(last, done);
     return WEFT_OK;
 }
 
-weft_status weft_attention_steps_run(const weft_sparse_attention_call *call, cl_command_queue queue,
-                                     const weft_attention_steps *steps, cl_mem scratch,
-                                     cl_uint n_wait, const cl_event *wait, cl_event *event)
+static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_call *call,
+                             const operands *o, cl_mem workspace)
+{
+    const steps three = steps_of(call->ctx, o);
+    TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
+    TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
+    return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
+}
+
+weft_status weft_attention_steps_run(weft_launch *launch, const weft_sparse_attention_call *call,
+                                     const weft_attention_steps *steps, cl_mem scratch)
 {
     const int64_t start = (int64_t)(steps->own_bytes / weft_dtype_size(call->problem.dtype));
     const int64_t n_batches = call->problem.n_batches / call->n_heads;
     cl_mem workspace = steps->own_bytes > 0 ? scratch : NULL;
-    weft_status status = WEFT_OK;
-    cl_event last = NULL;
-    for (int64_t batch = 0; batch < n_batches && status == WEFT_OK; ++batch) {
+    for (int64_t batch = 0; batch < n_batches; ++batch) {
         const operands o = operands_of(call, batch, scratch, start);
-        const bool is_first = batch == 0;
-        status = run_batch(call, queue, &o, workspace, is_first ? n_wait : 1,
-                           is_first ? wait : &last, &last);
+        TRY(run_batch(launch, call, &o, workspace));
     }
-    if (status != WEFT_OK && !call->ctx->notes)
-        clFinish(queue); // what a step has enqueued before it failed may use scratch memory
-    *event = last;
-    return status;
+    return WEFT_OK;
 }

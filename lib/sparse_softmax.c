@@ -209,7 +209,8 @@ static weft_status enqueue_all(weft_launch *launch, const weft_sparse_softmax_ca
 
 // ---- calls
 
-static weft_status run(weft_launch *launch, const weft_sparse_softmax_call *call, cl_mem workspace)
+weft_status weft_sparse_softmax_run(weft_launch *launch, const weft_sparse_softmax_call *call,
+                                    cl_mem workspace)
 {
     if (call->is_empty)
         return WEFT_OK;
@@ -237,7 +238,7 @@ static weft_status sparse_softmax_call(const weft_sparse_softmax_kind *kind, wef
     TRY(weft_launch_begin(&launch, ctx, queue, kind->name, params->n_wait, params->wait,
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, csr, kind->csr_name));
-    const weft_status status = run(&launch, &call, params->workspace);
+    const weft_status status = weft_sparse_softmax_run(&launch, &call, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;
 }
@@ -258,6 +259,15 @@ weft_status weft_sparse_softmax_backward(weft_context *ctx, cl_command_queue que
 }
 
 // ---- what a call would do
+
+weft_status weft_sparse_softmax_wants(size_t *bytes, const weft_sparse_softmax_call *call)
+{
+    schedule s = {0};
+    if (!call->is_empty)
+        TRY(prepare(&s, call));
+    *bytes = s.cut.sums_bytes;
+    return WEFT_OK;
+}
 
 // The schedule of a call; all zero where there is nothing to do.
 static weft_status plan_only(schedule *s, const weft_sparse_softmax_kind *kind, weft_context *ctx,

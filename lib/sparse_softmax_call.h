@@ -5,6 +5,7 @@
 
 #include <weft/sparse_softmax.h>
 
+#include "launch.h"
 #include "sparse_limits.h"
 
 // The operation: its operands are X and Y, or Y, dY and dX.
@@ -32,6 +33,20 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
                                       double scale, const weft_csr *csr, const weft_tensor *dY,
                                       const weft_tensor *output,
                                       const weft_sparse_softmax_params *params);
+
+// The same of operands that are known to be good.
+weft_sparse_softmax_call weft_sparse_softmax_call_of(const weft_sparse_softmax_kind *kind,
+                                                     weft_context *ctx, double scale,
+                                                     const weft_csr *csr, const weft_tensor *dY,
+                                                     const weft_tensor *output,
+                                                     const weft_sparse_softmax_params *params);
+
+// Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
+weft_status weft_sparse_softmax_wants(size_t *bytes, const weft_sparse_softmax_call *call);
+
+// Its kernels, behind what the launch has enqueued. What stands in the matrix has been checked.
+weft_status weft_sparse_softmax_run(weft_launch *launch, const weft_sparse_softmax_call *call,
+                                    cl_mem workspace);
 
 // The caller's workspace: large enough, writable, and apart from every operand.
 weft_status weft_sparse_softmax_workspace_check(const weft_sparse_softmax_call *call,

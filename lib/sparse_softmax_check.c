@@ -64,6 +64,11 @@ static weft_status sizes_check(const weft_sparse_softmax_call *call)
                     : WEFT_OK;
 }
 
+static bool is_empty(const weft_sparse_softmax_call *call)
+{
+    return weft_tensor_is_empty(call->out) || call->csr->n_rows == 0;
+}
+
 static weft_status apart_check(const weft_sparse_softmax_call *call, int64_t n_batches)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
@@ -75,7 +80,7 @@ static weft_status apart_check(const weft_sparse_softmax_call *call, int64_t n_b
                     : WEFT_OK;
 }
 
-static weft_status operands_check(weft_sparse_softmax_call *call)
+static weft_status operands_check(const weft_sparse_softmax_call *call)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
     char name[WEFT_OPERAND_TEXT];
@@ -93,24 +98,15 @@ static weft_status operands_check(weft_sparse_softmax_call *call)
     const int64_t n_batches = call->out->ndim == 2 ? call->out->shape[0] : 1;
     TRY(weft_csr_view_check(call->ctx, call->csr, n_batches,
                             weft_operand_text(name, kind->name, kind->csr_name)));
-    call->problem = (weft_sparse_softmax_problem){
-        .n_rows = call->csr->n_rows,
-        .nnz = call->csr->nnz,
-        .n_batches = n_batches,
-        .dtype = weft_dtype_or(call->csr->dtype, WEFT_F32),
-        .is_backward = kind->is_backward,
-    };
-    call->is_empty = weft_tensor_is_empty(call->out) || call->csr->n_rows == 0;
-    return call->is_empty ? WEFT_OK : apart_check(call, n_batches);
+    return is_empty(call) ? WEFT_OK : apart_check(call, n_batches);
 }
 
-weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
-                                      const weft_sparse_softmax_kind *kind, weft_context *ctx,
-                                      double scale, const weft_csr *csr, const weft_tensor *dY,
-                                      const weft_tensor *output,
-                                      const weft_sparse_softmax_params *params)
+static weft_sparse_softmax_call views_of(const weft_sparse_softmax_kind *kind, weft_context *ctx,
+                                         double scale, const weft_csr *csr, const weft_tensor *dY,
+                                         const weft_tensor *output,
+                                         const weft_sparse_softmax_params *params)
 {
-    *out = (weft_sparse_softmax_call){
+    return (weft_sparse_softmax_call){
         .kind = kind,
         .ctx = ctx,
         .scale = scale,
@@ -119,9 +115,37 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
         .out = output,
         .forced = params->tiling,
     };
-    TRY(nulls_check(out));
+}
+
+weft_sparse_softmax_call weft_sparse_softmax_call_of(const weft_sparse_softmax_kind *kind,
+                                                     weft_context *ctx, double scale,
+                                                     const weft_csr *csr, const weft_tensor *dY,
+                                                     const weft_tensor *output,
+                                                     const weft_sparse_softmax_params *params)
+{
+    weft_sparse_softmax_call call = views_of(kind, ctx, scale, csr, dY, output, params);
+    call.problem = (weft_sparse_softmax_problem){
+        .n_rows = csr->n_rows,
+        .nnz = csr->nnz,
+        .n_batches = output->ndim == 2 ? output->shape[0] : 1,
+        .dtype = weft_dtype_or(csr->dtype, WEFT_F32),
+        .is_backward = kind->is_backward,
+    };
+    call.is_empty = is_empty(&call);
+    return call;
+}
+
+weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
+                                      const weft_sparse_softmax_kind *kind, weft_context *ctx,
+                                      double scale, const weft_csr *csr, const weft_tensor *dY,
+                                      const weft_tensor *output,
+                                      const weft_sparse_softmax_params *params)
+{
+    const weft_sparse_softmax_call views = views_of(kind, ctx, scale, csr, dY, output, params);
+    TRY(nulls_check(&views));
     TRY(params_check(kind, params));
-    TRY(operands_check(out));
+    TRY(operands_check(&views));
+    *out = weft_sparse_softmax_call_of(kind, ctx, scale, csr, dY, output, params);
     return out->forced && !out->is_empty
                ? weft_sparse_softmax_tiling_check(out->forced, &ctx->limits, &out->problem)
                : WEFT_OK;

@@ -347,8 +347,8 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
     return s->cut.n > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
 }
 
-static weft_status run(weft_launch *launch, const weft_spmm_product *p, double alpha, double beta,
-                       cl_mem workspace)
+weft_status weft_spmm_run(weft_launch *launch, const weft_spmm_product *p, double alpha,
+                          double beta, cl_mem workspace)
 {
     if (weft_spmm_is_empty(p))
         return WEFT_OK;
@@ -379,12 +379,24 @@ weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, c
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm", params->n_wait, params->wait,
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, A, "A"));
-    const weft_status status = run(&launch, &p, alpha, beta, params->workspace);
+    const weft_status status = weft_spmm_run(&launch, &p, alpha, beta, params->workspace);
     const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
     return status != WEFT_OK ? status : ended;
 }
 
 // ---- what a call would do
+
+weft_status weft_spmm_wants(size_t *bytes, const weft_spmm_product *p)
+{
+    *bytes = 0;
+    if (weft_spmm_is_empty(p) || p->problem.nnz == 0)
+        return WEFT_OK;
+    weft_spmm_schedule s;
+    weft_spmm_kernels k;
+    TRY(weft_spmm_prepare(&s, &k, p, false));
+    *bytes = weft_spmm_scratch_bytes(&s);
+    return WEFT_OK;
+}
 
 weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, size_t *bytes)
@@ -394,13 +406,7 @@ weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft
     *bytes = 0;
     weft_spmm_product p;
     TRY(weft_spmm_check(&p, ctx, A, B, C, params ? params : WEFT_SPMM(.plan = NULL)));
-    if (weft_spmm_is_empty(&p) || p.problem.nnz == 0)
-        return WEFT_OK;
-    weft_spmm_schedule s;
-    weft_spmm_kernels k;
-    TRY(weft_spmm_prepare(&s, &k, &p, false));
-    *bytes = weft_spmm_scratch_bytes(&s);
-    return WEFT_OK;
+    return weft_spmm_wants(bytes, &p);
 }
 
 static const char *result_words(const weft_spmm_product *p)

@@ -193,8 +193,8 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     return plan_fits(ctx, A, params);
 }
 
-static weft_spmm_product product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
-                                    const weft_tensor *C, const weft_spmm_params *params)
+weft_spmm_product weft_spmm_product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                       const weft_tensor *C, const weft_spmm_params *params)
 {
     weft_spmm_product p = {
         .ctx = ctx,
@@ -235,7 +235,7 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                          : "C");
     TRY(params_check(params));
     TRY(operands_check(ctx, A, B, C, params));
-    *out = product_of(ctx, A, B, C, params);
+    *out = weft_spmm_product_of(ctx, A, B, C, params);
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;

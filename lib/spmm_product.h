@@ -3,6 +3,7 @@
 #ifndef WEFT_LIB_SPMM_PRODUCT_H
 #define WEFT_LIB_SPMM_PRODUCT_H
 
+#include "launch.h"
 #include "sparse_limits.h"
 #include "spmm_pattern.h"
 #include "view.h"
@@ -23,6 +24,17 @@ typedef struct weft_spmm_product {
 weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
                             const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params);
+
+// The same of operands that are known to be good.
+weft_spmm_product weft_spmm_product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                                       const weft_tensor *C, const weft_spmm_params *params);
+
+// Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
+weft_status weft_spmm_wants(size_t *bytes, const weft_spmm_product *p);
+
+// Its kernels, behind what the launch has enqueued. What stands in A has been checked.
+weft_status weft_spmm_run(weft_launch *launch, const weft_spmm_product *p, double alpha,
+                          double beta, cl_mem workspace);
 
 // No elements of C: nothing to do.
 bool weft_spmm_is_empty(const weft_spmm_product *p);

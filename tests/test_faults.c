@@ -344,7 +344,58 @@ static weft_status wait_for_scratch(operation_operands *operands, weft_context *
     return status;
 }
 
+// Three kernels that wait for what the same thread does later: whatever fails, and wherever, the
+// call does not wait for them. It does for scratch memory whose event cannot be kept.
+static weft_status attend_behind_a_gate(operation_operands *operands, weft_context *ctx)
+{
+    cl_int code;
+    const weft_sparse_attention_tiling in_steps = {.in_steps = true};
+    const weft_tensor O =
+        weft_matrix(operands->outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
+    const bool is_watched = operation_look_away(operands);
+    cl_event gate = clCreateUserEvent(operands->cl, &code);
+    assert_int_equal(code, CL_SUCCESS);
+    layer->gate = gate;
+    operation_look_again(operands, is_watched);
+    const weft_status status = weft_sparse_attention(
+        ctx, operands->queue, 1, &operands->X, &operands->Y, &operands->Z, &operands->A, &O,
+        WEFT_SPARSE_ATTENTION(.tiling = &in_steps, .n_wait = 1, .wait = &gate));
+    operation_look_away(operands);
+    if (!layer->gate && !(layer->call && strcmp(layer->call, "clRetainEvent") == 0))
+        fail_msg("call %ld, %s: the queue was waited for", layer->fails_at, layer->call);
+    if (layer->gate)
+        clSetUserEventStatus(gate, CL_COMPLETE);
+    layer->gate = NULL;
+    clReleaseEvent(gate);
+    return status;
+}
+
+// Offsets and indices, each in one piece, are read once for all steps of all heads.
+static weft_status attend_with_checks(operation_operands *operands, weft_context *ctx)
+{
+    (void)ctx;
+    weft_context *checking;
+    const weft_sparse_attention_tiling in_steps = {.in_steps = true};
+    const weft_tensor O =
+        weft_matrix(operands->outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
+    const bool is_watched = operation_look_away(operands); // limits without answers plan otherwise
+    assert_ok(weft_context_create(
+        &checking, operands->cl, operands->device,
+        WEFT_CONTEXT(.cache_dir = kernels, .scratch_bytes = SCRATCH, .check_matrices = true)));
+    operation_look_again(operands, is_watched);
+    const long n_reads = layer->n_reads;
+    const weft_status status = weft_sparse_attention(checking, operands->queue, 1, &operands->X,
+                                                     &operands->Y, &operands->Z, &operands->A, &O,
+                                                     WEFT_SPARSE_ATTENTION(.tiling = &in_steps));
+    if (status == WEFT_OK)
+        assert_int_equal(layer->n_reads - n_reads, 2);
+    weft_context_destroy(&checking);
+    return status;
+}
+
 static const operation_case other_cases[] = {
+    {.name = "attention in steps with its pattern checked", .run = attend_with_checks},
+    {.name = "attention in steps behind a gate", .run = attend_behind_a_gate},
     {.name = "a context", .run = open_any, .writes_nothing = true},
     {.name = "a context as for a GPU", .run = open_gpu, .writes_nothing = true},
     {.name = "a context for one product", .run = whole_life},

@@ -212,6 +212,29 @@ static void test_scratch_memory_of_a_device_that_is_full(void **state)
     weft_context_destroy(&ctx);
 }
 
+// Attention in three steps asks each of them how much it wants. Nor does a call make anything that
+// finds its scratch memory in the pool.
+static void test_questions_take_no_memory(void **state)
+{
+    (void)state;
+    char text[256];
+    size_t bytes = 0;
+    weft_context *ctx = open_with(0);
+    const weft_tensor O = weft_matrix(o.outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
+    const weft_sparse_attention_tiling in_steps = {.in_steps = true};
+    const weft_sparse_attention_params *params = WEFT_SPARSE_ATTENTION(.tiling = &in_steps);
+    assert_ok(weft_sparse_attention(ctx, o.queue, 1, &o.X, &o.Y, &o.Z, &o.A, &O, params));
+    layer->most_of_all = layer->buffer_bytes;
+    assert_ok(weft_sparse_attention_workspace(ctx, &o.X, &o.Y, &o.Z, &o.A, &O, params, &bytes));
+    assert_true(bytes >= (size_t)o.A.nnz * sizeof(float));
+    assert_true(weft_sparse_attention_describe(ctx, &o.X, &o.Y, &o.Z, &o.A, &O, params, text,
+                                               sizeof(text)) > 0);
+    assert_ok(weft_sparse_attention(ctx, o.queue, 1, &o.X, &o.Y, &o.Z, &o.A, &O, params));
+    layer->most_of_all = 0;
+    assert_int_equal(clFinish(o.queue), CL_SUCCESS);
+    weft_context_destroy(&ctx);
+}
+
 // ---- memory of many calls
 
 // Bytes that malloc() has given out, to the OpenCL implementation too; 0 where nobody counts them.
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_device_whose_memory_is_used_up, set_up_one),
         cmocka_unit_test_setup(test_arrays_of_a_matrix_are_told_apart, set_up_one),
         cmocka_unit_test_setup(test_scratch_memory_of_a_device_that_is_full, set_up_one),
+        cmocka_unit_test_setup(test_questions_take_no_memory, set_up_one),
         cmocka_unit_test_setup(test_ten_thousand_calls_take_no_more_than_a_few, set_up_one),
     };
     return cmocka_run_group_tests_name("small memory", tests, set_up, tear_down);

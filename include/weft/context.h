@@ -66,9 +66,9 @@ typedef struct weft_context_params {
 // all before it is done. On an out-of-order queue what fills the arrays must be complete or in the
 // wait list. It is for data that nobody vouches for, and for finding a mistake. It holds for the
 // moment of the call: what changes the arrays before the kernels run goes unseen.
-// weft_sparse_linear() and its gradients move W's pattern twice. What stays trusted: that a
-// plan is given the pattern that it was made from, and the source of weft_sparse_gather(), which is
-// no matrix.
+// weft_sparse_linear() and its gradients move W's pattern twice, all others each pattern once. What
+// stays trusted: that a plan is given the pattern that it was made from, and the source of
+// weft_sparse_gather(), which is no matrix.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,

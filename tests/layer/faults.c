@@ -151,18 +151,31 @@ RETAIN_CALL(clRetainCommandQueue, LAYER_QUEUES, cl_command_queue, CL_INVALID_COM
 RELEASE_CALL(clReleaseCommandQueue, LAYER_QUEUES, cl_command_queue, CL_INVALID_COMMAND_QUEUE)
 STATUS_CALL(clGetCommandQueueInfo, false, QUERY(cl_command_queue, cl_command_queue_info),
             (of, what, room, out, size), CL_INVALID_COMMAND_QUEUE, CL_INVALID_VALUE)
+
+static void open_gate(void)
+{
+    if (told->gate)
+        target->clSetUserEventStatus(told->gate, CL_COMPLETE);
+    told->gate = NULL;
+}
+
+static cl_int CL_API_CALL layer_clFinish(cl_command_queue queue)
+{
+    ERRORS(CL_INVALID_COMMAND_QUEUE);
+    const cl_int code = FAULT(clFinish, false);
+    if (code == CL_SUCCESS)
+        open_gate();
+    return code != CL_SUCCESS ? code : target->clFinish(queue);
+}
+
 static cl_int CL_API_CALL layer_clFlush(cl_command_queue queue)
 {
     ERRORS(CL_INVALID_COMMAND_QUEUE);
     const cl_int code = FAULT(clFlush, false);
-    if (code == CL_SUCCESS && told->gate)
-        target->clSetUserEventStatus(told->gate, CL_COMPLETE);
     if (code == CL_SUCCESS)
-        told->gate = NULL;
+        open_gate();
     return code != CL_SUCCESS ? code : target->clFlush(queue);
 }
-
-STATUS_CALL(clFinish, false, (cl_command_queue queue), (queue), CL_INVALID_COMMAND_QUEUE)
 
 // ---- buffers
 
@@ -275,10 +288,21 @@ static cl_int CL_API_CALL layer_clEnqueueNDRangeKernel(cl_command_queue queue, c
         CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST, CL_MEM_OBJECT_ALLOCATION_FAILURE,            \
         CL_INVALID_OPERATION
 
-ENQUEUE_CALL(clEnqueueReadBuffer,
-             (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t start, size_t size,
-              void *out, cl_uint n_wait, const cl_event *wait, cl_event *event),
-             (queue, buffer, blocks, start, size, out, n_wait, wait, event), TRANSFER_ERRORS)
+static cl_int CL_API_CALL layer_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer,
+                                                    cl_bool blocks, size_t start, size_t size,
+                                                    void *out, cl_uint n_wait, const cl_event *wait,
+                                                    cl_event *event)
+{
+    ERRORS(TRANSFER_ERRORS);
+    cl_int code = FAULT(clEnqueueReadBuffer, false);
+    if (code == CL_SUCCESS)
+        code = target->clEnqueueReadBuffer(queue, buffer, blocks, start, size, out, n_wait, wait,
+                                           event);
+    told->n_reads += code == CL_SUCCESS;
+    told->live[LAYER_EVENTS] += code == CL_SUCCESS && event;
+    return code;
+}
+
 ENQUEUE_CALL(clEnqueueWriteBuffer,
              (cl_command_queue queue, cl_mem buffer, cl_bool blocks, size_t start, size_t size,
               const void *data, cl_uint n_wait, const cl_event *wait, cl_event *event),
@@ -293,9 +317,16 @@ HANDLE_CALL(clCreateUserEvent, false, LAYER_EVENTS, cl_event, (cl_context contex
 RETAIN_CALL(clRetainEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
 RELEASE_CALL(clReleaseEvent, LAYER_EVENTS, cl_event, CL_INVALID_EVENT)
 
-STATUS_CALL(clWaitForEvents, false, (cl_uint n, const cl_event *events), (n, events),
-            CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
-            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
+static cl_int CL_API_CALL layer_clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    ERRORS(CL_INVALID_VALUE, CL_INVALID_CONTEXT, CL_INVALID_EVENT,
+           CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+    const cl_int code = FAULT(clWaitForEvents, false);
+    if (code == CL_SUCCESS)
+        open_gate();
+    return code != CL_SUCCESS ? code : target->clWaitForEvents(n, events);
+}
+
 STATUS_CALL(clGetEventInfo, false, QUERY(cl_event, cl_event_info), (of, what, room, out, size),
             CL_INVALID_VALUE, CL_INVALID_EVENT)
 

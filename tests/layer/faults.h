@@ -28,11 +28,13 @@ typedef struct layer_faults {
     bool goes_on;          // it and all that follow give CL_OUT_OF_RESOURCES instead
     long long most_of_one; // bytes that the device has for one buffer, and for all of them
     long long most_of_all; // together; 0: as it says itself
-    cl_event gate;         // that the next clFlush completes, unless it fails; NULL: none
+    cl_event gate;         // that the next clFlush, clFinish or clWaitForEvents completes, unless
+                           // it fails; NULL: none
 
     // For the test to read; the layer only counts up.
     long n_calls;     // watched
     long n_kernels;   // enqueued, watched or not
+    long n_reads;     // of buffers, likewise
     const char *call; // that failed: "clCreateBuffer"; NULL: none
     cl_int code;      // that it gave; the first one where several failed
     int n_errors;     // that it may give
