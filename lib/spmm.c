@@ -31,7 +31,7 @@ typedef struct {
     size_t scalar_bytes;
 } values;
 
-static void matrix_values(values *v, const weft_spmm_product *p)
+static void matrix_values(values *v, const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     const weft_csr *A = p->A;
     const weft_spmm_plan *plan = p->plan;
@@ -47,10 +47,10 @@ static void matrix_values(values *v, const weft_spmm_product *p)
     v->values_batch = A->values_batch_stride;
     // Where there is no such array some buffer must stand in: it is never read.
     v->source = is_turned ? plan->source : v->offsets;
-    v->has_order = plan && plan->order;
+    v->has_order = s->is_planned && plan->order;
     v->order = v->has_order ? plan->order : v->offsets;
-    v->n_ordered = (cl_int)(plan ? plan->n_ordered : p->problem.m);
-    v->has_list = plan && plan->pieces;
+    v->n_ordered = (cl_int)(s->is_planned ? plan->n_ordered : p->problem.m);
+    v->has_list = s->is_planned && plan->pieces;
     v->list = v->has_list ? plan->pieces : v->offsets;
 }
 
@@ -87,7 +87,7 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .queues_start = (cl_long)((s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes) /
                                   sizeof(cl_uint)),
     };
-    matrix_values(&v, p);
+    matrix_values(&v, p, s);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
     dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
@@ -443,8 +443,12 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
     if (weft_spmm_prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
         return -1;
     char tiling[256], ends[64], order[192] = "no plan";
+    if (p.plan && !s.is_planned)
+        snprintf(order, sizeof(order),
+                 "as they come: scratch memory has no room for %" PRId64 " pieces of %" PRId64,
+                 p.plan->n_pieces, p.plan->piece);
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    if (p.plan)
+    if (s.is_planned)
         weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s", tiling, order,
                     weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.cut.n, result_words(&p),

@@ -290,6 +290,7 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
         .piece = params->piece,
+        .piece_is_forced = params->piece > 0,
         .order_kind = params->order,
     };
     const weft_status status = fill(plan, queue, A);

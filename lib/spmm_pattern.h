@@ -22,7 +22,8 @@ struct weft_spmm_plan {
 
     weft_row_stats rows; // of op(A)
     int64_t piece;
-    int64_t bundle_rows; // that a group goes through, of a product with 128 columns
+    bool piece_is_forced; // not chosen here
+    int64_t bundle_rows;  // that a group goes through, of a product with 128 columns
     weft_spmm_order order_kind;
     weft_spmm_order_reason order_reason;
     int64_t n_ordered; // places in the order, -1 among them where a group has a row less

@@ -40,31 +40,50 @@ static weft_pieces_problem rows_of(const weft_spmm_product *p)
     };
 }
 
-static bool count_planned(weft_spmm_schedule *s, const weft_spmm_product *p,
-                          const weft_pieces_problem *rows)
+// The plan's pieces; where nobody asked for them, only if scratch memory has room.
+static bool take_planned(weft_spmm_schedule *s, const weft_spmm_product *p,
+                         const weft_pieces_problem *rows)
 {
     const weft_spmm_plan *plan = p->plan;
-    if (plan->n_pieces == 0)
+    const uint64_t most = weft_workspace_most(p->ctx);
+    const bool counts = weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
+    s->is_planned = plan->piece_is_forced || (counts && weft_spmm_scratch_bytes(s) <= most) ||
+                    refuse("the plan's order",
+                           "its %" PRId64 " pieces of long rows have no room in %" PRIu64
+                           " bytes of scratch memory",
+                           plan->n_pieces, most);
+    if (s->is_planned && plan->n_pieces == 0)
         refuse("pieces of long rows", "no row has more than two pieces of %" PRId64 " entries",
                plan->piece);
-    return weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
+    return counts;
+}
+
+// Longer ones in their place. The plan's order leaves out its own long rows, and goes with them.
+static bool take_longer(weft_spmm_schedule *s, const weft_spmm_product *p,
+                        weft_pieces_problem *rows)
+{
+    const bool is_forced = p->forced && !p->plan;
+    if (p->plan)
+        rows->longest = p->plan->rows.max;
+    return weft_pieces_for(&s->cut, rows, p->plan ? p->plan->piece : s->tiling.piece, is_forced,
+                           weft_workspace_most(p->ctx));
 }
 
 static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_product *p)
 {
-    const weft_pieces_problem rows = rows_of(p);
-    const bool counts = p->plan ? count_planned(s, p, &rows)
-                                : weft_pieces_for(&s->cut, &rows, s->tiling.piece,
-                                                  p->forced != NULL, weft_workspace_most(p->ctx));
+    weft_pieces_problem rows = rows_of(p);
+    bool counts = p->plan && take_planned(s, p, &rows);
+    if (!s->is_planned)
+        counts = take_longer(s, p, &rows);
     s->tiling.piece = s->cut.length;
     return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
 }
 
-// Windows go without: the queue is for those who take rows one after the other.
+// Windows go without: the queue is for those who take rows one after the other. So does who has no
+// room for it.
 static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
 {
-    const weft_spmm_plan *plan = p->plan;
-    if (!plan || plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
+    if (!s->is_planned || p->plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
     if (s->tiling.window > 0) {
         refuse(QUEUES, "windows go without");
@@ -75,7 +94,12 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
         return fail(WEFT_NO_MEMORY,
                     "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
                     s->n_slices, n_batches);
-    s->n_queues = s->n_slices * n_batches;
+    if (weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)) {
+        s->n_queues = s->n_slices * n_batches;
+        return WEFT_OK;
+    }
+    refuse(QUEUES, "scratch memory has room for %" PRIu64 " bytes", weft_workspace_most(p->ctx));
+    s->queues_bytes = 0;
     return WEFT_OK;
 }
 
@@ -117,7 +141,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
 
 bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    return p->plan && p->plan->segments && s->tiling.window > 0 &&
+    return s->is_planned && p->plan->segments && s->tiling.window > 0 &&
            s->tiling.rows_per_item == p->plan->run_rows;
 }
 

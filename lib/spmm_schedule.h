@@ -11,6 +11,7 @@
 // to, then where that was found, then queues of bundles.
 typedef struct weft_spmm_schedule {
     weft_spmm_tiling tiling;
+    bool is_planned; // rows in the plan's order, cut as it says; else as they come
     weft_pieces cut; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
     int64_t n_queues; // one for each slice and matrix; 0: bundles are not taken from queues

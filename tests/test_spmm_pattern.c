@@ -105,6 +105,82 @@ static double value_at(const spmm_operands *o, int64_t e)
     return scalar_get(o->sparse.host.dtype, o->sparse.host.values, e);
 }
 
+// One full row, of A or of A^T, and scratch memory without room for the plan's pieces: longer ones
+// do, with the same bits run after run; pieces that were asked for fail.
+static void check_short_scratch(bool transpose_a)
+{
+    enum { SIDE = 8, LONG = 9000, N = 100, NNZ = LONG + SIDE - 1, SCRATCH = 1024 };
+    weft_context *small;
+    assert_ok(weft_context_open(&small, WEFT_CONTEXT(.scratch_bytes = SCRATCH, .cache_dir = "")));
+    cl_command_queue own = weft_context_queue(small);
+    static int32_t offsets[LONG + 1], indices[NNZ];
+    static float values[NNZ], B[LONG * N], wanted[SIDE * N];
+    const int64_t n_rows = transpose_a ? LONG : SIDE;
+    // Row i has entry (i, i), i < SIDE, and the long row 0 (or column 0) all there are.
+    int32_t nnz = 0;
+    for (int32_t i = 0; i < n_rows; i++) {
+        offsets[i] = nnz;
+        for (int32_t j = 0; j < (transpose_a || i > 0 ? 1 : LONG); j++)
+            indices[nnz++] = transpose_a ? 0 : i > 0 ? i : j;
+        if (transpose_a && i > 0 && i < SIDE)
+            indices[nnz++] = i;
+    }
+    offsets[n_rows] = nnz;
+    assert_int_equal(nnz, NNZ);
+    memset(wanted, 0, sizeof(wanted));
+    for (int32_t e = 0; e < LONG * N; e++)
+        B[e] = (float)(e % 7 - 3);
+    for (int32_t i = 0; i < n_rows; i++)
+        for (int32_t e = offsets[i]; e < offsets[i + 1]; e++) {
+            values[e] = (float)(e % 3 - 1);
+            const int32_t row = transpose_a ? indices[e] : i, k = transpose_a ? i : indices[e];
+            for (int j = 0; j < N; j++)
+                wanted[row * N + j] += values[e] * B[k * N + j];
+        }
+    const weft_csr_host host = {.n_rows = n_rows,
+                                .n_cols = transpose_a ? SIDE : LONG,
+                                .nnz = nnz,
+                                .offsets = offsets,
+                                .indices = indices,
+                                .values = values};
+    weft_csr A;
+    assert_ok(weft_csr_create(&A, small, own, &host));
+    const weft_tensor b = weft_matrix(buffer_of(small, B, sizeof(B)), WEFT_F32, LONG, N);
+    const weft_tensor c =
+        weft_matrix(buffer_zeroed(small, sizeof(wanted), CL_MEM_READ_WRITE), WEFT_F32, SIDE, N);
+    for (int piece = 0; piece < 2; piece++) {
+        char text[512];
+        weft_spmm_plan *plan;
+        assert_ok(weft_spmm_plan_create(
+            &plan, small, own, &A,
+            WEFT_SPMM_PLAN(.transpose_a = transpose_a, .piece = 1024 * piece)));
+        const weft_spmm_params *params = WEFT_SPMM(.plan = plan, .transpose_a = transpose_a);
+        for (int run = 0; run < 2; run++) {
+            const weft_status status = weft_spmm(small, own, 1, &A, &b, 0, &c, params);
+            assert_int_equal(status, piece ? WEFT_NO_MEMORY : WEFT_OK);
+            if (piece)
+                assert_says("bytes of scratch memory are needed, 1024 are allowed");
+            void *now = buffer_now(own, c.buffer, sizeof(wanted));
+            assert_memory_equal(now, wanted, sizeof(wanted));
+            free(now);
+        }
+        assert_true(weft_spmm_describe(small, &A, &b, &c, params, text, sizeof(text)) > 0);
+        assert_true((strstr(text, "as they come: scratch memory has no room") != NULL) == !piece);
+        weft_spmm_plan_destroy(&plan);
+    }
+    clReleaseMemObject(b.buffer);
+    clReleaseMemObject(c.buffer);
+    weft_csr_destroy(&A);
+    weft_context_destroy(&small);
+}
+
+static void test_plans_where_scratch_memory_is_short(void **state)
+{
+    (void)state;
+    check_short_scratch(false);
+    check_short_scratch(true);
+}
+
 // A plan knows the pattern alone: other values at the same places are multiplied as well.
 static void test_values_may_change(void **state)
 {
@@ -310,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_rows_cut_into_pieces),
         cmocka_unit_test(test_transposed_rows_cut_into_pieces),
         cmocka_unit_test(test_huge_rows),
+        cmocka_unit_test(test_plans_where_scratch_memory_is_short),
         cmocka_unit_test(test_values_may_change),
         cmocka_unit_test(test_a_plan_serves_every_width),
         cmocka_unit_test(test_row_statistics),

@@ -100,7 +100,9 @@ WEFT_API int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, 
 typedef struct weft_spmm_plan_params {
     size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
     bool transpose_a; // make it for A^T: keeps A's pattern by columns, and where values come from
-    int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device
+    int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device, and longer ones, with
+                      // rows as they come, in a product for which scratch memory is short; those
+                      // that were asked for it then lacks: WEFT_NO_MEMORY
     weft_spmm_order order; // a forced tiling with windows takes SORTED in place of QUEUE
 } weft_spmm_plan_params;
 
