@@ -12,8 +12,6 @@
 #include <string.h>
 
 #include <weft/axis.h>
-#include <weft/reduce.h>
-#include <weft/rehearsal.h>
 
 #include "arithmetic.h"
 #include "random.h"
@@ -589,54 +587,6 @@ static void test_refused_ranges(void **state)
     REFUSED("parts is 1025", t.parts = 1025);
 }
 
-// What a sum of that tiling, by the `items` of a group, would be built with on an NVIDIA GPU.
-static const char *options_for(int items, int team)
-{
-    static char options[4096];
-    const weft_axis_tiling tiling = {.fold = 1,
-                                     .vectors = 1,
-                                     .items = items,
-                                     .team = team,
-                                     .unroll = 4,
-                                     .widen = 1,
-                                     .run = 1,
-                                     .grid_x = 2,
-                                     .grid_y = 1,
-                                     .parts = 1};
-    weft_context *ctx;
-    assert_int_equal(weft_rehearsal_create(&ctx, weft_profile_find("nvidia-h200"), NULL), WEFT_OK);
-    const cl_mem buffer = weft_rehearsal_buffer(ctx, NULL);
-    const weft_tensor X = weft_matrix(buffer, WEFT_F32, 300, 50);
-    const weft_tensor Y = weft_matrix(weft_rehearsal_buffer(ctx, NULL), WEFT_F32, 1, 50);
-    weft_rehearsal_begin(ctx);
-    assert_int_equal(
-        weft_reduce(ctx, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y, WEFT_REDUCE(.tiling = &tiling)),
-        WEFT_OK);
-    const weft_rehearsal *told = weft_rehearsal_end(ctx);
-    assert_int_equal(told->n_launches, 1);
-    snprintf(options, sizeof(options), "%s ", told->launches[0].options);
-    weft_context_destroy(&ctx);
-    return options;
-}
-
-// Items of warps that are not full are not handed anything by name.
-static void test_shuffles(void **state)
-{
-    (void)state;
-    static const struct {
-        int items, team;
-        const char *wanted;
-    } cases[] = {
-        {1, 16, "SHUFFLES=2 "}, {5, 4, "SHUFFLES=2 "},  {4, 8, "SHUFFLES=2 "},
-        {6, 16, "SHUFFLES=2 "}, {5, 16, "SHUFFLES=0 "}, {3, 16, "SHUFFLES=0 "},
-        {32, 1, "SHUFFLES=0 "},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (!strstr(options_for(cases[i].items, cases[i].team), cases[i].wanted))
-            fail_msg("%d x %d: %s", cases[i].items, cases[i].team,
-                     options_for(cases[i].items, cases[i].team));
-}
-
 // Lines of 50: three vectors of 16 and one that is moved back by 14.
 static void test_refused_lines(void **state)
 {
@@ -735,7 +685,6 @@ int main(void)
         cmocka_unit_test(test_few_folds),
         cmocka_unit_test(test_refused_ranges),
         cmocka_unit_test(test_refused_lines),
-        cmocka_unit_test(test_shuffles),
         cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_refused_memory),
         cmocka_unit_test(test_kept),

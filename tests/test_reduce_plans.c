@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include <weft/rehearsal.h>
+
 #include "random.h"
 
 static weft_context *ctx;
@@ -175,6 +177,55 @@ static void test_sub_groups(void **state)
     weft_context_destroy(&there);
 }
 
+// What a sum of that tiling, by the `items` of a group, would be built with on an NVIDIA GPU.
+static const char *options_for(int items, int team)
+{
+    static char options[4096];
+    const weft_axis_tiling tiling = {.fold = 1,
+                                     .vectors = 1,
+                                     .items = items,
+                                     .team = team,
+                                     .unroll = 4,
+                                     .widen = 1,
+                                     .run = 1,
+                                     .grid_x = 2,
+                                     .grid_y = 1,
+                                     .parts = 1};
+    weft_context *there;
+    assert_int_equal(weft_rehearsal_create(&there, weft_profile_find("nvidia-h200"), NULL),
+                     WEFT_OK);
+    const cl_mem buffer = weft_rehearsal_buffer(there, NULL);
+    const weft_tensor X = weft_matrix(buffer, WEFT_F32, 300, 50);
+    const weft_tensor Y = weft_matrix(weft_rehearsal_buffer(there, NULL), WEFT_F32, 1, 50);
+    weft_rehearsal_begin(there);
+    assert_int_equal(
+        weft_reduce(there, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y, WEFT_REDUCE(.tiling = &tiling)),
+        WEFT_OK);
+    const weft_rehearsal *told = weft_rehearsal_end(there);
+    assert_int_equal(told->n_launches, 1);
+    snprintf(options, sizeof(options), "%s ", told->launches[0].options);
+    weft_context_destroy(&there);
+    return options;
+}
+
+// Items of warps that are not full are not handed anything by name.
+static void test_shuffles(void **state)
+{
+    (void)state;
+    static const struct {
+        int items, team;
+        const char *wanted;
+    } cases[] = {
+        {1, 16, "SHUFFLES=2 "}, {5, 4, "SHUFFLES=2 "},  {4, 8, "SHUFFLES=2 "},
+        {6, 16, "SHUFFLES=2 "}, {5, 16, "SHUFFLES=0 "}, {3, 16, "SHUFFLES=0 "},
+        {32, 1, "SHUFFLES=0 "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (!strstr(options_for(cases[i].items, cases[i].team), cases[i].wanted))
+            fail_msg("%d x %d: %s", cases[i].items, cases[i].team,
+                     options_for(cases[i].items, cases[i].team));
+}
+
 // (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160
 // groups: 32 x 32 items in a grid of 2 x 80.
 static void test_known_geometry(void **state)
@@ -235,11 +286,9 @@ int main(void)
     is_reduced = getenv("WEFT_TEST_REDUCED");
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_tiling),
-        cmocka_unit_test(test_too_many_groups),
-        cmocka_unit_test(test_sub_groups),
-        cmocka_unit_test(test_known_geometry),
-        cmocka_unit_test(test_as_planned_for_known_devices),
+        cmocka_unit_test(test_every_tiling),   cmocka_unit_test(test_too_many_groups),
+        cmocka_unit_test(test_sub_groups),     cmocka_unit_test(test_shuffles),
+        cmocka_unit_test(test_known_geometry), cmocka_unit_test(test_as_planned_for_known_devices),
     };
     const int failed = cmocka_run_group_tests_name("reduce plans", tests, NULL, NULL);
     weft_context_destroy(&ctx);
