@@ -173,7 +173,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
         stage_entries(indices, values, A, at, stop, lane);
         barrier(CLK_LOCAL_MEM_FENCE);
         const int from = (int)max(start - at, 0L);
-        const int to = (int)min(stop - at, (long)STAGE);
+        const int to = (int)clamp(stop - at, 0L, (long)STAGE);
         if (c.whole)
             add_entries(sums, staged, from, to, B, c, true);
         else

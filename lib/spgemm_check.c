@@ -49,8 +49,9 @@ static weft_status input_check(const weft_spgemm_call *call, const weft_csr *csr
 {
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, call->name, name);
-    return call->is_count ? weft_pattern_view_check(call->ctx, csr, what)
-                          : weft_csr_view_check(call->ctx, csr, 1, what);
+    // Counting looks at no values; those that are there are not written over.
+    return call->is_count && !csr->values ? weft_pattern_view_check(call->ctx, csr, what)
+                                          : weft_csr_view_check(call->ctx, csr, 1, what);
 }
 
 static weft_status outputs_check(weft_spgemm_call *call)
@@ -111,10 +112,8 @@ static weft_spgemm_call call_of(bool is_count, weft_context *ctx, const weft_csr
         .b_nnz = B->nnz,
         .dtype = call.A.dtype,
     };
-    if (is_count) {
-        call.A.values = call.B.values = NULL;
+    if (is_count)
         call.C.nnz = 0;
-    }
     return call;
 }
 

@@ -441,6 +441,8 @@ static void test_what_is_refused(void **state)
     }
     REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
            (c.C.offsets = c.B.indices, c.C.offsets_start = 3));
+    REFUSE(true, WEFT_BAD_BUFFER, "overlaps A's values",
+           (c.C.offsets = c.A.values, c.C.offsets_start = 0));
     REFUSE(false, WEFT_BAD_BUFFER, "overlaps A's values",
            (c.C.values = c.A.values, c.C.values_start = 0, c.C.nnz = 5));
     REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's indices", c.C.values = c.C.indices);
