@@ -228,8 +228,7 @@ static weft_status convert(weft_csr_dense_step step, weft_context *ctx, cl_comma
     if (step == WEFT_DENSE_TO_CSR_FILL)
         TRY(weft_offsets_content_check(&launch, A, "A"));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue, const weft_csr *A,

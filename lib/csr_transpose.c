@@ -211,8 +211,7 @@ weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queue, const 
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, A, "A"));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- what a call would do

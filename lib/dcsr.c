@@ -163,8 +163,7 @@ static weft_status convert(const weft_dcsr_call *call, cl_command_queue queue,
     TRY(call->step == WEFT_DCSR_TO_CSR ? weft_dcsr_content_check(&launch, &call->D, "D")
                                        : weft_csr_content_check(&launch, &call->A, "A"));
     const weft_status status = run(&launch, call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- calls

@@ -421,8 +421,7 @@ static weft_status run(const weft_elementwise_plan *plan, weft_context *ctx, cl_
     TRY(weft_launch_begin(&launch, ctx, queue, "elementwise", params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = enqueue(&launch, plan, operands);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_elementwise(weft_context *ctx, cl_command_queue queue, int n_inputs,

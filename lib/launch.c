@@ -183,17 +183,18 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
     return status;
 }
 
-weft_status weft_launch_end(weft_launch *launch, cl_event *event)
+weft_status weft_launch_end(weft_launch *launch, weft_status status, cl_event *event)
 {
     cl_event last = launch->last;
     launch->last = NULL;
-    if (!event) {
-        if (last)
-            clReleaseEvent(last);
-        return WEFT_OK;
-    }
-    *event = last;
-    if (last || launch->ctx->notes)
+    if (last && (status != WEFT_OK || !event))
+        clReleaseEvent(last);
+    if (status != WEFT_OK)
+        return status;
+    if (event)
+        *event = last;
+    const bool is_over = event ? last != NULL : launch->n_wait == 0;
+    if (is_over || launch->ctx->notes)
         return WEFT_OK;
     return weft_cl_check(
         clEnqueueMarkerWithWaitList(launch->queue, launch->n_wait, launch->wait, event),

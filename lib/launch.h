@@ -66,9 +66,10 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
                                const weft_argument *arguments, const size_t global[3],
                                const size_t local[3]);
 
-// For a call that enqueued no kernel (an empty problem): a marker after the wait list, where an
-// event is wanted. Hands the last event to *event (may be NULL) and forgets it. Call once, also
-// after a failure in between.
-weft_status weft_launch_end(weft_launch *launch, cl_event *event);
+// What became of the call, `status`, or of ending it. For one that enqueued no kernel (an empty
+// problem) a marker after the wait list, where there is one or an event is wanted: what follows on
+// the queue waits as behind any other call. Hands the last event to *event (may be NULL) where all
+// went well, and forgets it. Call once, also after a failure in between.
+weft_status weft_launch_end(weft_launch *launch, weft_status status, cl_event *event);
 
 #endif

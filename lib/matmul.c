@@ -413,8 +413,7 @@ weft_status weft_matmul(weft_context *ctx, cl_command_queue queue, double alpha,
     TRY(weft_launch_begin(&launch, ctx, queue, "matmul", params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = run(&launch, &call, alpha, beta, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- what a call would do

@@ -77,8 +77,7 @@ static weft_status norm_call(const char *name, bool is_rms, weft_context *ctx,
     TRY(weft_launch_begin(&launch, ctx, queue, name, params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_layer_norm(weft_context *ctx, cl_command_queue queue, double epsilon,

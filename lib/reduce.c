@@ -154,8 +154,7 @@ weft_status weft_reduce(weft_context *ctx, cl_command_queue queue, weft_reductio
     TRY(weft_launch_begin(&launch, ctx, queue, "reduce", params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- what a call would do

@@ -120,8 +120,7 @@ static weft_status softmax_call(const weft_softmax_kind *kind, weft_context *ctx
     TRY(weft_launch_begin(&launch, ctx, queue, kind->name, params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_softmax(weft_context *ctx, cl_command_queue queue, double scale,

@@ -330,8 +330,7 @@ weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, dou
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, M, "M"));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- what a call would do

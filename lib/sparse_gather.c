@@ -130,6 +130,5 @@ weft_status weft_sparse_gather(weft_context *ctx, cl_command_queue queue, const 
     TRY(weft_launch_begin(&launch, ctx, queue, op, params->n_wait, params->wait,
                           params->event != NULL));
     const weft_status status = run(&launch, &call);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }

@@ -239,8 +239,7 @@ static weft_status sparse_softmax_call(const weft_sparse_softmax_kind *kind, wef
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, csr, kind->csr_name));
     const weft_status status = weft_sparse_softmax_run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_sparse_softmax(weft_context *ctx, cl_command_queue queue, double scale,

@@ -142,8 +142,7 @@ static weft_status product(bool is_count, weft_context *ctx, cl_command_queue qu
     if (!is_count)
         TRY(weft_offsets_content_check(&launch, C, "C"));
     const weft_status status = run(&launch, &call, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,

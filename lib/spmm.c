@@ -380,8 +380,7 @@ weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, c
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, A, "A"));
     const weft_status status = weft_spmm_run(&launch, &p, alpha, beta, params->workspace);
-    const weft_status ended = weft_launch_end(&launch, status == WEFT_OK ? params->event : NULL);
-    return status != WEFT_OK ? status : ended;
+    return weft_launch_end(&launch, status, params->event);
 }
 
 // ---- what a call would do

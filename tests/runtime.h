@@ -138,7 +138,7 @@ static inline void run_step(weft_context *ctx, weft_kernel *kernel, int64_t scal
     weft_launch launch;
     assert_ok(weft_launch_begin(&launch, ctx, queue, "step", 0, NULL, false));
     assert_ok(weft_launch_kernel(&launch, kernel, 2, arguments, global, local));
-    assert_ok(weft_launch_end(&launch, NULL));
+    assert_ok(weft_launch_end(&launch, WEFT_OK, NULL));
     assert_int_equal(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, sizeof(x), x, 0, NULL, NULL),
                      CL_SUCCESS);
     for (int i = 0; i < 64; i++)

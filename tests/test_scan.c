@@ -61,7 +61,7 @@ static void scan_run(const scan_case *of, uint64_t seed)
     assert_ok(weft_launch_begin(&launch, ctx, queue, "scan", 0, NULL, false));
     assert_ok(
         weft_scan_enqueue(&launch, &scan, from, of->in_place ? from : to, of->has_total, room));
-    assert_ok(weft_launch_end(&launch, NULL));
+    assert_ok(weft_launch_end(&launch, WEFT_OK, NULL));
     guarded_check(of->in_place ? &in : &out, queue, want, "sums");
 
     guarded_destroy(&in);

@@ -328,7 +328,7 @@ static void test_a_context_goes_while_its_pieces_are_in_use(void **state)
     assert_ok(weft_launch_begin(&launch, ctx, own, "op", 1, &gate, true));
     assert_ok(weft_launch_kernel(&launch, kernel, 2, arguments, global, local));
     weft_workspace_give(ctx, own, buffer, launch.last);
-    assert_ok(weft_launch_end(&launch, &done));
+    assert_ok(weft_launch_end(&launch, WEFT_OK, &done));
 
     weft_context_destroy(&ctx);
     gate_open(gate);
