@@ -31,18 +31,14 @@
 #ifndef VECTORS // that an item fetches before it writes one
 #define VECTORS 1
 #endif
-#ifndef ITEMS // of a group, along columns; 0: groups of any shape, for one program
-#define ITEMS 1
-#endif
-#ifndef TEAM // the same along rows
-#define TEAM 1
-#endif
 #ifndef TILED // 1: what is ACROSS is turned round
 #define TILED 0
 #endif
 #ifndef TILE // columns and rows of a block that is turned round in local memory, at most
 #define TILE 32
 #endif
+
+#include "group_shape.clh"
 
 #define TURNS_LOCAL   (TILED && FOLD == 1)
 #define TURNS_VECTORS (TILED && FOLD > 1)
@@ -88,15 +84,6 @@
 #endif
 #define INDICES  JOIN(INDEX, RANK)
 #define UINDICES JOIN(UINDEX, RANK)
-#if ITEMS
-#define GROUP         __attribute__((reqd_work_group_size(ITEMS, TEAM, 1)))
-#define ALONG_COLUMNS ITEMS
-#define ALONG_ROWS    TEAM
-#else
-#define GROUP
-#define ALONG_COLUMNS (INDEX) get_local_size(0)
-#define ALONG_ROWS    (INDEX) get_local_size(1)
-#endif
 
 #define EACH_INPUT(F)  JOIN(UP_TO_, INPUTS)(F)
 #define EACH_OUTPUT(F) JOIN(UP_TO_, OUTPUTS)(F)

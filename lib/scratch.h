@@ -10,8 +10,8 @@ typedef struct weft_scratch {
     size_t bytes;
 } weft_scratch;
 
-// Where n elements begin, counted in elements. Where all arrays would pass SIZE_MAX / 2, as those of
-// matrices that are only rehearsed may, `bytes` is SIZE_MAX, which nobody gets.
+// Where n elements begin, counted in elements. Where all arrays would pass SIZE_MAX / 2, as those
+// of matrices that are only rehearsed may, `bytes` is SIZE_MAX, which nobody gets.
 int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype);
 
 // a * b * c * d bytes, rounded up to where another array may begin; false where that does not fit.

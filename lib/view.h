@@ -122,9 +122,9 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op);
 
-// How far the buffer's first element is from a place that suits every vector, in elements, as far as
-// powers of two matter: 0 where OpenCL gave the memory. The caller's own (CL_MEM_USE_HOST_PTR) may
-// begin anywhere. `buffer` NULL is 0.
+// How far the buffer's first element is from a place that suits every vector, in elements, as far
+// as powers of two matter: 0 where OpenCL gave the memory. The caller's own (CL_MEM_USE_HOST_PTR)
+// may begin anywhere. `buffer` NULL is 0.
 int64_t weft_buffer_shift(cl_mem buffer, weft_dtype dtype);
 
 // A matrix, or a batch of them, as kernels take it: [batch x rows x columns], strides in elements.

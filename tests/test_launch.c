@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that enqueue no kernel: their events, what follows them on the queue, and those that failed.
+// Calls that enqueue no kernel: their events, what follows them on the queue, and failures.
 #define _POSIX_C_SOURCE 200809L // nanosleep
 #include <time.h>
 
