@@ -61,6 +61,9 @@ static weft_status sizes_check(const weft_tensor *const views[], const weft_csr 
                     "sparse_attention: Q has %" PRId64 " rows and K %" PRId64 ", M is %" PRId64
                     " x %" PRId64,
                     rows_of(Q), rows_of(K), M->n_rows, M->n_cols);
+    if (M->nnz > 0 && M->n_rows > 0 && M->n_cols == 0)
+        return fail(WEFT_BAD_SHAPE, "sparse_attention: M has %" PRId64 " entries, but no columns",
+                    M->nnz);
     if (rows_of(O) != rows_of(Q) || columns_of(O) != columns_of(V))
         return fail(WEFT_BAD_SHAPE,
                     "sparse_attention: the result is %" PRId64 " x %" PRId64 ", O is %" PRId64

@@ -129,6 +129,8 @@ static void test_unsound_matrices(void **state)
     (void)state;
     REFUSE(WEFT_BAD_ARGUMENT, "-5 x 4", c.M.n_rows = -5);
     REFUSE(WEFT_BAD_ARGUMENT, "-1 entries", c.M.nnz = -1);
+    REFUSE(WEFT_BAD_SHAPE, "M has 20 entries, but no columns",
+           c.M.n_cols = c.K.shape[1] = c.V.shape[1] = 0);
     REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.M.offset_dtype = WEFT_F32);
     REFUSE(WEFT_BAD_DTYPE, "i64 indices", c.M.index_dtype = WEFT_I64);
     REFUSE(WEFT_BAD_BUFFER, "sparse_attention: M's offsets", c.M.offsets = NULL);
