@@ -61,14 +61,14 @@ typedef struct {
     weft_sddmm_product products;
     weft_sparse_softmax_call softmax;
     weft_spmm_product sums;
-} steps;
+} three_steps;
 
 static const weft_sparse_softmax_kind softmax_kind = {
     .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
 
-static steps steps_of(weft_context *ctx, const operands *o)
+static three_steps steps_of(weft_context *ctx, const operands *o)
 {
-    return (steps){
+    return (three_steps){
         weft_sddmm_product_of(ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
                               WEFT_SDDMM(.indicator = true)),
         weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products,
@@ -79,7 +79,7 @@ static steps steps_of(weft_context *ctx, const operands *o)
 
 static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
 {
-    const steps three = steps_of(ctx, o);
+    const three_steps three = steps_of(ctx, o);
     size_t products, softmax, sums;
     TRY(weft_sddmm_wants(&products, &three.products));
     TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
@@ -122,7 +122,7 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
 static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_call *call,
                              const operands *o, cl_mem workspace)
 {
-    const steps three = steps_of(call->ctx, o);
+    const three_steps three = steps_of(call->ctx, o);
     TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
     TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
     return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
