@@ -34,7 +34,7 @@ typedef struct {
 static void matrix_values(values *v, const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     const weft_csr *A = p->A;
-    const weft_spmm_plan *plan = p->plan;
+    const weft_spmm_plan *plan = p->plan, *kept = s->is_planned ? plan : NULL;
     const bool is_turned = plan && plan->transpose_a;
     v->n_rows = (cl_int)p->problem.m;
     v->nnz = A->nnz;
@@ -47,11 +47,11 @@ static void matrix_values(values *v, const weft_spmm_product *p, const weft_spmm
     v->values_batch = A->values_batch_stride;
     // Where there is no such array some buffer must stand in: it is never read.
     v->source = is_turned ? plan->source : v->offsets;
-    v->has_order = s->is_planned && plan->order;
-    v->order = v->has_order ? plan->order : v->offsets;
-    v->n_ordered = (cl_int)(s->is_planned ? plan->n_ordered : p->problem.m);
-    v->has_list = s->is_planned && plan->pieces;
-    v->list = v->has_list ? plan->pieces : v->offsets;
+    v->has_order = kept && kept->order;
+    v->order = v->has_order ? kept->order : v->offsets;
+    v->n_ordered = (cl_int)(kept ? kept->n_ordered : p->problem.m);
+    v->has_list = kept && kept->pieces;
+    v->list = v->has_list ? kept->pieces : v->offsets;
 }
 
 static void dense_values(cl_mem *buffer, cl_long strides[4], const weft_dense *d)

@@ -58,7 +58,7 @@ static const variant variants[] = {
     {"lines far apart", 2, 901, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
     {"lines far apart, kept", 2, 905, 37, LAYOUT_TURNED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
     {"runs without end", 3, 20, 19, LAYOUT_TURNED,
-     TILING(1, 1, 1, 1, 1, 1, INT64_C(1) << 62, 3, INT32_MAX, 1)},
+     TILING(1, 1, 1, 1, 1, 1, INT64_C(1) << 62, 3, 65535, 1)},
     {"team of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
