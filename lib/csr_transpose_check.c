@@ -39,10 +39,8 @@ static weft_status values_check(const weft_csr_transpose_call *call)
     if (a != t)
         return fail(WEFT_BAD_DTYPE, "%s: A is %s, T %s; both want the same", op, weft_dtype_name(a),
                     weft_dtype_name(t));
-    // Values that A has are not written, whether T wants them or not.
-    return call->has_values || A->values
-               ? weft_csr_view_check(call->ctx, A, 1, "csr_transpose: A")
-               : weft_pattern_view_check(call->ctx, A, "csr_transpose: A");
+    return call->has_values ? weft_csr_view_check(call->ctx, A, 1, "csr_transpose: A")
+                            : weft_csr_given_check(call->ctx, A, "csr_transpose: A");
 }
 
 static weft_status source_check(const weft_csr_transpose_call *call)

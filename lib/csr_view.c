@@ -90,6 +90,12 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
                                             weft_dtype_or(csr->dtype, WEFT_F32), what, "'s values");
 }
 
+weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what)
+{
+    return csr && csr->values ? weft_csr_view_check(ctx, csr, 1, what)
+                              : weft_pattern_view_check(ctx, csr, what);
+}
+
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op)

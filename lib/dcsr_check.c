@@ -115,8 +115,7 @@ weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_conte
     if (step == WEFT_DCSR_TO_CSR)
         return to_csr_check(out);
     char what[WEFT_OPERAND_TEXT];
-    weft_operand_text(what, out->name, "A");
-    TRY(A->values ? weft_csr_view_check(ctx, A, 1, what) : weft_pattern_view_check(ctx, A, what));
+    TRY(weft_csr_given_check(ctx, A, weft_operand_text(what, out->name, "A")));
     return step == WEFT_DCSR_FROM_CSR ? from_csr_check(out) : WEFT_OK;
 }
 

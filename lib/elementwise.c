@@ -68,21 +68,11 @@ static weft_way way_of(const weft_elementwise_plan *plan, int i)
     return nest->stride[i][0] == 0 ? WEFT_SAME : WEFT_STRIDED;
 }
 
-// A plan may be made without buffers: then those of its calls are held to it.
-static int64_t shift_of(const weft_elementwise_plan *plan,
-                        const weft_elementwise_operands *operands, int i)
-{
-    const weft_tensor *given = i < plan->n_outputs ? operands->outputs[i].tensor
-                                                   : operands->inputs[i - plan->n_outputs].tensor;
-    return weft_buffer_shift(given->buffer, given->dtype);
-}
-
 // Whether vectors of up to 4 elements may be aligned ones.
-static bool is_aligned(const weft_elementwise_plan *plan, const weft_elementwise_operands *operands,
-                       int i)
+static bool is_aligned(const weft_elementwise_plan *plan, int i)
 {
     const weft_nest *nest = &plan->nest;
-    int64_t all = nest->start[i] | shift_of(plan, operands, i);
+    int64_t all = nest->start[i] | plan->shifts[i];
     if (plan->ways[i] == WEFT_SAME)
         return true;
     for (int d = 1; d < nest->n_loops; ++d)
@@ -90,7 +80,7 @@ static bool is_aligned(const weft_elementwise_plan *plan, const weft_elementwise
     return plan->ways[i] == WEFT_ADJACENT && pow2_divisor(all) >= 4;
 }
 
-static void find_problem(weft_elementwise_plan *plan, const weft_elementwise_operands *operands)
+static void find_problem(weft_elementwise_plan *plan)
 {
     const weft_nest *nest = &plan->nest;
     const bool is_wide = plan->arithmetic == WEFT_F64 || plan->arithmetic == WEFT_I64;
@@ -106,7 +96,7 @@ static void find_problem(weft_elementwise_plan *plan, const weft_elementwise_ope
         const int bytes = (int)weft_dtype_size(operand(plan, i)->dtype);
         problem.element_bytes += bytes;
         problem.n_across += plan->ways[i] == WEFT_ACROSS;
-        problem.aligned = problem.aligned && is_aligned(plan, operands, i);
+        problem.aligned = problem.aligned && is_aligned(plan, i);
         if (i < plan->n_outputs && bytes < problem.out_bytes)
             problem.out_bytes = bytes;
     }
@@ -153,7 +143,7 @@ static bool reads_twice(const weft_elementwise_plan *plan,
     return false;
 }
 
-static void find_nest(weft_elementwise_plan *plan, const weft_elementwise_operands *operands)
+static void find_nest(weft_elementwise_plan *plan)
 {
     const weft_tensor *views[WEFT_NEST_OPERANDS];
     for (int i = 0; i < n_operands(plan); ++i)
@@ -167,7 +157,7 @@ static void find_nest(weft_elementwise_plan *plan, const weft_elementwise_operan
     plan->rank = plan->nest.n_loops <= 4 ? 4 : 8;
     plan->is_wide = weft_nest_reach(&plan->nest) > MOST_NARROW;
     plan->streams = streams(plan);
-    find_problem(plan, operands);
+    find_problem(plan);
 }
 
 // ---- defines
@@ -277,7 +267,7 @@ static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
         return fail(WEFT_NO_MEMORY, "elementwise: no memory to read formulas");
     weft_status status = weft_elementwise_check(plan, ctx, operands, expressions);
     if (status == WEFT_OK && !plan->is_empty) {
-        find_nest(plan, operands);
+        find_nest(plan);
         status = arguments_check(plan);
         if (status == WEFT_OK)
             status = schedule(plan, operands->params->tiling, expressions);

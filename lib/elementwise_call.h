@@ -30,6 +30,7 @@ struct weft_elementwise_plan {
     char *input_names[WEFT_ELEMENTWISE_INPUTS], *value_names[WEFT_ELEMENTWISE_VALUES];
     char *formulas[WEFT_ELEMENTWISE_OUTPUTS];
     weft_tensor inputs[WEFT_ELEMENTWISE_INPUTS], outputs[WEFT_ELEMENTWISE_OUTPUTS];
+    int64_t shifts[WEFT_NEST_OPERANDS]; // where their memory begins; 0 of what had no buffer
     weft_dtype arithmetic;
     bool is_empty;
 
@@ -54,15 +55,16 @@ typedef struct weft_elementwise_operands {
 // The name of input i.
 const char *weft_elementwise_input_name(const weft_elementwise_operands *operands, int i);
 
-// Counts, params, names and views (but for their buffers), and what is reckoned in, for a plan that
-// is empty but for ctx. Reads the formulas into expressions[0 .. n_outputs). The plan's own copies
-// of the texts are the caller's to free with weft_elementwise_forget(), after a failure too.
+// Counts, params, names and views (of their buffers only where they begin), and what is reckoned
+// in, for a plan that is empty but for ctx. Reads the formulas into expressions[0 .. n_outputs).
+// The plan's own copies of the texts are the caller's to free with weft_elementwise_forget(), after
+// a failure too.
 weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ctx,
                                    const weft_elementwise_operands *operands,
                                    weft_expression *expressions);
 void weft_elementwise_forget(weft_elementwise_plan *plan);
 
-// Whether a call says what the plan was made for.
+// Whether a call says what the plan was made for, and its memory suits the plan's vectors.
 weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_context *ctx,
                                    const weft_elementwise_operands *operands);
 

@@ -236,6 +236,21 @@ static weft_names names_of(const weft_elementwise_operands *operands)
     return names;
 }
 
+static weft_status find_shifts(int64_t shifts[WEFT_NEST_OPERANDS],
+                               const weft_elementwise_operands *operands)
+{
+    char name[OPERAND_TEXT];
+    int64_t *input_shifts = shifts + operands->n_outputs;
+    memset(shifts, 0, WEFT_NEST_OPERANDS * sizeof(shifts[0]));
+    for (int i = 0; i < operands->n_outputs; ++i)
+        TRY(weft_tensor_shift(&shifts[i], operands->outputs[i].tensor,
+                              output_text(name, operands, i)));
+    for (int i = 0; i < operands->n_inputs; ++i)
+        TRY(weft_tensor_shift(&input_shifts[i], operands->inputs[i].tensor,
+                              input_text(name, operands, i)));
+    return WEFT_OK;
+}
+
 weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ctx,
                                    const weft_elementwise_operands *operands,
                                    weft_expression *expressions)
@@ -257,7 +272,7 @@ weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ct
     for (int i = 0; i < plan->n_outputs; ++i)
         TRY(arithmetic_check(plan, &expressions[i], plan->formulas[i]));
     plan->is_empty = weft_tensor_is_empty(&plan->outputs[0]);
-    return WEFT_OK;
+    return plan->is_empty ? WEFT_OK : find_shifts(plan->shifts, operands);
 }
 
 // ---- a call with a plan
@@ -275,6 +290,27 @@ static weft_status match_check(bool matches, const char *what)
 {
     return matches ? WEFT_OK
                    : fail(WEFT_BAD_ARGUMENT, "%s is not what params.plan was made for", what);
+}
+
+// A plan that was made for other buffers, or for none yet, may count on vectors.
+static weft_status vectors_check(const weft_elementwise_plan *plan,
+                                 const weft_elementwise_operands *operands)
+{
+    char name[OPERAND_TEXT];
+    int64_t shifts[WEFT_NEST_OPERANDS];
+    const int fold = plan->tiling.fold;
+    if (plan->is_empty || !plan->tiling.aligned)
+        return WEFT_OK;
+    TRY(find_shifts(shifts, operands));
+    for (int i = 0; i < plan->n_outputs + plan->n_inputs; ++i)
+        if (plan->ways[i] != WEFT_SAME && shifts[i] % fold != 0)
+            return fail(WEFT_BAD_BUFFER,
+                        "%s: its buffer is memory of the caller's (CL_MEM_USE_HOST_PTR) that "
+                        "begins at no multiple of %d elements, which the plan counts on",
+                        i < plan->n_outputs ? output_text(name, operands, i)
+                                            : input_text(name, operands, i - plan->n_outputs),
+                        fold);
+    return WEFT_OK;
 }
 
 weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_context *ctx,
@@ -307,7 +343,7 @@ weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft
     for (int i = 0; i < plan->n_values; ++i)
         TRY(match_check(strcmp(params->values[i].name, plan->value_names[i]) == 0,
                         "elementwise: the name of a value"));
-    return WEFT_OK;
+    return vectors_check(plan, operands);
 }
 
 // ---- buffers and numbers
@@ -326,20 +362,6 @@ static weft_status sharing_check(const weft_elementwise_operands *operands, int 
     return WEFT_OK;
 }
 
-// A plan that was made for other buffers, or for none yet, may count on vectors of operand i.
-static weft_status vectors_check(const weft_elementwise_plan *plan, int i,
-                                 const weft_tensor *tensor, const char *name)
-{
-    const int fold = plan->tiling.fold;
-    if (!plan->is_empty && plan->tiling.aligned && plan->ways[i] != WEFT_SAME &&
-        weft_buffer_shift(tensor->buffer, tensor->dtype) % fold != 0)
-        return fail(WEFT_BAD_BUFFER,
-                    "%s: its buffer is memory of the caller's (CL_MEM_USE_HOST_PTR) that begins at "
-                    "no multiple of %d elements, which the plan counts on",
-                    name, fold);
-    return WEFT_OK;
-}
-
 weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
                                            const weft_elementwise_operands *operands)
 {
@@ -347,16 +369,12 @@ weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
     for (int i = 0; i < operands->params->n_values; ++i)
         TRY(weft_number_check(operands->params->values[i].value, plan->arithmetic, "value ",
                               operands->params->values[i].name, "elementwise"));
-    for (int i = 0; i < operands->n_outputs; ++i) {
-        const weft_tensor *out = operands->outputs[i].tensor;
-        TRY(weft_output_check(plan->ctx, out, output_text(name, operands, i)));
-        TRY(vectors_check(plan, i, out, name));
-    }
-    for (int i = 0; i < operands->n_inputs; ++i) {
-        const weft_tensor *in = operands->inputs[i].tensor;
-        TRY(weft_tensor_check(plan->ctx, in, input_text(name, operands, i)));
-        TRY(vectors_check(plan, operands->n_outputs + i, in, name));
-    }
+    for (int i = 0; i < operands->n_outputs; ++i)
+        TRY(weft_output_check(plan->ctx, operands->outputs[i].tensor,
+                              output_text(name, operands, i)));
+    for (int i = 0; i < operands->n_inputs; ++i)
+        TRY(weft_tensor_check(plan->ctx, operands->inputs[i].tensor,
+                              input_text(name, operands, i)));
     for (int i = 0; i < operands->n_outputs; ++i)
         TRY(sharing_check(operands, i));
     return WEFT_OK;

@@ -108,25 +108,23 @@ static weft_status operands_check(const weft_sddmm_product *p)
 }
 
 // Where k is 1 no stride along k is ever taken, and the field may hold anything.
-static weft_sddmm_problem problem_of(const weft_sddmm_product *p)
+static weft_sddmm_problem problem_of(const weft_sddmm_product *p, int64_t shift)
 {
     const weft_tensor *A = p->A_view;
     const weft_dense *a = &p->A, *b = &p->B;
     const int axis = A->ndim - 2;
     const int64_t k = A->shape[axis + 1];
-    const weft_dtype dtype = weft_dtype_or(A->dtype, WEFT_F32);
     return (weft_sddmm_problem){
         .m = p->C->n_rows,
         .n = p->C->n_cols,
         .k = k,
         .nnz = p->C->nnz,
         .n_batches = axis == 1 ? A->shape[0] : 1,
-        .dtype = dtype,
+        .dtype = weft_dtype_or(A->dtype, WEFT_F32),
         .a_adjacent = k == 1 || a->column == 1,
         .b_adjacent = k == 1 || b->row == 1,
         .alignment =
-            pow2_divisor(a->start | a->row | a->batch | b->start | b->column | b->batch |
-                         weft_buffer_shift(a->buffer, dtype) | weft_buffer_shift(b->buffer, dtype)),
+            pow2_divisor(a->start | a->row | a->batch | b->start | b->column | b->batch | shift),
     };
 }
 
@@ -150,18 +148,21 @@ static weft_sddmm_product views_of(weft_context *ctx, const weft_tensor *A, cons
     };
 }
 
-weft_sddmm_product weft_sddmm_product_of(weft_context *ctx, const weft_tensor *A,
-                                         const weft_tensor *B, const weft_csr *C,
-                                         const weft_tensor *D, const weft_sddmm_params *params)
+weft_status weft_sddmm_product_of(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
+                                  const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
+                                  const weft_sddmm_params *params)
 {
-    weft_sddmm_product p = views_of(ctx, A, B, C, D, params);
-    p.A = weft_dense_of(A);
-    p.B = weft_dense_of(B);
-    p.d_batch = D->ndim == 2 ? D->stride[0] : 0;
-    p.problem = problem_of(&p);
-    if (weft_sddmm_is_empty(&p) || p.problem.k == 0)
-        p.forced = NULL; // there is no k to cut
-    return p;
+    int64_t shift = 0;
+    TRY(weft_tensor_shift(&shift, A, "sddmm: A"));
+    TRY(weft_tensor_shift(&shift, B, "sddmm: B"));
+    *out = views_of(ctx, A, B, C, D, params);
+    out->A = weft_dense_of(A);
+    out->B = weft_dense_of(B);
+    out->d_batch = D->ndim == 2 ? D->stride[0] : 0;
+    out->problem = problem_of(out, shift);
+    if (weft_sddmm_is_empty(out) || out->problem.k == 0)
+        out->forced = NULL; // there is no k to cut
+    return WEFT_OK;
 }
 
 weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
@@ -178,7 +179,7 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
     TRY(params_check(params));
     const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
     TRY(operands_check(&views));
-    *out = weft_sddmm_product_of(ctx, A, B, C, D, params);
+    TRY(weft_sddmm_product_of(out, ctx, A, B, C, D, params));
     if (out->forced)
         TRY(weft_sddmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;

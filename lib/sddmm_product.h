@@ -24,10 +24,10 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params);
 
-// The same of operands that are known to be good.
-weft_sddmm_product weft_sddmm_product_of(weft_context *ctx, const weft_tensor *A,
-                                         const weft_tensor *B, const weft_csr *C,
-                                         const weft_tensor *D, const weft_sddmm_params *params);
+// The same of operands that are known to be good, but for where their memory begins.
+weft_status weft_sddmm_product_of(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
+                                  const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
+                                  const weft_sddmm_params *params);
 
 // Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
 weft_status weft_sddmm_wants(size_t *bytes, const weft_sddmm_product *p);

@@ -146,13 +146,17 @@ static weft_heads heads_of(const weft_tensor *t)
     };
 }
 
-static int64_t alignment_of(const weft_heads dense[], weft_dtype dtype)
+static weft_status find_alignment(int64_t *out, const weft_sparse_attention_call *call)
 {
     int64_t all = 0;
-    for (int i = 0; i < WEFT_ATTENTION_N; ++i)
-        all |= dense[i].start | dense[i].row | dense[i].outer | dense[i].inner |
-               weft_buffer_shift(dense[i].buffer, dtype);
-    return pow2_divisor(all);
+    char what[WEFT_OPERAND_TEXT];
+    for (int i = 0; i < WEFT_ATTENTION_N; ++i) {
+        const weft_heads *dense = &call->dense[i];
+        all |= dense->start | dense->row | dense->outer | dense->inner;
+        TRY(weft_tensor_shift(&all, call->views[i], weft_operand_text(what, op, names[i])));
+    }
+    *out = pow2_divisor(all);
+    return WEFT_OK;
 }
 
 // An axis of extent 1 is never stepped along, and its stride may be anything.
@@ -161,7 +165,7 @@ static bool are_adjacent(const weft_heads *a, const weft_heads *b, int64_t exten
     return extent == 1 || (a->column == 1 && b->column == 1);
 }
 
-static void settle(weft_sparse_attention_call *call)
+static weft_status settle(weft_sparse_attention_call *call)
 {
     const weft_tensor *Q = call->views[WEFT_ATTENTION_Q], *V = call->views[WEFT_ATTENTION_V];
     weft_heads *dense = call->dense;
@@ -170,7 +174,7 @@ static void settle(weft_sparse_attention_call *call)
     // Where O has no elements its extents may be anything.
     if (weft_tensor_is_empty(call->views[WEFT_ATTENTION_O])) {
         call->problem = (weft_sparse_attention_problem){0};
-        return;
+        return WEFT_OK;
     }
     call->n_heads = Q->ndim > 2 ? Q->shape[Q->ndim - 3] : 1;
     call->problem = (weft_sparse_attention_problem){
@@ -185,8 +189,8 @@ static void settle(weft_sparse_attention_call *call)
             are_adjacent(&dense[WEFT_ATTENTION_Q], &dense[WEFT_ATTENTION_K], columns_of(Q)),
         .vo_adjacent =
             are_adjacent(&dense[WEFT_ATTENTION_V], &dense[WEFT_ATTENTION_O], columns_of(V)),
-        .alignment = alignment_of(dense, Q->dtype),
     };
+    return find_alignment(&call->problem.alignment, call);
 }
 
 bool weft_sparse_attention_is_empty(const weft_sparse_attention_call *call)
@@ -217,7 +221,7 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
         .forced = params->tiling,
     };
     TRY(operands_check(out));
-    settle(out);
+    TRY(settle(out));
     if (out->forced && !weft_sparse_attention_is_empty(out))
         TRY(weft_sparse_attention_tiling_check(out->forced, &ctx->limits, &out->problem));
     // Without entries there are no steps to take: a sweep, as it is planned, writes the zeros.

@@ -66,21 +66,21 @@ typedef struct {
 static const weft_sparse_softmax_kind softmax_kind = {
     .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
 
-static three_steps steps_of(weft_context *ctx, const operands *o)
+static weft_status find_steps(three_steps *out, weft_context *ctx, const operands *o)
 {
-    return (three_steps){
-        weft_sddmm_product_of(ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
-                              WEFT_SDDMM(.indicator = true)),
-        weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products,
-                                    WEFT_SPARSE_SOFTMAX(.tiling = NULL)),
-        weft_spmm_product_of(ctx, &o->weights, &o->V, &o->O, WEFT_SPMM(.plan = NULL)),
-    };
+    TRY(weft_sddmm_product_of(&out->products, ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
+                              WEFT_SDDMM(.indicator = true)));
+    out->softmax = weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL,
+                                               &o->products, WEFT_SPARSE_SOFTMAX(.tiling = NULL));
+    return weft_spmm_product_of(&out->sums, ctx, &o->weights, &o->V, &o->O,
+                                WEFT_SPMM(.plan = NULL));
 }
 
 static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
 {
-    const three_steps three = steps_of(ctx, o);
+    three_steps three;
     size_t products, softmax, sums;
+    TRY(find_steps(&three, ctx, o));
     TRY(weft_sddmm_wants(&products, &three.products));
     TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
     TRY(weft_spmm_wants(&sums, &three.sums));
@@ -122,7 +122,8 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
 static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_call *call,
                              const operands *o, cl_mem workspace)
 {
-    const three_steps three = steps_of(call->ctx, o);
+    three_steps three;
+    TRY(find_steps(&three, call->ctx, o));
     TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
     TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
     return weft_spmm_run(launch, &three.sums, 1, 0, workspace);

@@ -49,9 +49,8 @@ static weft_status input_check(const weft_spgemm_call *call, const weft_csr *csr
 {
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, call->name, name);
-    // Counting looks at no values; those that are there are not written over.
-    return call->is_count && !csr->values ? weft_pattern_view_check(call->ctx, csr, what)
-                                          : weft_csr_view_check(call->ctx, csr, 1, what);
+    return call->is_count ? weft_csr_given_check(call->ctx, csr, what)
+                          : weft_csr_view_check(call->ctx, csr, 1, what);
 }
 
 static weft_status outputs_check(weft_spgemm_call *call)

@@ -146,29 +146,47 @@ static void settle_columns(weft_spmm_product *p)
 }
 
 // Where each row starts, as far as powers of two matter.
-static int64_t row_starts(const weft_dense *d, weft_dtype dtype)
+static int64_t row_starts(const weft_dense *d)
 {
-    return d->start | d->row | d->batch | weft_buffer_shift(d->buffer, dtype);
+    return d->start | d->row | d->batch;
+}
+
+// Where memory begins, of the dense operands and of A's entries.
+typedef struct {
+    int64_t dense, entries;
+} shifts;
+
+static weft_status find_shifts(shifts *out, const weft_csr *A, const weft_tensor *B,
+                               const weft_tensor *C, const weft_tensor *arguments)
+{
+    *out = (shifts){0};
+    TRY(weft_tensor_shift(&out->dense, B, "spmm: B"));
+    TRY(weft_tensor_shift(&out->dense, C, "spmm: C"));
+    TRY(weft_tensor_shift(&out->dense, arguments, "spmm: arguments"));
+    if (A->nnz == 0)
+        return WEFT_OK;
+    TRY(weft_buffer_shift(&out->entries, A->indices, weft_dtype_or(A->index_dtype, WEFT_I32),
+                          "spmm: A", "'s indices"));
+    return weft_buffer_shift(&out->entries, A->values, weft_dtype_or(A->dtype, WEFT_F32), "spmm: A",
+                             "'s values");
 }
 
 static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
-                                    const weft_spmm_params *params, const weft_spmm_product *p)
+                                    const weft_spmm_params *params, const weft_spmm_product *p,
+                                    const shifts *shift)
 {
     const int axis = B->ndim - 2;
-    const weft_dtype dtype = weft_dtype_or(A->dtype, WEFT_F32);
-    const weft_dtype index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
     return (weft_spmm_problem){
         .m = C->shape[axis],
         .k = B->shape[axis],
         .n = B->shape[axis + 1],
         .nnz = A->nnz,
         .n_batches = axis == 1 ? B->shape[0] : 1,
-        .dtype = dtype,
-        .alignment = pow2_divisor(row_starts(&p->B, dtype) | row_starts(&p->C, dtype) |
-                                  row_starts(&p->arguments, WEFT_I32)),
-        .entry_alignment = pow2_divisor(
-            (A->indices_start - A->values_start) | A->values_batch_stride |
-            weft_buffer_shift(A->indices, index_dtype) | weft_buffer_shift(A->values, dtype)),
+        .dtype = weft_dtype_or(A->dtype, WEFT_F32),
+        .alignment = pow2_divisor(row_starts(&p->B) | row_starts(&p->C) |
+                                  row_starts(&p->arguments) | shift->dense),
+        .entry_alignment = pow2_divisor((A->indices_start - A->values_start) |
+                                        A->values_batch_stride | shift->entries),
         .rows = params->plan ? &params->plan->rows : NULL,
         .reduction = params->reduction,
         .order = params->plan ? params->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
@@ -193,10 +211,13 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A, co
     return plan_fits(ctx, A, params);
 }
 
-weft_spmm_product weft_spmm_product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
-                                       const weft_tensor *C, const weft_spmm_params *params)
+weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
+                                 const weft_tensor *B, const weft_tensor *C,
+                                 const weft_spmm_params *params)
 {
-    weft_spmm_product p = {
+    shifts shift;
+    TRY(find_shifts(&shift, A, B, C, params->arguments));
+    *out = (weft_spmm_product){
         .ctx = ctx,
         .A = A,
         .B_view = B,
@@ -213,9 +234,9 @@ weft_spmm_product weft_spmm_product_of(weft_context *ctx, const weft_csr *A, con
         .arguments =
             params->arguments ? weft_dense_of(params->arguments) : (weft_dense){.column = 1},
     };
-    p.problem = problem_of(A, B, C, params, &p);
-    settle_columns(&p);
-    return p;
+    out->problem = problem_of(A, B, C, params, out, &shift);
+    settle_columns(out);
+    return WEFT_OK;
 }
 
 bool weft_spmm_is_empty(const weft_spmm_product *p)
@@ -235,7 +256,7 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                          : "C");
     TRY(params_check(params));
     TRY(operands_check(ctx, A, B, C, params));
-    *out = weft_spmm_product_of(ctx, A, B, C, params);
+    TRY(weft_spmm_product_of(out, ctx, A, B, C, params));
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;

@@ -25,9 +25,10 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                             const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params);
 
-// The same of operands that are known to be good.
-weft_spmm_product weft_spmm_product_of(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
-                                       const weft_tensor *C, const weft_spmm_params *params);
+// The same of operands that are known to be good, but for where their memory begins.
+weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
+                                 const weft_tensor *B, const weft_tensor *C,
+                                 const weft_spmm_params *params);
 
 // Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
 weft_status weft_spmm_wants(size_t *bytes, const weft_spmm_product *p);

@@ -477,19 +477,26 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
     return weft_output_check(ctx, out, weft_operand_text(what, op, "workspace"));
 }
 
-// What gives no answer here has given others before, or is refused for it.
-int64_t weft_buffer_shift(cl_mem buffer, weft_dtype dtype)
+weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
+                              const char *part)
 {
-    const uintptr_t size = weft_dtype_size(weft_dtype_or(dtype, WEFT_F32));
     cl_mem_flags flags = 0;
     void *first = NULL;
-    if (!buffer || weft_is_stand_in(buffer) ||
-        clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, NULL) != CL_SUCCESS ||
-        !(flags & CL_MEM_USE_HOST_PTR) ||
-        clGetMemObjectInfo(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, NULL) != CL_SUCCESS)
-        return 0;
-    const uintptr_t address = (uintptr_t)first;
-    return address % size == 0 ? (int64_t)(address / size % WIDEST) : 1;
+    if (buffer)
+        TRY(buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, part));
+    if (flags & CL_MEM_USE_HOST_PTR)
+        TRY(buffer_info(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, what, part));
+    const uintptr_t address = (uintptr_t)first, size = weft_dtype_size(dtype);
+    *shift |= address % size == 0 ? (int64_t)(address / size % WIDEST) : 1;
+    return WEFT_OK;
+}
+
+weft_status weft_tensor_shift(int64_t *shift, const weft_tensor *tensor, const char *what)
+{
+    return !tensor || weft_tensor_is_empty(tensor)
+               ? WEFT_OK
+               : weft_buffer_shift(shift, tensor->buffer, weft_dtype_or(tensor->dtype, WEFT_F32),
+                                   what, "");
 }
 
 weft_dense weft_dense_of(const weft_tensor *tensor)

@@ -55,6 +55,10 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
 // The same without values, which may be NULL.
 weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
+// The same of one matrix whose values are not read, and may be NULL: where they are there they are
+// sound, so that what is written can be held apart from them.
+weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what);
+
 // Values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which is one of
 // the device's.
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
@@ -122,10 +126,14 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op);
 
-// How far the buffer's first element is from a place that suits every vector, in elements, as far
-// as powers of two matter: 0 where OpenCL gave the memory. The caller's own (CL_MEM_USE_HOST_PTR)
-// may begin anywhere. `buffer` NULL is 0.
-int64_t weft_buffer_shift(cl_mem buffer, weft_dtype dtype);
+// Adds to the bits of *shift how far the buffer's first element is from a place that suits every
+// vector, in elements, as far as powers of two matter: nothing where OpenCL gave the memory. The
+// caller's own (CL_MEM_USE_HOST_PTR) may begin anywhere. `buffer` NULL adds nothing.
+weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
+                              const char *part);
+
+// The same of a tensor; one that is NULL or empty adds nothing.
+weft_status weft_tensor_shift(int64_t *shift, const weft_tensor *tensor, const char *what);
 
 // A matrix, or a batch of them, as kernels take it: [batch x rows x columns], strides in elements.
 typedef struct weft_dense {

@@ -109,7 +109,6 @@ static const spare_call spare_calls[] = {
     {"clGetCommandQueueInfo", false},    // scratch memory goes to a queue as if it kept no order
     {"clGetEventInfo", false},           // scratch memory counts as in use
     {"clCreateBuffer", false},           // scratch memory is tried for again, a smaller piece
-    {"clGetMemObjectInfo", false},       // where memory begins: without an answer as OpenCL's own
     {"clRetainEvent", false},            // scratch memory is waited for
     {"clRetainCommandQueue", false},     // so it is
 };
