@@ -268,18 +268,6 @@ weft_status weft_sparse_softmax_wants(size_t *bytes, const weft_sparse_softmax_c
     return WEFT_OK;
 }
 
-// The schedule of a call; all zero where there is nothing to do.
-static weft_status plan_only(schedule *s, const weft_sparse_softmax_kind *kind, weft_context *ctx,
-                             const weft_csr *csr, const weft_tensor *dY, const weft_tensor *out,
-                             const weft_sparse_softmax_params *params)
-{
-    weft_sparse_softmax_call call;
-    *s = (schedule){0};
-    params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
-    TRY(weft_sparse_softmax_check(&call, kind, ctx, 1, csr, dY, out, params));
-    return call.is_empty ? WEFT_OK : prepare(s, &call);
-}
-
 weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
                                           const weft_tensor *Y,
                                           const weft_sparse_softmax_params *params, size_t *bytes)
@@ -287,21 +275,25 @@ weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft_csr *X,
     if (!bytes)
         return fail(WEFT_BAD_ARGUMENT, "sparse_softmax_workspace: bytes is NULL");
     *bytes = 0;
-    schedule s;
-    TRY(plan_only(&s, &forward, ctx, X, NULL, Y, params));
-    *bytes = s.cut.sums_bytes;
-    return WEFT_OK;
+    weft_sparse_softmax_call call;
+    params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
+    TRY(weft_sparse_softmax_check(&call, &forward, ctx, 1, X, NULL, Y, params));
+    return weft_sparse_softmax_wants(bytes, &call);
 }
 
 static int describe(const weft_sparse_softmax_kind *kind, weft_context *ctx, const weft_csr *csr,
                     const weft_tensor *dY, const weft_tensor *out,
                     const weft_sparse_softmax_params *params, char *text, size_t size)
 {
+    weft_sparse_softmax_call call;
     schedule s;
-    if (plan_only(&s, kind, ctx, csr, dY, out, params) != WEFT_OK)
+    params = params ? params : WEFT_SPARSE_SOFTMAX(.tiling = NULL);
+    if (weft_sparse_softmax_check(&call, kind, ctx, 1, csr, dY, out, params) != WEFT_OK)
         return -1;
-    if (!s.rows)
+    if (call.is_empty)
         return snprintf(text, size, "nothing to do");
+    if (prepare(&s, &call) != WEFT_OK)
+        return -1;
     char tiling[256];
     weft_sparse_softmax_tiling_print(&s.tiling, tiling, sizeof(tiling));
     return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s.cut.n);

@@ -37,11 +37,6 @@ static int64_t extent_upto(int64_t most)
     return extent % most + 1;
 }
 
-static weft_tensor random_array(cl_mem buffer, int64_t columns, int64_t rows)
-{
-    return weft_matrix(buffer, WEFT_F32, rows, columns);
-}
-
 static void add(const weft_tensor *A, const weft_tensor *B, const weft_tensor *Y)
 {
     assert_ok(weft_elementwise(ctx, NULL, WEFT_INPUTS({"a", A}, {"b", B}),
@@ -51,8 +46,8 @@ static void add(const weft_tensor *A, const weft_tensor *B, const weft_tensor *Y
 static void add_arrays(void)
 {
     const int64_t columns = extent_upto(4096), rows = extent_upto(4096);
-    const weft_tensor A = random_array(buffers[0], columns, rows);
-    const weft_tensor B = random_array(buffers[1], columns, rows);
+    const weft_tensor A = weft_matrix(buffers[0], WEFT_F32, rows, columns);
+    const weft_tensor B = weft_matrix(buffers[1], WEFT_F32, rows, columns);
     add(&A, &B, &A);
 }
 
@@ -60,9 +55,9 @@ static void add_arrays(void)
 static void add_a_row(void)
 {
     const int64_t columns = 1 + extent_upto(4096), rows = 1 + extent_upto(4096);
-    const weft_tensor A = random_array(buffers[0], columns, rows);
-    weft_tensor B = random_array(buffers[1], columns, rows);
-    weft_tensor Y = random_array(buffers[2], columns, rows);
+    const weft_tensor A = weft_matrix(buffers[0], WEFT_F32, rows, columns);
+    weft_tensor B = weft_matrix(buffers[1], WEFT_F32, rows, columns);
+    weft_tensor Y = weft_matrix(buffers[2], WEFT_F32, rows, columns);
     B.stride[0] = 0;
     Y.stride[0] += 1 + random_below(&numbers, 7);
     add(&A, &B, &Y);
@@ -71,18 +66,19 @@ static void add_a_row(void)
 static void add_transposed(void)
 {
     const int64_t columns = 4 + extent_upto(4096), rows = 4 + extent_upto(4096);
-    const weft_tensor A = random_array(buffers[0], columns, rows);
-    const weft_tensor turned = random_array(buffers[1], rows, columns);
+    const weft_tensor A = weft_matrix(buffers[0], WEFT_F32, rows, columns);
+    const weft_tensor turned = weft_matrix(buffers[1], WEFT_F32, columns, rows);
     const weft_tensor B = weft_tensor_transposed(&turned);
-    const weft_tensor Y = random_array(buffers[2], columns, rows);
+    const weft_tensor Y = weft_matrix(buffers[2], WEFT_F32, rows, columns);
     add(&A, &B, &Y);
 }
 
 static void multiply_dense(void)
 {
     const int64_t m = extent_upto(2048), n = extent_upto(2048), k = extent_upto(2048);
-    const weft_tensor A = random_array(buffers[0], k, m), B = random_array(buffers[1], n, k);
-    const weft_tensor C = random_array(buffers[2], n, m);
+    const weft_tensor A = weft_matrix(buffers[0], WEFT_F32, m, k),
+                      B = weft_matrix(buffers[1], WEFT_F32, k, n);
+    const weft_tensor C = weft_matrix(buffers[2], WEFT_F32, m, n);
     assert_ok(weft_matmul(ctx, NULL, 1, &A, &B, 0, &C, NULL));
 }
 
@@ -112,8 +108,8 @@ static void multiply(bool with_plan)
 {
     const int64_t n = extent_upto(512);
     const weft_csr A = random_matrix();
-    const weft_tensor B = random_array(buffers[1], n, A.n_cols);
-    const weft_tensor C = random_array(buffers[2], n, A.n_rows);
+    const weft_tensor B = weft_matrix(buffers[1], WEFT_F32, A.n_cols, n);
+    const weft_tensor C = weft_matrix(buffers[2], WEFT_F32, A.n_rows, n);
     weft_spmm_plan *plan = NULL;
     if (with_plan)
         assert_ok(weft_spmm_plan_create(&plan, ctx, NULL, &A, NULL));

@@ -69,9 +69,10 @@ static bool find_elementwise(bool *found, const bench_choice *choice, uint64_t b
 bool bench_chooses_any(const bench_choice *choice, const bench_lists *lists,
                        const weft_limits *device, complaint *why)
 {
+    if (choice->only == NULL)
+        return true;
     const uint64_t bytes = bench_array_bytes(device);
-    bool found = choice->only == NULL || chooses_spmm(choice, lists->spmm) ||
-                 (lists->has_matmul && chooses_matmul(choice));
+    bool found = chooses_spmm(choice, lists->spmm) || (lists->has_matmul && chooses_matmul(choice));
     if (!find_sparse(&found, choice, lists->sparse, bytes, why) ||
         !find_axis(&found, choice, lists->axis, bytes, why) ||
         (lists->has_elementwise && !find_elementwise(&found, choice, bytes, why)))
