@@ -38,6 +38,8 @@ int64_t *line_places(const host_tensor *X, unsigned chosen, int64_t *count)
 {
     int64_t index[WEFT_MAX_NDIM] = {0};
     *count = line_count(X, chosen);
+    if ((uint64_t)*count > PTRDIFF_MAX / sizeof(int64_t))
+        return NULL;
     int64_t *places = calloc((size_t)(*count > 0 ? *count : 1), sizeof(*places));
     int64_t place = 0;
     for (int64_t i = 0; places != NULL && i < *count; i++) {
