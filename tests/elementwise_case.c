@@ -77,7 +77,8 @@ static double real_number(const elementwise_case *of, const elementwise_formula 
     const double least = is_bounded ? f->least : -8, most = is_bounded ? f->most : 8;
     if (of->numbers == WILD && random_below(random, 4) == 0)
         return wild[random_below(random, 4)];
-    return least + (most - least) * (0.5 + 0.5 * (double)random_float(random));
+    const double x = least + (most - least) * (0.5 + 0.5 * (double)random_float(random));
+    return of->numbers == WILD && random_below(random, 2) == 0 ? 0x1p-40 * x : x;
 }
 
 static int64_t whole_number(const elementwise_case *of, random_state *random)

@@ -10,8 +10,7 @@
 #include <weft/elementwise.h>
 
 #include "strided.h"
-
-typedef long double wide;
+#include "wide.h"
 
 // A text that devices see, and what it means. `x` are the inputs from the first that the formula
 // takes, and behind the last input the values; all of them in the type of arithmetic.
@@ -32,7 +31,7 @@ int64_t elementwise_copy_whole(const int64_t *x, int width);
 typedef enum elementwise_numbers {
     TAME, // reals within the formula's bounds, whole numbers of -100 to 100
     WIDE, // whole numbers of every size and sign; reals as before
-    WILD, // reals with infinities and NaN among them, whole ones of every size
+    WILD, // reals with infinities, NaN and tiny ones among them, whole ones of every size
     N_NUMBERS,
 } elementwise_numbers;
 

@@ -11,10 +11,9 @@
 #include <weft/matmul.h>
 
 #include "strided.h"
+#include "wide.h"
 
 enum { MATMUL_BATCH_NDIM = 6, MATMUL_VALUES = 2 };
-
-typedef long double wide;
 
 // A text that devices see, and what it means. Inputs are called x0, x1, ..., values v0, v1, ...
 typedef struct matmul_formula {

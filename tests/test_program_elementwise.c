@@ -79,8 +79,9 @@ static void expect_result(const char *line, weft_dtype dtype, int ndim, const in
     char full[256];
     if (is_passed_over())
         return;
-    snprintf(full, sizeof(full), "elementwise %s -o Y.npy --runs 1 --json", line);
+    snprintf(full, sizeof(full), "elementwise %s -o Y.npy --runs 1 --check --json", line);
     json_t *report = run_json(full);
+    assert_true(number(report, "error") <= 1);
     assert_string_equal(string(report, "dtype"), weft_dtype_name(dtype));
     json_decref(report);
     expect_array(line, dtype, ndim, shape, want, tolerance);
@@ -98,6 +99,7 @@ static void help_describes_it(void **state)
     expect_status(&out, "elementwise --help", 0);
     expect_part(out.output, "FORMULA [NAME=FILE.npy ...] [NAME=NUMBER ...]");
     expect_part(out.output, "--arithmetic=T");
+    expect_part(out.output, "--check");
     expect_part(out.output, "--device=TEXT");
     expect_part(out.output, "--json");
     assert_string_equal(out.errors, "");

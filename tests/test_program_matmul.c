@@ -137,7 +137,6 @@ static void wrong_usage_exits_with_2(void **state)
         {"matmul A.npy B.npy --c C0.npy", "--c needs --beta"},
         {"matmul A.npy B.npy --alpha inf", "--alpha: inf is not finite"},
         {"matmul A.npy B.npy --beta x --c C0.npy", "--beta: 'x' is no number"},
-        {"matmul A.npy B.npy -e relu(c) --check", "--check is for the product alone"},
         {"matmul A.npy B.npy --dtype i32", "--dtype: 'i32' is none of"},
         {"matmul A.npy B.npy --c-dtype i64", "--c-dtype: 'i64' is none of"},
         {"matmul A.npy B.npy --runs 0", "--runs: 0 is outside"},
@@ -239,8 +238,9 @@ static void formulas_come_last(void **state)
         biased[i] = fmax(PRODUCT[i] + (double)ROW[i % 3], 0);
         scaled[i] = 0.5 * (PRODUCT[i] + 2 * (double)C0[i]) + (double)COLUMN[i / 3];
     }
-    expect_square("A.npy B.npy b=row.npy -e max(c+b,0)", biased);
-    expect_square("A.npy B.npy s=0.5 y=column.npy --epilogue s*c+y --beta 2 --c C0.npy", scaled);
+    expect_square("A.npy B.npy b=row.npy -e max(c+b,0) --check", biased);
+    expect_square("A.npy B.npy s=0.5 y=column.npy --epilogue s*c+y --beta 2 --c C0.npy --check",
+                  scaled);
     expect_refusal("matmul A.npy B.npy c=row.npy -e c", 1, "'c'");
 }
 

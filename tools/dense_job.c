@@ -98,6 +98,22 @@ bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype,
     return true;
 }
 
+bool dense_judge(const reference_worst *worst, int ndim, const int64_t *shape, complaint *why)
+{
+    int64_t index[WEFT_MAX_NDIM];
+    int64_t rest = worst->at;
+    char text[256];
+    if (worst->error <= 1)
+        return true;
+    for (int d = ndim - 1; d >= 0; d--) {
+        index[d] = rest % shape[d];
+        rest /= shape[d];
+    }
+    return complain(
+        why, "wrong result: element %s is %.9g instead of %.9g, %.3g times the error bound",
+        dense_shape_text(ndim, index, text, sizeof(text)), worst->got, worst->want, worst->error);
+}
+
 static bool load_X(dense_job *job, complaint *why)
 {
     const dense_options *options = job->options;
@@ -214,25 +230,6 @@ static bool print(dense_job *job, complaint *why)
     return true;
 }
 
-// After the report, which shows the error too.
-static bool judge(const dense_job *job, complaint *why)
-{
-    const reference_worst *worst = &job->worst;
-    int64_t index[WEFT_MAX_NDIM];
-    int64_t rest = worst->at;
-    char text[256];
-    if (worst->error <= 1)
-        return true;
-    for (int d = job->Y.ndim - 1; d >= 0; d--) {
-        index[d] = rest % job->Y.shape[d];
-        rest /= job->Y.shape[d];
-    }
-    return complain(why,
-                    "wrong result: element %s is %.9g instead of %.9g, %.3g times the error bound",
-                    dense_shape_text(job->Y.ndim, index, text, sizeof(text)), worst->got,
-                    worst->want, worst->error);
-}
-
 static bool run(dense_job *job, complaint *why)
 {
     if (!load_X(job, why) || !command_open(&job->ctx, &job->options->common, why))
@@ -242,7 +239,7 @@ static bool run(dense_job *job, complaint *why)
         report_new(job->operation->name, weft_context_limits(job->ctx)->name, job->host_X.dtype);
     return job->operation->prepare(job, why) && upload(job, why) && set_up(job, why) &&
            measure(job, why) && fetch(job, why) && compare(job, why) && print(job, why) &&
-           judge(job, why);
+           dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
 }
 
 static void clean_up(dense_job *job)

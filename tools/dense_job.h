@@ -66,6 +66,10 @@ bool dense_job_check_float(const dense_job *job, complaint *why);
 bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
                 const int64_t *shape, const char *what, complaint *why);
 
+// Refuses a result of that shape whose worst element is beyond its bound. Said after the report,
+// which shows the error too.
+bool dense_judge(const reference_worst *worst, int ndim, const int64_t *shape, complaint *why);
+
 // Bytes of an array of any shape, which 64 bits need not hold.
 double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape);
 

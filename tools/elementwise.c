@@ -21,6 +21,7 @@ typedef struct elementwise_job {
     char plan_text[1024];
     double *runs_ms;
     timed_report report;
+    reference_worst worst;
 } elementwise_job;
 
 // ---- what the result is
@@ -269,6 +270,28 @@ static bool fetch(elementwise_job *job, complaint *why)
     return path == NULL || npy_write(path, Y->dtype, Y->ndim, Y->shape, job->host_Y, why);
 }
 
+static bool compare(elementwise_job *job, complaint *why)
+{
+    const weft_tensor *Y = &job->Y;
+    const host_tensor got = host_tensor_dense(Y->dtype, job->host_Y, Y->ndim, Y->shape);
+    const reference_elementwise problem = {
+        .formula = job->options.formula,
+        .arithmetic = job->arithmetic,
+        .y_dtype = Y->dtype,
+        .ndim = Y->ndim,
+        .shape = Y->shape,
+    };
+    reference_values values;
+    if (!job->options.check)
+        return true;
+    if (!formula_reference(&values, problem, NULL, &job->options.words, &job->arrays, why))
+        return false;
+    const bool done = reference_values_compare(&values, &got, &job->worst, why);
+    reference_values_free(&values);
+    job->report.error = job->worst.error;
+    return done;
+}
+
 static bool print(elementwise_job *job, complaint *why)
 {
     job->report.ndim = job->Y.ndim;
@@ -287,7 +310,8 @@ static bool run(elementwise_job *job, complaint *why)
            command_open(&job->ctx, &job->options.common, why) &&
            formula_arrays_upload(&job->arrays, &job->options.words, job->ctx, &job->bytes, why) &&
            set_up(job, why) && make_result(job, why) && describe(job, why) && measure(job, why) &&
-           fetch(job, why) && print(job, why);
+           fetch(job, why) && compare(job, why) && print(job, why) &&
+           dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
 }
 
 static void clean_up(elementwise_job *job)

@@ -4,7 +4,7 @@
 
 #include "dense_options.h"
 
-enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS };
+enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS, OPTION_CHECK };
 
 // The first word is the formula, which may have '=' too.
 static void take_word(elementwise_options *out, char *word, struct argp_state *state)
@@ -68,6 +68,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_RUNS:
         out->runs = command_integer(state, "--runs", argument, 1, 1000000);
         return 0;
+    case OPTION_CHECK:
+        out->check = true;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -86,6 +89,8 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
          "Of the result, such as 64,1000 (default: what the arrays broadcast to, by NumPy's rule)",
          0},
         {"runs", OPTION_RUNS, "R", 0, "How often to time the formula (default: 20)", 0},
+        {"check", OPTION_CHECK, NULL, 0,
+         "Compare with the formula in double; fail beyond the error bound", 0},
         {0},
     };
     static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
@@ -105,7 +110,9 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
             "i32; and f32 where whole numbers go through a formula of real ones, as in \"a / 2.0\" "
             "or \"sqrt(a)\". Arrays of '<u2' are bf16, and so is --dtype bf16 written.\n\n"
             "Reports the plan, the time for setting up (compiling), the median and range of the "
-            "run time, and the traffic: each array read once and the result written once.",
+            "run time, and the traffic: each array read once and the result written once. With "
+            "--check, the largest error as a multiple of the bound that follows from what OpenCL "
+            "promises of each function.",
         .children = children,
     };
     *out = (elementwise_options){.runs = 20};

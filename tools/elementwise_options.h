@@ -14,6 +14,7 @@ typedef struct elementwise_options {
     int ndim;
     int64_t shape[WEFT_MAX_NDIM];
     bool has_shape; // or else that of the inputs
+    bool check;
     int64_t runs;
 } elementwise_options;
 

@@ -101,6 +101,32 @@ bool formula_arrays_upload(formula_arrays *out, const formula_words *words, weft
     return true;
 }
 
+bool formula_reference(reference_values *out, reference_elementwise problem, const char *first,
+                       const formula_words *words, const formula_arrays *arrays, complaint *why)
+{
+    const char *names[1 + WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES];
+    host_tensor inputs[WEFT_ELEMENTWISE_INPUTS];
+    double values[WEFT_ELEMENTWISE_VALUES];
+    int n_names = 0;
+    if (problem.first != NULL)
+        names[n_names++] = first;
+    for (int i = 0; i < words->n_inputs; i++) {
+        const npy_array *X = &arrays->host[i];
+        names[n_names++] = words->names[i];
+        inputs[i] = host_tensor_dense(X->dtype, X->data, X->ndim, X->shape);
+    }
+    for (int i = 0; i < words->n_values; i++) {
+        names[n_names++] = words->values[i].name;
+        values[i] = words->values[i].value;
+    }
+    problem.n_inputs = words->n_inputs;
+    problem.n_values = words->n_values;
+    problem.inputs = inputs;
+    problem.values = values;
+    problem.names = names;
+    return reference_elementwise_run(out, &problem, why);
+}
+
 void formula_arrays_free(formula_arrays *arrays)
 {
     for (int i = 0; i < WEFT_ELEMENTWISE_INPUTS; i++) {

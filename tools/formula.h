@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "npy.h"
+#include "reference_elementwise.h"
 
 typedef struct formula_words {
     int n_inputs, n_values;
@@ -33,6 +34,11 @@ bool formula_arrays_read(formula_arrays *out, const formula_words *words, compla
 // Puts them on the device, and adds their bytes to *bytes.
 bool formula_arrays_upload(formula_arrays *out, const formula_words *words, weft_context *ctx,
                            size_t *bytes, complaint *why);
+
+// What the formula should have come to: `problem` with arrays and numbers put in. The operand that
+// comes before them, where there is one, is called `first`.
+bool formula_reference(reference_values *out, reference_elementwise problem, const char *first,
+                       const formula_words *words, const formula_arrays *arrays, complaint *why);
 
 // Releases buffers and frees what was read; zeroes are fine.
 void formula_arrays_free(formula_arrays *arrays);

@@ -211,6 +211,29 @@ static host_tensor host_of(const weft_tensor *view, const void *data)
     return t;
 }
 
+// Sums have the type that the formula is reckoned in.
+static bool apply(const dense_job *job, reference_values *values, complaint *why)
+{
+    const matmul_run *run = job->own;
+    const weft_dtype dtype = job->host_X.dtype;
+    reference_values product = *values;
+    const reference_elementwise problem = {
+        .formula = run->options.epilogue,
+        .first = &product,
+        .arithmetic = dtype == WEFT_F64  ? WEFT_F64
+                      : dtype == WEFT_I8 ? WEFT_I32
+                                         : WEFT_F32,
+        .y_dtype = job->Y.dtype,
+        .ndim = job->Y.ndim,
+        .shape = job->Y.shape,
+    };
+    *values = (reference_values){0};
+    const bool done =
+        formula_reference(values, problem, "c", &run->options.words, &run->arrays, why);
+    reference_values_free(&product);
+    return done;
+}
+
 static bool reference(const dense_job *job, reference_values *out, complaint *why)
 {
     const matmul_run *run = job->own;
@@ -220,8 +243,10 @@ static bool reference(const dense_job *job, reference_values *out, complaint *wh
         .A = host_of(&run->A, job->host_X.data),
         .B = host_of(&run->B, run->host_B.data),
         .C = host_of(&job->Y, run->host_C0.data),
+        .unstored = run->options.epilogue != NULL,
     };
-    return reference_matmul_run(out, &problem, why);
+    return reference_matmul_run(out, &problem, why) &&
+           (run->options.epilogue == NULL || apply(job, out, why));
 }
 
 static void clean_up(dense_job *job)

@@ -66,12 +66,13 @@ host_tensor host_tensor_dense(weft_dtype dtype, const void *data, int ndim, cons
 int reference_reduced_shape(int ndim, const int64_t *shape, int n_axes, const int *axes,
                             bool keepdims, int64_t *out);
 
-// Y's elements in row-major order. Floats have `want` and `bound`, whole numbers only `whole`.
+// Y's elements in row-major order. Floats have `want`, whole numbers `whole`.
 typedef struct reference_values {
     weft_dtype dtype; // Y's
     int64_t count;
-    double *want, *bound;
-    int64_t *whole; // exact; NULL for floats
+    double *want;
+    int64_t *whole; // NULL for floats
+    double *bound;  // 0: exact, as whole numbers are but for real ones that became whole
 } reference_values;
 
 // Each makes the values, which belong to the caller; false where memory ran out. The operands are

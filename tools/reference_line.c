@@ -85,13 +85,12 @@ bool values_create(reference_values *out, weft_dtype dtype, int64_t count, compl
 {
     const size_t room = (size_t)(count > 0 ? count : 1);
     *out = (reference_values){.dtype = dtype == WEFT_DEFAULT ? WEFT_F32 : dtype, .count = count};
-    if (!scalar_is_float(out->dtype)) {
+    out->bound = calloc(room, sizeof(*out->bound));
+    if (!scalar_is_float(out->dtype))
         out->whole = calloc(room, sizeof(*out->whole));
-    } else {
+    else
         out->want = calloc(room, sizeof(*out->want));
-        out->bound = calloc(room, sizeof(*out->bound));
-    }
-    if (out->whole != NULL || (out->want != NULL && out->bound != NULL))
+    if (out->bound != NULL && (out->whole != NULL || out->want != NULL))
         return true;
     reference_values_free(out);
     return complain(why, "no memory for the reference: %" PRId64 " results", count);
@@ -195,6 +194,13 @@ int reference_reduced_shape(int ndim, const int64_t *shape, int n_axes, const in
     return n;
 }
 
+static double whole_error(int64_t got, int64_t want, double bound)
+{
+    if (got == want)
+        return 0;
+    return bound > 0 ? fabs((double)got - (double)want) / bound : INFINITY;
+}
+
 bool reference_values_compare(const reference_values *values, const host_tensor *Y,
                               reference_worst *out, complaint *why)
 {
@@ -210,7 +216,7 @@ bool reference_values_compare(const reference_values *values, const host_tensor 
             const int64_t is = scalar_whole(values->dtype, Y->data, place);
             got = (double)is;
             want = (double)values->whole[i];
-            error = is == values->whole[i] ? 0 : INFINITY;
+            error = whole_error(is, values->whole[i], values->bound[i]);
         } else {
             got = scalar_get(values->dtype, Y->data, place);
             want = values->want[i];

@@ -6,9 +6,7 @@
 
 #include "precision.h"
 #include "reference_axis.h"
-
-// The widest type of C: twice as exact as the device's f64 where the compiler has such a type.
-typedef long double wide;
+#include "wide.h"
 
 // Bit d for axis d, of axes that may count from the end; none at all are all.
 unsigned line_axes(int ndim, int n_axes, const int *axes);

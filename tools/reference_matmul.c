@@ -110,7 +110,8 @@ static double error_of(const precision *p, const reference_matmul *problem, doub
 static void put_float(reference_values *out, const reference_matmul *problem, const job *j,
                       int64_t at, int64_t in_C, int64_t first)
 {
-    const precision p = precision_of(problem->A.dtype), stored = precision_of(problem->C.dtype);
+    const precision p = precision_of(problem->A.dtype);
+    const precision stored = precision_of(problem->unstored ? WEFT_F32 : problem->C.dtype);
     const double n_terms = problem->alpha != 0 ? (double)j->k : 0;
     const double c0 = problem->beta != 0 ? scalar_get(problem->C.dtype, problem->C.data, in_C) : 0;
     const double product = n_terms > 0 ? problem->alpha * j->sum[at] : 0;

@@ -34,9 +34,10 @@ typedef struct reference_matmul {
                       // to C's
     host_tensor C;    // before the product: its shape and data type; its elements count only where
                       // beta is not 0
+    bool unstored;    // floats as they are reckoned, before a formula is applied to them
 } reference_matmul;
 
-// Makes the values of C, before a formula is applied to them; they belong to the caller. False
+// Makes the values of C, which belong to the caller; without a formula. False
 // where memory ran out. The operands are sound and of fitting shapes and types.
 bool reference_matmul_run(reference_values *out, const reference_matmul *problem, complaint *why);
 

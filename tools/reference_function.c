@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of formulas, from C's own.
+#include "reference_function.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- in real numbers
+
+#define REAL_1(name, result)                                                                       \
+    static wide real_##name(const wide *p, wide *size)                                             \
+    {                                                                                              \
+        const wide x = p[0];                                                                       \
+        (void)size;                                                                                \
+        return result;                                                                             \
+    }
+#define REAL_2(name, result)                                                                       \
+    static wide real_##name(const wide *p, wide *size)                                             \
+    {                                                                                              \
+        const wide a = p[0], b = p[1];                                                             \
+        (void)size;                                                                                \
+        return result;                                                                             \
+    }
+#define REAL_3(name, result)                                                                       \
+    static wide real_##name(const wide *p, wide *size)                                             \
+    {                                                                                              \
+        const wide a = p[0], b = p[1], c = p[2];                                                   \
+        (void)size;                                                                                \
+        return result;                                                                             \
+    }
+// dy times a derivative.
+#define REAL_BACKWARD(name, slope)                                                                 \
+    static wide real_##name##_backward(const wide *p, wide *size)                                  \
+    {                                                                                              \
+        const wide dy = p[0], x = p[1];                                                            \
+        (void)size;                                                                                \
+        return dy * (slope);                                                                       \
+    }
+
+#define PI      3.14159265358979323846264338327950288L
+#define ROOT_PI 1.77245385090551602729816748334114518L
+#define ROOT_2  1.41421356237309504880168872420969808L
+
+REAL_2(add, (*size = fabsl(a) + fabsl(b), a + b))
+REAL_2(subtract, (*size = fabsl(a) + fabsl(b), a - b))
+REAL_2(multiply, a *b)
+REAL_2(divide, a / b)
+REAL_2(remainder, fmodl(a, b))
+REAL_1(negate, -x)
+REAL_1(copy, x)
+REAL_1(abs, fabsl(x))
+REAL_1(sign, x > 0 ? 1 : x < 0 ? -1 : x)
+REAL_1(square, x *x)
+REAL_2(min, isnan(a) || isnan(b) ? NAN : fminl(a, b))
+REAL_2(max, isnan(a) || isnan(b) ? NAN : fmaxl(a, b))
+REAL_2(fmin, fminl(a, b))
+REAL_2(fmax, fmaxl(a, b))
+REAL_3(clamp, isnan(a) ? a : fminl(fmaxl(a, b), c))
+REAL_3(where, a != 0 ? b : c)
+REAL_3(select, c != 0 ? b : a)
+REAL_1(relu, x < 0 ? 0 : x)
+REAL_2(equal, a == b)
+REAL_2(not_equal, a != b)
+REAL_2(less, a < b)
+REAL_2(less_equal, a <= b)
+REAL_2(greater, a > b)
+REAL_2(greater_equal, a >= b)
+REAL_2(logical_and, a != 0 && b != 0)
+REAL_2(logical_or, a != 0 || b != 0)
+REAL_1(logical_not, x == 0)
+REAL_1(sqrt, sqrtl(x))
+REAL_1(rsqrt, 1 / sqrtl(x))
+REAL_1(cbrt, cbrtl(x))
+REAL_1(reciprocal, 1 / x)
+REAL_1(exp, expl(x))
+REAL_1(exp2, exp2l(x))
+REAL_1(exp10, powl(10, x))
+REAL_1(expm1, expm1l(x))
+REAL_1(log, logl(x))
+REAL_1(log2, log2l(x))
+REAL_1(log10, log10l(x))
+REAL_1(log1p, log1pl(x))
+REAL_2(pow, powl(a, b))
+REAL_2(hypot, hypotl(a, b))
+REAL_1(sin, sinl(x))
+REAL_1(cos, cosl(x))
+REAL_1(tan, tanl(x))
+REAL_1(asin, asinl(x))
+REAL_1(acos, acosl(x))
+REAL_1(atan, atanl(x))
+REAL_2(atan2, atan2l(a, b))
+REAL_1(sinh, sinhl(x))
+REAL_1(cosh, coshl(x))
+REAL_1(tanh, tanhl(x))
+REAL_1(asinh, asinhl(x))
+REAL_1(acosh, acoshl(x))
+REAL_1(atanh, atanhl(x))
+REAL_1(erf, erfl(x))
+REAL_1(erfc, erfcl(x))
+REAL_1(floor, floorl(x))
+REAL_1(ceil, ceill(x))
+REAL_1(round, roundl(x))
+REAL_1(rint, rintl(x))
+REAL_1(trunc, truncl(x))
+REAL_2(copysign, copysignl(a, b))
+REAL_3(fma, (*size = fabsl(a * b + c), a *b + c))
+REAL_3(mad, (*size = fabsl(a * b) + fabsl(c), a *b + c))
+REAL_3(mix, (*size = 2 * fabsl(a) + (fabsl(a) + fabsl(b)) * fabsl(c), a + (b - a) * c))
+REAL_1(isnan, isnan(x))
+REAL_1(isinf, isinf(x) != 0)
+REAL_1(isfinite, isfinite(x) != 0)
+
+static wide sigmoid(wide x)
+{
+    return 1 / (1 + expl(-x));
+}
+
+// Beyond, what is multiplied by 0 is no longer infinite. NaN stays.
+static wide bounded(wide x)
+{
+    return x < -1000 ? -1000 : x > 1000 ? 1000 : x;
+}
+
+static wide bounded_below(wide x)
+{
+    return x < -1000 ? -1000 : x;
+}
+
+// The normal distribution up to x, and its density.
+static wide normal(wide x)
+{
+    return erfcl(-x / ROOT_2) / 2;
+}
+
+static wide density(wide x)
+{
+    return expl(-x * x / 2) / (ROOT_2 * ROOT_PI);
+}
+
+// 2 sqrt(2 / pi) (x + 0.044715 x^3), of whose logistic function gelu_tanh is made.
+static wide weight(wide x)
+{
+    return 2 * ROOT_2 / ROOT_PI * (x + 0.044715L * x * x * x);
+}
+
+static wide weight_slope(wide x)
+{
+    return 2 * ROOT_2 / ROOT_PI * (1 + 3 * 0.044715L * x * x);
+}
+
+static wide slope(wide x)
+{
+    return sigmoid(x) * sigmoid(-x);
+}
+
+REAL_1(sigmoid, sigmoid(x))
+REAL_1(softplus, x > 0 ? x + log1pl(expl(-x)) : log1pl(expl(x)))
+REAL_1(silu, bounded_below(x) * sigmoid(x))
+REAL_1(gelu, bounded_below(x) * normal(x))
+// In the tail exp() multiplies an error of the weight by the weight.
+static wide real_gelu_tanh(const wide *p, wide *size)
+{
+    const wide result = bounded_below(p[0]) * sigmoid(weight(p[0]));
+    *size = fabsl(result) * fmaxl(1, -weight(p[0]) / 16);
+    return result;
+}
+
+REAL_2(leaky_relu, a < 0 ? b * a : a)
+REAL_2(elu, a < 0 ? b * expm1l(a) : a)
+
+REAL_BACKWARD(square, 2 * x)
+REAL_BACKWARD(sqrt, 1 / (2 * sqrtl(x)))
+REAL_BACKWARD(exp, expl(x))
+REAL_BACKWARD(log, 1 / x)
+REAL_BACKWARD(tanh, 1 / (coshl(x) * coshl(x)))
+REAL_BACKWARD(erf, 2 / ROOT_PI * expl(-x * x))
+REAL_BACKWARD(sigmoid, slope(x))
+REAL_BACKWARD(silu, (*size = 2 * fabsl(dy), sigmoid(x) + bounded(x) * slope(x)))
+REAL_BACKWARD(gelu, (*size = 2 * fabsl(dy), normal(x) + bounded(x) * density(x)))
+REAL_BACKWARD(gelu_tanh,
+              (*size = 4 * fabsl(dy), sigmoid(weight(x)) + bounded(x) * weight_slope(bounded(x)) *
+                                                               slope(weight(bounded(x)))))
+
+// A derivative of 0 is no factor: the result is 0 whatever dy is.
+REAL_2(abs_backward, b > 0 ? a : b < 0 ? -a : b)
+REAL_2(relu_backward, b <= 0 ? 0 : a)
+
+static wide real_clamp_backward(const wide *p, wide *size)
+{
+    (void)size;
+    return p[1] >= p[2] && p[1] <= p[3] ? p[0] : 0;
+}
+
+// ---- in whole numbers
+
+#define WHOLE(name, result)                                                                        \
+    static int64_t whole_##name(const int64_t *p, int width)                                       \
+    {                                                                                              \
+        const int64_t a = p[0], b = p[1], c = p[2];                                                \
+        (void)a, (void)b, (void)c, (void)width;                                                    \
+        return result;                                                                             \
+    }
+
+static int64_t in_unsigned(uint64_t x)
+{
+    return (int64_t)x;
+}
+
+// Of 64 bits INT64_MIN / -1 does not exist in C.
+static int64_t quotient(int64_t a, int64_t b)
+{
+    return b == 0 ? 0 : b == -1 ? in_unsigned(-(uint64_t)a) : a / b;
+}
+
+WHOLE(add, in_unsigned((uint64_t)a + (uint64_t)b))
+WHOLE(subtract, in_unsigned((uint64_t)a - (uint64_t)b))
+WHOLE(multiply, in_unsigned((uint64_t)a *(uint64_t)b))
+WHOLE(divide, quotient(a, b))
+WHOLE(remainder, b == 0 || b == -1 ? 0 : a % b)
+WHOLE(negate, in_unsigned(-(uint64_t)a))
+WHOLE(copy, a)
+WHOLE(abs, a < 0 ? in_unsigned(-(uint64_t)a) : a)
+WHOLE(sign, (a > 0) - (a < 0))
+WHOLE(square, in_unsigned((uint64_t)a *(uint64_t)a))
+WHOLE(min, a < b ? a : b)
+WHOLE(max, a > b ? a : b)
+WHOLE(clamp, (a < b ? b : a) > c ? c : (a < b ? b : a))
+WHOLE(where, a != 0 ? b : c)
+WHOLE(select, c != 0 ? b : a)
+WHOLE(relu, a < 0 ? 0 : a)
+WHOLE(equal, a == b)
+WHOLE(not_equal, a != b)
+WHOLE(less, a < b)
+WHOLE(less_equal, a <= b)
+WHOLE(greater, a > b)
+WHOLE(greater_equal, a >= b)
+WHOLE(logical_and, a != 0 && b != 0)
+WHOLE(logical_or, a != 0 || b != 0)
+WHOLE(logical_not, a == 0)
+WHOLE(bitwise_and, a &b)
+WHOLE(bitwise_or, a | b)
+WHOLE(bitwise_xor, a ^ b)
+WHOLE(bitwise_not, ~a)
+WHOLE(left_shift, in_unsigned((uint64_t)a << (b & (width - 1))))
+WHOLE(right_shift, a >> (b & (width - 1)))
+WHOLE(abs_backward, b > 0 ? a : b < 0 ? in_unsigned(-(uint64_t)a) : b)
+WHOLE(square_backward, in_unsigned(2 * (uint64_t)a * (uint64_t)b))
+WHOLE(relu_backward, b > 0 ? a : 0)
+WHOLE(clamp_backward, b >= c && b <= p[3] ? a : 0)
+
+// ---- the table
+
+#define REALS(n, n_arguments, ulps)                                                                \
+    {                                                                                              \
+#n, n_arguments, real_##n, NULL, ulps                                                      \
+    }
+#define BOTH(n, n_arguments, ulps)                                                                 \
+    {                                                                                              \
+#n, n_arguments, real_##n, whole_##n, ulps                                                 \
+    }
+#define WHOLES(n, n_arguments)                                                                     \
+    {                                                                                              \
+#n, n_arguments, NULL, whole_##n, 0                                                        \
+    }
+// Ulps as OpenCL promises them for f32 and f64, one or two more for each further rounding, and what
+// a function makes of an argument that is already rounded.
+static const reference_function functions[] = {
+    BOTH(add, 2, 0.5),
+    BOTH(subtract, 2, 0.5),
+    BOTH(multiply, 2, 0.5),
+    BOTH(divide, 2, 2.5),
+    BOTH(remainder, 2, 0),
+    BOTH(negate, 1, 0),
+    BOTH(copy, 1, 0),
+    BOTH(abs, 1, 0),
+    {"fabs", 1, real_abs, whole_abs, 0},
+    BOTH(sign, 1, 0),
+    BOTH(square, 1, 0.5),
+    BOTH(min, 2, 0),
+    BOTH(max, 2, 0),
+    {"fmin", 2, real_fmin, whole_min, 0},
+    {"fmax", 2, real_fmax, whole_max, 0},
+    BOTH(clamp, 3, 0),
+    BOTH(where, 3, 0),
+    BOTH(select, 3, 0),
+    BOTH(relu, 1, 0),
+    BOTH(equal, 2, 0),
+    BOTH(not_equal, 2, 0),
+    BOTH(less, 2, 0),
+    BOTH(less_equal, 2, 0),
+    BOTH(greater, 2, 0),
+    BOTH(greater_equal, 2, 0),
+    BOTH(logical_and, 2, 0),
+    BOTH(logical_or, 2, 0),
+    BOTH(logical_not, 1, 0),
+    WHOLES(bitwise_and, 2),
+    WHOLES(bitwise_or, 2),
+    WHOLES(bitwise_xor, 2),
+    WHOLES(bitwise_not, 1),
+    WHOLES(left_shift, 2),
+    WHOLES(right_shift, 2),
+    REALS(sqrt, 1, 3),
+    REALS(rsqrt, 1, 2),
+    REALS(cbrt, 1, 2),
+    REALS(reciprocal, 1, 2.5),
+    REALS(exp, 1, 3),
+    REALS(exp2, 1, 3),
+    REALS(exp10, 1, 3),
+    REALS(expm1, 1, 3),
+    REALS(log, 1, 3),
+    REALS(log2, 1, 3),
+    REALS(log10, 1, 3),
+    REALS(log1p, 1, 2),
+    REALS(pow, 2, 16),
+    {"power", 2, real_pow, NULL, 16},
+    REALS(hypot, 2, 4),
+    REALS(sin, 1, 4),
+    REALS(cos, 1, 4),
+    REALS(tan, 1, 5),
+    REALS(asin, 1, 4),
+    REALS(acos, 1, 4),
+    REALS(atan, 1, 5),
+    REALS(atan2, 2, 6),
+    REALS(sinh, 1, 4),
+    REALS(cosh, 1, 4),
+    REALS(tanh, 1, 5),
+    REALS(asinh, 1, 4),
+    REALS(acosh, 1, 4),
+    REALS(atanh, 1, 5),
+    REALS(erf, 1, 16),
+    REALS(erfc, 1, 16),
+    REALS(floor, 1, 0),
+    REALS(ceil, 1, 0),
+    REALS(round, 1, 0),
+    REALS(rint, 1, 0),
+    REALS(trunc, 1, 0),
+    {"fmod", 2, real_remainder, NULL, 0},
+    REALS(copysign, 2, 0),
+    REALS(fma, 3, 0.5),
+    REALS(mad, 3, 1),
+    REALS(mix, 3, 1.5),
+    REALS(isnan, 1, 0),
+    REALS(isinf, 1, 0),
+    REALS(isfinite, 1, 0),
+    REALS(sigmoid, 1, 8),
+    REALS(softplus, 1, 8),
+    REALS(silu, 1, 8),
+    REALS(gelu, 1, 24),
+    REALS(gelu_tanh, 1, 48), // exp multiplies what 3 roundings of a weight of -10 leave
+    REALS(leaky_relu, 2, 0.5),
+    REALS(elu, 2, 4),
+    BOTH(abs_backward, 2, 0),
+    BOTH(square_backward, 2, 1),
+    BOTH(relu_backward, 2, 0),
+    BOTH(clamp_backward, 4, 0),
+    REALS(sqrt_backward, 2, 6),
+    REALS(exp_backward, 2, 4),
+    REALS(log_backward, 2, 2.5),
+    REALS(tanh_backward, 2, 10),
+    REALS(erf_backward, 2, 8),
+    REALS(sigmoid_backward, 2, 8),
+    REALS(silu_backward, 2, 8),
+    REALS(gelu_backward, 2, 24),
+    REALS(gelu_tanh_backward, 2, 48),
+};
+
+const reference_function *reference_function_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        if (strlen(functions[i].name) == length && memcmp(functions[i].name, name, length) == 0)
+            return &functions[i];
+    return NULL;
+}
