@@ -338,7 +338,7 @@ static const reference_function functions[] = {
     REALS(copysign, 2, 0),
     REALS(fma, 3, 0.5),
     REALS(mad, 3, 1),
-    REALS(mix, 3, 1.5),
+    REALS(mix, 3, 2),
     REALS(isnan, 1, 0),
     REALS(isinf, 1, 0),
     REALS(isfinite, 1, 0),
