@@ -389,16 +389,17 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     write_vector(sum, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
 }
 
-// Item (row, x): vector x of the row.
-kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, ACC beta)
+// The slice in rows_per_item rows, ROWS_PER_GROUP apart.
+kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, int rows_per_item, ACC beta)
 {
-    const int row = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
-    if (row >= n_rows || owned >= n)
-        return;
-    const int column = (int)min(owned, (long)n - FOLD);
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
-    write_vector((ACCS)0, 0, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    ACCS nothing[VECTORS];
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        nothing[v] = 0;
+    EACH_ROW(row, n_rows, rows_per_item)
+        write_row(nothing, 0, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
 }
 
 // Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which

@@ -250,13 +250,15 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
 #endif
 }
 
-// Item (row, x): vector x of the row.
-kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS, int n_rows, int n)
+// As spmm_scale.
+kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS, int n_rows, int n, int rows_per_item)
 {
-    const int row = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
-    if (row >= n_rows || owned >= n)
-        return;
-    const int column = (int)min(owned, (long)n - FOLD);
-    write_places((PLACES)-1, 0, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, (int)owned, column);
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    EACH_ROW(row, n_rows, rows_per_item)
+    {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            write_places((PLACES)-1, 0, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, c.owned[v],
+                         c.column[v]);
+    }
 }

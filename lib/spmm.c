@@ -9,6 +9,7 @@
 #include "arithmetic.h"
 #include "context.h"
 #include "csr_content.h"
+#include "items.h"
 #include "launch.h"
 #include "scratch.h"
 #include "spmm_schedule.h"
@@ -19,6 +20,7 @@
 // Values as kernels take them; the lists below point into it.
 typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
+    cl_int run; // rows of an item where nothing is added to C
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
     cl_mem B, C, bias, arguments;
@@ -237,6 +239,7 @@ static weft_arguments scale_arguments(const weft_spmm_product *p, const values *
     add_output(&a, p, v);
     ADD_ARGUMENT(&a, v->n_rows);
     ADD_ARGUMENT(&a, v->n);
+    ADD_ARGUMENT(&a, v->run);
     weft_arguments_add(&a, v->scalar_bytes, &v->beta);
     return a;
 }
@@ -247,6 +250,7 @@ static weft_arguments none_arguments(const values *v)
     add_dense(&a, &v->arguments, v->places);
     ADD_ARGUMENT(&a, v->n_rows);
     ADD_ARGUMENT(&a, v->n);
+    ADD_ARGUMENT(&a, v->run);
     return a;
 }
 
@@ -324,17 +328,23 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
                    p->problem.n_batches);
 }
 
-static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p,
-                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k,
-                                 const values *v)
+// Rows are all alike here: as many groups as the device is kept busy by.
+static int64_t scaled_rows(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    const int64_t bundles = ceil_div(p->problem.m, s->tiling.rows_per_group);
-    const int64_t groups = vector_groups(p, &s->tiling);
+    const int64_t slices = p->problem.m * s->n_slices * p->problem.n_batches;
+    return weft_items_run(&p->ctx->limits, s->tiling.rows_per_group, slices);
+}
+
+static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p,
+                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v)
+{
+    v->run = (cl_int)scaled_rows(p, s);
+    const int64_t bundles = ceil_div(p->problem.m, (int64_t)s->tiling.rows_per_group * v->run);
     const weft_arguments scale = scale_arguments(p, v), none = none_arguments(v);
-    TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, groups, p->problem.n_batches));
-    return k->none
-               ? enqueue(launch, k->none, &none, &s->tiling, bundles, groups, p->problem.n_batches)
-               : WEFT_OK;
+    TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, s->n_slices, p->problem.n_batches));
+    return k->none ? enqueue(launch, k->none, &none, &s->tiling, bundles, s->n_slices,
+                             p->problem.n_batches)
+                   : WEFT_OK;
 }
 
 static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product *p,

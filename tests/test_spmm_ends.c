@@ -184,6 +184,30 @@ static void test_nothing_to_add(void **state)
         }
 }
 
+// Rows of several groups, which have several each: as a CPU does it, and as a GPU of few groups.
+static void test_nothing_to_add_to_many_rows(void **state)
+{
+    (void)state;
+    weft_context *gpu = open_context(weft_profile_find("intel-uhd-630"));
+    for (uint64_t seed = 0; seed < (is_reduced ? 4 : 16); seed++) {
+        const spmm_case of = {.seed = seed,
+                              .m = 1290 + (int64_t)seed,
+                              .k = 4,
+                              .n = seed % 2 ? 1 : 9,
+                              .n_batches = seed % 3 == 2 ? 2 : 0,
+                              .rows = ROWS_EMPTY,
+                              .c_layout = (dense_layout)(seed % N_OUTPUT_LAYOUTS),
+                              .c_start = (int64_t)seed % 4,
+                              .alpha = 1,
+                              .beta = seed % 4 < 2 ? -2 : 0,
+                              .has_bias = true,
+                              .bias_step = 1};
+        spmm_run(gpu, &of);
+        spmm_run(ctx, &of);
+    }
+    weft_context_destroy(&gpu);
+}
+
 // ---- as planned
 
 static void test_as_planned(void **state)
@@ -360,10 +384,15 @@ int main(void)
     queue = weft_context_queue(ctx);
 #define REFUSED(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_small_shapes), cmocka_unit_test(test_small_shapes_in_f64),
-        cmocka_unit_test(test_layouts),      cmocka_unit_test(test_nothing_to_add),
-        cmocka_unit_test(test_as_planned),   cmocka_unit_test(test_segments),
-        REFUSED(test_what_does_not_serve),   REFUSED(test_arguments_apart_from_the_bias),
+        cmocka_unit_test(test_small_shapes),
+        cmocka_unit_test(test_small_shapes_in_f64),
+        cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_nothing_to_add),
+        cmocka_unit_test(test_nothing_to_add_to_many_rows),
+        cmocka_unit_test(test_as_planned),
+        cmocka_unit_test(test_segments),
+        REFUSED(test_what_does_not_serve),
+        REFUSED(test_arguments_apart_from_the_bias),
         cmocka_unit_test(test_names),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -218,6 +218,15 @@ static void test_no_entries(void **state)
     check_none(of);
 }
 
+static void test_no_entries_in_many_rows(void **state)
+{
+    (void)state;
+    spmm_case of = small_case(WEFT_SPMM_MAX);
+    of.rows = ROWS_EMPTY;
+    of.m = 1301;
+    spmm_arguments_run(ctx, &of, WEFT_I32, 1);
+}
+
 // Entries in a matrix without columns: what they say is not read.
 static void test_no_columns(void **state)
 {
@@ -486,6 +495,7 @@ int main(void)
         with_operands(test_aligned_vectors_want_aligned_arguments),
         cmocka_unit_test(test_alpha_0),
         cmocka_unit_test(test_no_entries),
+        cmocka_unit_test(test_no_entries_in_many_rows),
         with_operands(test_no_columns),
         cmocka_unit_test(test_nothing_to_do),
         cmocka_unit_test(test_what_wins),
