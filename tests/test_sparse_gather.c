@@ -94,6 +94,37 @@ static void test_values_of_every_type_follow(void **state)
     weft_context_destroy(&as_gpu);
 }
 
+static void test_same_bits_run_after_run(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    random_state random = {5};
+    float *data = any_bits(&random, N, sizeof(float));
+    int64_t *source = source_create(&random, N, N);
+    cl_int *numbers = narrowed(source, N, WEFT_I32);
+    float *want = new_array(N, sizeof(float));
+    for (int i = 0; i < N; i++)
+        memcpy(&want[i], &data[numbers[i]], sizeof(float));
+    guarded values = guarded_create(ctx, data, N, sizeof(float), 1);
+    guarded sources = guarded_create(ctx, numbers, N, sizeof(cl_int), 0);
+    guarded out = guarded_create(ctx, NULL, N, sizeof(float), 3);
+    const weft_tensor from = {values.buffer, WEFT_F32, 1, 1, {N}, {1}};
+    const weft_tensor by = {sources.buffer, WEFT_I32, 0, 1, {N}, {1}};
+    const weft_tensor to = {out.buffer, WEFT_F32, 3, 1, {N}, {1}};
+    for (int i = 0; i < 5; i++) {
+        guarded_restore(&out, queue);
+        assert_ok(weft_sparse_gather(ctx, queue, &from, &by, &to, NULL));
+        guarded_check(&out, queue, want, "gathered");
+    }
+    guarded_destroy(&values);
+    guarded_destroy(&sources);
+    guarded_destroy(&out);
+    free(data);
+    free(source);
+    free(numbers);
+    free(want);
+}
+
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -235,6 +266,7 @@ int main(void)
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_of_every_type_follow),
+        cmocka_unit_test(test_same_bits_run_after_run),
         cmocka_unit_test(test_nothing_to_do),
         WITH_OPERANDS(test_it_waits),
         WITH_OPERANDS(test_what_it_refuses),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sparse linear layer with weights out of files: forward and both gradients, as they are
-// planned for the device, against the references of the products that they are.
+// planned for the device, against the references of the products that they are; and the same bits
+// every time, with weights that are made up too.
 #include <weft/sparse_linear.h>
 
 #include "matrix_files.h"
@@ -75,6 +76,24 @@ static void destroy(layer *l)
     weft_csr_destroy(&l->W);
 }
 
+static weft_status forward(const layer *l)
+{
+    return weft_sparse_linear(ctx, queue, &l->W, &l->X.view, &l->Y.view,
+                              WEFT_SPARSE_LINEAR(.plan = l->plan, .bias = &l->bias.view,
+                                                 .activation = WEFT_ACTIVATION_RELU));
+}
+
+static weft_status by_input(const layer *l)
+{
+    return weft_sparse_linear_dx(ctx, queue, &l->W, &l->dY.view, &l->dX.view,
+                                 WEFT_SPARSE_LINEAR(.plan = l->turned));
+}
+
+static weft_status by_weights(const layer *l)
+{
+    return weft_sparse_linear_dw(ctx, queue, &l->dY.view, &l->X.view, &l->W, &l->dW.view, NULL);
+}
+
 static void expect(const layer *l, const char *name, const reference_result *result)
 {
     if (!(result->error <= 1))
@@ -103,9 +122,7 @@ static void check_forward(const layer *l)
                                     .B = l->X.host,
                                     .bias = l->bias.host,
                                     .activation = WEFT_ACTIVATION_RELU};
-    assert_ok(weft_sparse_linear(ctx, queue, &l->W, &l->X.view, &l->Y.view,
-                                 WEFT_SPARSE_LINEAR(.plan = l->plan, .bias = &l->bias.view,
-                                                    .activation = WEFT_ACTIVATION_RELU)));
+    assert_ok(forward(l));
     check_product(l, "Y", &problem, &l->Y);
 }
 
@@ -113,8 +130,7 @@ static void check_by_input(const layer *l)
 {
     const reference_spmm problem = {
         .A = l->host, .transpose_a = true, .n = N, .alpha = 1, .B = l->dY.host};
-    assert_ok(weft_sparse_linear_dx(ctx, queue, &l->W, &l->dY.view, &l->dX.view,
-                                    WEFT_SPARSE_LINEAR(.plan = l->turned)));
+    assert_ok(by_input(l));
     check_product(l, "dX", &problem, &l->dX);
 }
 
@@ -131,7 +147,7 @@ static void check_by_weights(const layer *l)
                                      .b_column = N};
     reference_result result;
     complaint why;
-    assert_ok(weft_sparse_linear_dw(ctx, queue, &l->dY.view, &l->X.view, &l->W, &l->dW.view, NULL));
+    assert_ok(by_weights(l));
     float *got = buffer_now(queue, l->dW.view.buffer, l->dW.bytes);
     if (!reference_sddmm_compare(&problem, got, &result, &why))
         fail_msg("%s", why.text);
@@ -139,20 +155,53 @@ static void check_by_weights(const layer *l)
     free(got);
 }
 
-static void run_file(const weft_csr_host *host)
+// Once more, and again.
+static void check_same_bits(const layer *l)
+{
+    weft_status (*const calls[])(const layer *) = {forward, by_input, by_weights};
+    const operand *const results[] = {&l->Y, &l->dX, &l->dW};
+    for (int i = 0; i < 12; i++) {
+        const operand *o = results[i % 3];
+        void *want = buffer_now(queue, o->view.buffer, o->bytes);
+        buffer_put(queue, o->view.buffer, o->host, o->bytes);
+        assert_ok(calls[i % 3](l));
+        void *got = buffer_now(queue, o->view.buffer, o->bytes);
+        assert_memory_equal(got, want, o->bytes);
+        free(want);
+        free(got);
+    }
+}
+
+static void run(const weft_csr_host *host)
 {
     layer l;
     create(&l, host);
     check_forward(&l);
     check_by_input(&l);
     check_by_weights(&l);
+    check_same_bits(&l);
     destroy(&l);
 }
 
 static void test_matrices_out_of_files(void **state)
 {
     (void)state;
-    each_matrix_file(run_file);
+    each_matrix_file(run);
+}
+
+static void test_same_bits_run_after_run(void **state)
+{
+    (void)state;
+    enum { ROWS = 40, COLUMNS = 150 };
+    float dense[ROWS * COLUMNS] = {0};
+    random_state random = {7};
+    weft_csr_host host;
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        if (i / COLUMNS == 3 || random_below(&random, 4) == 0) // one row is full
+            dense[i] = random_float(&random);
+    assert_ok(weft_csr_host_from_dense(&host, ROWS, COLUMNS, dense, COLUMNS, 1, 0, NULL));
+    run(&host);
+    weft_csr_host_destroy(&host);
 }
 
 int main(void)
@@ -160,7 +209,10 @@ int main(void)
     need_device();
     ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_matrices_out_of_files)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matrices_out_of_files),
+        cmocka_unit_test(test_same_bits_run_after_run),
+    };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);
     return failed;

@@ -81,8 +81,10 @@ typedef struct weft_sparse_attention_params {
 // weights are never written to memory, and large ones do not overflow. Where V has more columns
 // than the items of a group sum at once (up to 128 for f32) a sweep would take the products
 // again for each so many; there the three steps are taken, where scratch memory has room for the
-// products. Either way is the same but for rounding. The same input on the same context gives the
-// same bits.
+// products. Either way is the same but for rounding, and for what overflows: a sweep adds weights
+// times V up before it divides, so that elements of V near the largest number of the sums' type may
+// come out infinite where steps, whose weights are divided first, give a number. The same input on
+// the same context gives the same bits.
 //
 // A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
 // and O, each matrix is attended to by itself, with the same M.
