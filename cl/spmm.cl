@@ -7,7 +7,7 @@
 //   spmm_csr_segments  the same, as a plan has cut them
 //   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine   adds a long row's pieces up, in order
-//   spmm_scale         C = f(beta C + bias), where A has nothing to add
+//   spmm_scale         of scale.clh: C = f(beta C + bias), where A has nothing to add
 //   spmm_start_queues  of queue.clh, before spmm_csr_rows
 //   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
 #include "types.clh"
@@ -31,6 +31,8 @@
 
 #include "pairs.clh"
 #include "queue.clh"
+
+#include "scale.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
@@ -222,8 +224,8 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
             if (mine.row >= 0) {
                 finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
-                write_row(sums, alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE,
-                          c);
+                const int row = OUT_ROW(mine.row);
+                write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
             }
         }
     }
@@ -296,8 +298,8 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
         if (rows[i].row >= 0) {
             end_pairs(sums[i], c);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
-            write_row(sums[i], alpha, beta, BIAS_OF(rows[i].row), out + rows[i].row * c_row,
-                      C_STRIDE, c);
+            const int row = OUT_ROW(rows[i].row);
+            write_row(sums[i], alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
         }
 }
 
@@ -337,7 +339,8 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
         if (mine.row >= 0) {
             end_pairs(sums[i], c);
             finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
-            write_row(sums[i], alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
+            const int row = OUT_ROW(mine.row);
+            write_row(sums[i], alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
         }
     }
 }
@@ -385,21 +388,9 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + first.row * c_row;
-    write_vector(sum, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
-}
-
-// The slice in rows_per_item rows, ROWS_PER_GROUP apart.
-kernel GROUP void spmm_scale(DENSE_C, int n_rows, int n, int rows_per_item, ACC beta)
-{
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
-    ACCS nothing[VECTORS];
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        nothing[v] = 0;
-    EACH_ROW(row, n_rows, rows_per_item)
-        write_row(nothing, 0, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
+    const int row = OUT_ROW(first.row);
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    write_vector(sum, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 }
 
 // Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which

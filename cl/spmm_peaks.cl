@@ -8,6 +8,7 @@
 //   spmm_peaks_csr_pieces   peaks of one slice over one piece of a long row, to scratch memory
 //   spmm_peaks_csr_combine  the best of a long row's pieces, in order
 //   spmm_start_queues       of queue.clh, before spmm_peaks_csr_rows
+//   spmm_scale              of scale.clh: C = f(beta C + bias), where A has nothing to add
 //   spmm_peaks_none         arguments = -1, where no entry counts
 //
 // NaN beats every number; of equals the first one stays.
@@ -31,6 +32,8 @@
 #include "csr.clh"
 
 #include "queue.clh"
+
+#include "scale.clh"
 
 #ifndef AHEAD // entries
 #define AHEAD 8
@@ -168,11 +171,12 @@ kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alph
             ACCS best[VECTORS];
             PLACES place[VECTORS];
             find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
-            write_row(best, alpha, beta, BIAS_OF(mine.row), out + mine.row * c_row, C_STRIDE, c);
+            const int row = OUT_ROW(mine.row);
+            write_row(best, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
 #if HAS_ARGUMENTS
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
-                write_places(place[v], source, ARGUMENTS_OF(mine.row), ARGUMENTS_STRIDE, c.owned[v],
+                write_places(place[v], source, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, c.owned[v],
                              c.column[v]);
 #endif
         }
@@ -236,25 +240,26 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
     if (first.count == 0 || first.first != p)
         return;
     const int column = (int)min(owned, (long)n - FOLD);
-    const long row = (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
-    global const ACC *in = scratch + scratch_start + row;
-    global const OFFSET *found_in = found + found_start + row;
+    const long at = (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
+    global const ACC *in = scratch + scratch_start + at;
+    global const OFFSET *found_in = found + found_start + at;
     ACCS best = VLOAD(in);
     PLACES place = places_at(found_in);
     for (int j = 1; j < first.count; ++j)
         take(&best, &place, VLOAD(in + (long)j * n), places_at(found_in + (long)j * n));
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + first.row * c_row;
-    write_vector(best, alpha, beta, BIAS_OF(first.row), out, C_STRIDE, (int)owned, column);
+    const int row = OUT_ROW(first.row);
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    write_vector(best, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 #if HAS_ARGUMENTS
-    write_places(place, source, ARGUMENTS_OF(first.row), ARGUMENTS_STRIDE, (int)owned, column);
+    write_places(place, source, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, (int)owned, column);
 #endif
 }
 
-// As spmm_scale.
-kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS, int n_rows, int n, int rows_per_item)
+// In the rows that spmm_scale writes.
+kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS STORED_ROWS, int n_rows, int n, int rows_per_item)
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
-    EACH_ROW(row, n_rows, rows_per_item)
+    EACH_ROW_LEFT(row, n_rows, rows_per_item)
     {
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)

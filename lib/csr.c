@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CSR on the device: its three buffers made, released, and read back to be checked.
-#include <weft/csr.h>
+// A CSR on the device: its three buffers made, released, and read back to be checked, as a DCSR's
+// are.
+#include <weft/dcsr.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,6 +153,33 @@ weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft
     return content_check(&launch, csr, OFFSETS_AND_INDICES, demand, "csr_check");
 }
 
+static weft_status stored_rows_check(const weft_launch *launch, const weft_dcsr *dcsr,
+                                     const char *what)
+{
+    void *memory = malloc(WINDOW_BYTES);
+    if (!memory)
+        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, WINDOW_BYTES);
+    buffer_window rows =
+        window_over(launch, dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32, memory);
+    const weft_status status = weft_stored_rows_check(dcsr, &rows.window, what);
+    free(memory);
+    return status;
+}
+
+weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue, const weft_dcsr *dcsr,
+                            int demand)
+{
+    weft_launch launch;
+    TRY(copy_begin(&launch, ctx, queue, "dcsr_check"));
+    if (!dcsr)
+        return fail(WEFT_BAD_ARGUMENT, "dcsr_check: the DCSR is NULL");
+    const weft_csr stored = weft_dcsr_stored(dcsr);
+    TRY(weft_csr_view_check(ctx, &stored, 1, "dcsr_check: the DCSR"));
+    TRY(weft_dcsr_rows_view_check(ctx, dcsr, "dcsr_check", "the DCSR"));
+    TRY(content_check(&launch, &stored, OFFSETS_AND_INDICES, demand, "dcsr_check"));
+    return stored_rows_check(&launch, dcsr, "dcsr_check");
+}
+
 // ---- before an operation, where the context was told to
 
 static weft_status operand_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
@@ -175,22 +203,19 @@ weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr
     return operand_check(launch, csr, OFFSETS_ALONE, name);
 }
 
-weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
+weft_status weft_rows_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                     const char *name)
 {
     char what[WEFT_OPERAND_TEXT];
     if (!launch->ctx->check_matrices)
         return WEFT_OK;
-    weft_operand_text(what, launch->what, name);
-    const weft_csr stored = weft_dcsr_stored(dcsr);
-    TRY(content_check(launch, &stored, OFFSETS_ALONE, WEFT_CSR_SOUND, what));
+    return stored_rows_check(launch, dcsr, weft_operand_text(what, launch->what, name));
+}
 
-    void *memory = malloc(WINDOW_BYTES);
-    if (!memory)
-        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, WINDOW_BYTES);
-    buffer_window rows =
-        window_over(launch, dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32, memory);
-    const weft_status status = weft_stored_rows_check(dcsr, &rows.window, what);
-    free(memory);
-    return status;
+weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
+                                    const char *name)
+{
+    const weft_csr stored = weft_dcsr_stored(dcsr);
+    TRY(operand_check(launch, &stored, OFFSETS_ALONE, name));
+    return weft_rows_content_check(launch, dcsr, name);
 }

@@ -17,6 +17,10 @@ weft_status weft_csr_content_check(const weft_launch *launch, const weft_csr *cs
 weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr *csr,
                                        const char *name);
 
+// The numbers of the rows alone, where weft_csr_content_check() has seen the stored rows.
+weft_status weft_rows_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
+                                    const char *name);
+
 // Rows and offsets, which is all that conversions of a DCSR look at.
 weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                     const char *name);

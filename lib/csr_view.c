@@ -96,6 +96,21 @@ weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, c
                               : weft_pattern_view_check(ctx, csr, what);
 }
 
+weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
+                                      const char *op, const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    if (dcsr->n_stored > dcsr->n_rows || dcsr->n_stored > dcsr->nnz)
+        return fail(WEFT_BAD_SHAPE,
+                    "%s: %s stores %" PRId64 " rows of %" PRId64 ", with %" PRId64 " entries", op,
+                    name, dcsr->n_stored, dcsr->n_rows, dcsr->nnz);
+    if (dcsr->n_stored == 0)
+        return WEFT_OK;
+    weft_operand_text(what, op, name);
+    return weft_array_check(ctx, dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32, what,
+                            "'s rows");
+}
+
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op)

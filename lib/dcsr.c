@@ -175,7 +175,7 @@ weft_status weft_dcsr_count(weft_context *ctx, cl_command_queue queue, const wef
     if (!n_stored)
         return fail(WEFT_BAD_ARGUMENT, "dcsr_count: n_stored is NULL");
     weft_dcsr_call call;
-    TRY(weft_dcsr_check(&call, WEFT_DCSR_COUNT, ctx, A, NULL, params));
+    TRY(weft_dcsr_call_check(&call, WEFT_DCSR_COUNT, ctx, A, NULL, params));
     call.n_stored = n_stored;
     return convert(&call, queue, params);
 }
@@ -185,7 +185,7 @@ weft_status weft_dcsr_from_csr(weft_context *ctx, cl_command_queue queue, const 
 {
     params = params ? params : WEFT_DCSR(.items = 0);
     weft_dcsr_call call;
-    TRY(weft_dcsr_check(&call, WEFT_DCSR_FROM_CSR, ctx, A, D, params));
+    TRY(weft_dcsr_call_check(&call, WEFT_DCSR_FROM_CSR, ctx, A, D, params));
     return convert(&call, queue, params);
 }
 
@@ -194,7 +194,7 @@ weft_status weft_dcsr_to_csr(weft_context *ctx, cl_command_queue queue, const we
 {
     params = params ? params : WEFT_DCSR(.items = 0);
     weft_dcsr_call call;
-    TRY(weft_dcsr_check(&call, WEFT_DCSR_TO_CSR, ctx, A, D, params));
+    TRY(weft_dcsr_call_check(&call, WEFT_DCSR_TO_CSR, ctx, A, D, params));
     return convert(&call, queue, params);
 }
 
@@ -208,8 +208,8 @@ weft_status weft_dcsr_workspace(weft_context *ctx, const weft_csr *A,
     *bytes = 0;
     weft_dcsr_call call;
     schedule s;
-    TRY(weft_dcsr_check(&call, WEFT_DCSR_COUNT, ctx, A, NULL,
-                        params ? params : WEFT_DCSR(.items = 0)));
+    TRY(weft_dcsr_call_check(&call, WEFT_DCSR_COUNT, ctx, A, NULL,
+                             params ? params : WEFT_DCSR(.items = 0)));
     TRY(prepare(&s, &call));
     *bytes = s.scratch_bytes;
     return WEFT_OK;

@@ -25,8 +25,9 @@ typedef struct weft_dcsr_call {
 } weft_dcsr_call;
 
 // All checks. `params` is not NULL; D is, while rows are counted.
-weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_context *ctx,
-                            const weft_csr *A, const weft_dcsr *D, const weft_dcsr_params *params);
+weft_status weft_dcsr_call_check(weft_dcsr_call *out, weft_dcsr_step step, weft_context *ctx,
+                                 const weft_csr *A, const weft_dcsr *D,
+                                 const weft_dcsr_params *params);
 
 // The caller's scratch memory: large enough, and apart from all operands.
 weft_status weft_dcsr_workspace_check(const weft_dcsr_call *call, cl_mem workspace, size_t bytes);

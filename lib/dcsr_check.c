@@ -97,8 +97,9 @@ static weft_status forms_check(const weft_dcsr_call *call)
     return sizes_check(call);
 }
 
-weft_status weft_dcsr_check(weft_dcsr_call *out, weft_dcsr_step step, weft_context *ctx,
-                            const weft_csr *A, const weft_dcsr *D, const weft_dcsr_params *params)
+weft_status weft_dcsr_call_check(weft_dcsr_call *out, weft_dcsr_step step, weft_context *ctx,
+                                 const weft_csr *A, const weft_dcsr *D,
+                                 const weft_dcsr_params *params)
 {
     if (!ctx || !A || (!D && step != WEFT_DCSR_COUNT))
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],

@@ -72,7 +72,7 @@ static weft_status find_steps(three_steps *out, weft_context *ctx, const operand
                               WEFT_SDDMM(.indicator = true)));
     out->softmax = weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL,
                                                &o->products, WEFT_SPARSE_SOFTMAX(.tiling = NULL));
-    return weft_spmm_product_of(&out->sums, ctx, &o->weights, &o->V, &o->O,
+    return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
                                 WEFT_SPMM(.plan = NULL));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = f(alpha op(A) B + beta C + bias) with A sparse. Checked by spmm_check.c, planned and built by
-// spmm_schedule.c; here: arguments, enqueue.
-#include <weft/spmm.h>
+// C = f(alpha op(A) B + beta C + bias) with A sparse, by all rows or by those that it stores.
+// Checked by spmm_check.c, planned and built by spmm_schedule.c; here: arguments, enqueue.
+#include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,10 +20,11 @@
 // Values as kernels take them; the lists below point into it.
 typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
-    cl_int run; // rows of an item where nothing is added to C
+    cl_int c_rows, run; // of C; those of an item where nothing is added to it
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
-    cl_mem B, C, bias, arguments;
+    cl_mem B, C, bias, arguments, rows;
+    cl_long rows_start, n_stored;
     cl_long b[4], c[4], places[4]; // start, row, column, batch
     cl_long bias_start, bias_step;
     cl_long scratch_start; // of the sums of pieces, in sums
@@ -72,6 +73,16 @@ static void bias_values(values *v, const weft_tensor *bias)
     v->bias_step = bias->stride[0];
 }
 
+static void rows_values(values *v, const weft_spmm_product *p)
+{
+    v->c_rows = (cl_int)p->n_rows;
+    if (!p->has_rows)
+        return;
+    v->rows = p->stored->rows;
+    v->rows_start = p->stored->rows_start;
+    v->n_stored = p->stored->n_stored;
+}
+
 static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s, double alpha,
                         double beta)
 {
@@ -90,6 +101,7 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
                                   sizeof(cl_uint)),
     };
     matrix_values(&v, p, s);
+    rows_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
     dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
@@ -122,14 +134,25 @@ static void add_dense(weft_arguments *a, const cl_mem *buffer, const cl_long str
         ADD_ARGUMENT(a, strides[i]);
 }
 
-static void add_output(weft_arguments *a, const weft_spmm_product *p, const values *v)
+static void add_rows(weft_arguments *a, const weft_spmm_schedule *s, const values *v)
+{
+    if (!s->has_rows)
+        return;
+    ADD_ARGUMENT(a, v->rows);
+    ADD_ARGUMENT(a, v->rows_start);
+    ADD_ARGUMENT(a, v->n_stored);
+}
+
+static void add_output(weft_arguments *a, const weft_spmm_product *p, const weft_spmm_schedule *s,
+                       const values *v)
 {
     add_dense(a, &v->C, v->c);
-    if (!p->bias_view)
-        return;
-    ADD_ARGUMENT(a, v->bias);
-    ADD_ARGUMENT(a, v->bias_start);
-    ADD_ARGUMENT(a, v->bias_step);
+    if (p->bias_view) {
+        ADD_ARGUMENT(a, v->bias);
+        ADD_ARGUMENT(a, v->bias_start);
+        ADD_ARGUMENT(a, v->bias_step);
+    }
+    add_rows(a, s, v);
 }
 
 static void add_scalars(weft_arguments *a, const values *v)
@@ -165,7 +188,7 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     weft_arguments a = {0};
     add_pattern(&a, v);
     add_dense(&a, &v->B, v->b);
-    add_output(&a, p, v);
+    add_output(&a, p, s, v);
     ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     ADD_ARGUMENT(&a, v->rows_per_item);
@@ -207,11 +230,12 @@ static weft_arguments pieces_arguments(const weft_spmm_product *p, const values 
     return a;
 }
 
-static weft_arguments combine_arguments(const weft_spmm_product *p, const values *v)
+static weft_arguments combine_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
+                                        const values *v)
 {
     weft_arguments a = {0};
     add_pattern(&a, v);
-    add_output(&a, p, v);
+    add_output(&a, p, s, v);
     ADD_ARGUMENT(&a, v->n);
     add_scalars(&a, v);
     add_pieces(&a, v);
@@ -233,22 +257,24 @@ static weft_arguments pack_arguments(const values *v)
     return a;
 }
 
-static weft_arguments scale_arguments(const weft_spmm_product *p, const values *v)
+static weft_arguments scale_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
+                                      const values *v)
 {
     weft_arguments a = {0};
-    add_output(&a, p, v);
-    ADD_ARGUMENT(&a, v->n_rows);
+    add_output(&a, p, s, v);
+    ADD_ARGUMENT(&a, v->c_rows);
     ADD_ARGUMENT(&a, v->n);
     ADD_ARGUMENT(&a, v->run);
     weft_arguments_add(&a, v->scalar_bytes, &v->beta);
     return a;
 }
 
-static weft_arguments none_arguments(const values *v)
+static weft_arguments none_arguments(const weft_spmm_schedule *s, const values *v)
 {
     weft_arguments a = {0};
     add_dense(&a, &v->arguments, v->places);
-    ADD_ARGUMENT(&a, v->n_rows);
+    add_rows(&a, s, v);
+    ADD_ARGUMENT(&a, v->c_rows);
     ADD_ARGUMENT(&a, v->n);
     ADD_ARGUMENT(&a, v->run);
     return a;
@@ -323,7 +349,7 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
     const int64_t bundles = ceil_div(s->cut.n, tiling->rows_per_group);
     const weft_arguments sums = pieces_arguments(p, v);
     TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
-    const weft_arguments combine = combine_arguments(p, v);
+    const weft_arguments combine = combine_arguments(p, s, v);
     return enqueue(launch, k->combine, &combine, tiling, bundles, vector_groups(p, tiling),
                    p->problem.n_batches);
 }
@@ -331,17 +357,28 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
 // Rows are all alike here: as many groups as the device is kept busy by.
 static int64_t scaled_rows(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    const int64_t slices = p->problem.m * s->n_slices * p->problem.n_batches;
+    const int64_t slices = p->n_rows * s->n_slices * p->problem.n_batches;
     return weft_items_run(&p->ctx->limits, s->tiling.rows_per_group, slices);
 }
 
+// Whether C = f(beta C + bias) is C.
+static bool stays(const weft_spmm_product *p, double beta)
+{
+    return weft_rounded(p->problem.dtype, beta) == 1 && !p->bias_view &&
+           p->activation == WEFT_ACTIVATION_NONE;
+}
+
+// C = f(beta C + bias), and no arguments, in all rows or in those that A does not store.
 static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p,
-                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v)
+                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v,
+                                 double beta)
 {
     v->run = (cl_int)scaled_rows(p, s);
-    const int64_t bundles = ceil_div(p->problem.m, (int64_t)s->tiling.rows_per_group * v->run);
-    const weft_arguments scale = scale_arguments(p, v), none = none_arguments(v);
-    TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, s->n_slices, p->problem.n_batches));
+    const int64_t bundles = ceil_div(p->n_rows, (int64_t)s->tiling.rows_per_group * v->run);
+    const weft_arguments scale = scale_arguments(p, s, v), none = none_arguments(s, v);
+    if (!stays(p, beta))
+        TRY(enqueue(launch, k->scale, &scale, &s->tiling, bundles, s->n_slices,
+                    p->problem.n_batches));
     return k->none ? enqueue(launch, k->none, &none, &s->tiling, bundles, s->n_slices,
                              p->problem.n_batches)
                    : WEFT_OK;
@@ -349,8 +386,10 @@ static weft_status enqueue_scale(weft_launch *launch, const weft_spmm_product *p
 
 static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product *p,
                                    const weft_spmm_schedule *s, const weft_spmm_kernels *k,
-                                   values *v)
+                                   values *v, double beta)
 {
+    if (s->has_rows && p->n_rows > p->problem.m)
+        TRY(enqueue_scale(launch, p, s, k, v, beta));
     if (s->tiling.packed)
         TRY(enqueue_pack(launch, p, s, k, v));
     TRY(enqueue_rows(launch, p, s, k, v));
@@ -369,28 +408,52 @@ weft_status weft_spmm_run(weft_launch *launch, const weft_spmm_product *p, doubl
     TRY(weft_spmm_prepare(&s, &k, p, is_scale));
     values v = values_of(p, &s, alpha, beta);
     if (is_scale)
-        return enqueue_scale(launch, p, &s, &k, &v);
+        return enqueue_scale(launch, p, &s, &k, &v, beta);
     if (workspace && weft_spmm_scratch_bytes(&s) > 0)
         TRY(weft_spmm_workspace_check(p, workspace, weft_spmm_scratch_bytes(&s)));
     TRY(weft_scratch_begin(launch, workspace, weft_spmm_scratch_bytes(&s), &v.scratch));
-    const weft_status status = enqueue_kernels(launch, p, &s, &k, &v);
+    const weft_status status = enqueue_kernels(launch, p, &s, &k, &v, beta);
     weft_scratch_end(launch, workspace, v.scratch);
     return status;
+}
+
+static weft_status given(const weft_dcsr *A)
+{
+    return A ? WEFT_OK : fail(WEFT_BAD_ARGUMENT, "spmm: A is NULL");
+}
+
+// A: all rows, or those that `stored` stores.
+static weft_status multiply(weft_context *ctx, cl_command_queue queue, double alpha,
+                            const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
+                            double beta, const weft_tensor *C, const weft_spmm_params *params)
+{
+    params = params ? params : WEFT_SPMM(.plan = NULL);
+    weft_spmm_product p;
+    TRY(weft_spmm_check(&p, ctx, A, stored, B, C, params));
+    weft_launch launch;
+    TRY(weft_launch_begin(&launch, ctx, queue, "spmm", params->n_wait, params->wait,
+                          params->event != NULL));
+    TRY(weft_csr_content_check(&launch, A, "A"));
+    if (stored)
+        TRY(weft_rows_content_check(&launch, stored, "A"));
+    const weft_status status = weft_spmm_run(&launch, &p, alpha, beta, params->workspace);
+    return weft_launch_end(&launch, status, params->event);
 }
 
 weft_status weft_spmm(weft_context *ctx, cl_command_queue queue, double alpha, const weft_csr *A,
                       const weft_tensor *B, double beta, const weft_tensor *C,
                       const weft_spmm_params *params)
 {
-    params = params ? params : WEFT_SPMM(.plan = NULL);
-    weft_spmm_product p;
-    TRY(weft_spmm_check(&p, ctx, A, B, C, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, "spmm", params->n_wait, params->wait,
-                          params->event != NULL));
-    TRY(weft_csr_content_check(&launch, A, "A"));
-    const weft_status status = weft_spmm_run(&launch, &p, alpha, beta, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    return multiply(ctx, queue, alpha, A, NULL, B, beta, C, params);
+}
+
+weft_status weft_spmm_dcsr(weft_context *ctx, cl_command_queue queue, double alpha,
+                           const weft_dcsr *A, const weft_tensor *B, double beta,
+                           const weft_tensor *C, const weft_spmm_params *params)
+{
+    TRY(given(A));
+    const weft_csr stored = weft_dcsr_stored(A);
+    return multiply(ctx, queue, alpha, &stored, A, B, beta, C, params);
 }
 
 // ---- what a call would do
@@ -407,15 +470,34 @@ weft_status weft_spmm_wants(size_t *bytes, const weft_spmm_product *p)
     return WEFT_OK;
 }
 
+static weft_status workspace_of(weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
+                                const weft_tensor *B, const weft_tensor *C,
+                                const weft_spmm_params *params, size_t *bytes)
+{
+    *bytes = 0;
+    weft_spmm_product p;
+    TRY(weft_spmm_check(&p, ctx, A, stored, B, C, params ? params : WEFT_SPMM(.plan = NULL)));
+    return weft_spmm_wants(bytes, &p);
+}
+
 weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, size_t *bytes)
 {
     if (!bytes)
         return fail(WEFT_BAD_ARGUMENT, "spmm_workspace: bytes is NULL");
+    return workspace_of(ctx, A, NULL, B, C, params, bytes);
+}
+
+weft_status weft_spmm_dcsr_workspace(weft_context *ctx, const weft_dcsr *A, const weft_tensor *B,
+                                     const weft_tensor *C, const weft_spmm_params *params,
+                                     size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_workspace: bytes is NULL");
     *bytes = 0;
-    weft_spmm_product p;
-    TRY(weft_spmm_check(&p, ctx, A, B, C, params ? params : WEFT_SPMM(.plan = NULL)));
-    return weft_spmm_wants(bytes, &p);
+    TRY(given(A));
+    const weft_csr stored = weft_dcsr_stored(A);
+    return workspace_of(ctx, &stored, A, B, C, params, bytes);
 }
 
 static const char *result_words(const weft_spmm_product *p)
@@ -438,20 +520,30 @@ static const char *end_words(const weft_spmm_product *p, char *text, size_t size
     return text;
 }
 
-int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
-                       const weft_tensor *C, const weft_spmm_params *params, char *text,
-                       size_t size)
+// "; rows that are not stored: 997"
+static const char *rows_words(const weft_spmm_product *p, char *text, size_t size)
+{
+    snprintf(text, size, "%s", "");
+    if (p->has_rows)
+        snprintf(text, size, "; rows that are not stored: %" PRId64, p->n_rows - p->problem.m);
+    return text;
+}
+
+static int describe(weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
+                    const weft_tensor *B, const weft_tensor *C, const weft_spmm_params *params,
+                    char *text, size_t size)
 {
     weft_spmm_product p;
     weft_spmm_schedule s;
     weft_spmm_kernels k;
-    if (weft_spmm_check(&p, ctx, A, B, C, params ? params : WEFT_SPMM(.plan = NULL)) != WEFT_OK)
+    params = params ? params : WEFT_SPMM(.plan = NULL);
+    if (weft_spmm_check(&p, ctx, A, stored, B, C, params) != WEFT_OK)
         return -1;
     if (weft_spmm_is_empty(&p))
         return snprintf(text, size, "nothing to do");
     if (weft_spmm_prepare(&s, &k, &p, p.problem.nnz == 0) != WEFT_OK)
         return -1;
-    char tiling[256], ends[64], order[192] = "no plan";
+    char tiling[256], ends[64], rows[64], order[192] = "no plan";
     if (p.plan && !s.is_planned)
         snprintf(order, sizeof(order),
                  "as they come: scratch memory has no room for %" PRId64 " pieces of %" PRId64,
@@ -459,7 +551,25 @@ int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
     if (s.is_planned)
         weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s", tiling, order,
-                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.cut.n, result_words(&p),
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s%s", tiling, order,
+                    weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.cut.n,
+                    rows_words(&p, rows, sizeof(rows)), result_words(&p),
                     end_words(&p, ends, sizeof(ends)));
+}
+
+int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+                       const weft_tensor *C, const weft_spmm_params *params, char *text,
+                       size_t size)
+{
+    return describe(ctx, A, NULL, B, C, params, text, size);
+}
+
+int weft_spmm_dcsr_describe(weft_context *ctx, const weft_dcsr *A, const weft_tensor *B,
+                            const weft_tensor *C, const weft_spmm_params *params, char *text,
+                            size_t size)
+{
+    if (given(A) != WEFT_OK)
+        return -1;
+    const weft_csr stored = weft_dcsr_stored(A);
+    return describe(ctx, &stored, A, B, C, params, text, size);
 }

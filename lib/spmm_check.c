@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_spmm() refuses at its door, and the call as it goes on from there.
+// What weft_spmm() and weft_spmm_dcsr() refuse at their doors, and the call as it goes on from
+// there.
 #include "spmm_product.h"
 
 #include <inttypes.h>
@@ -26,16 +27,16 @@ static weft_status params_check(const weft_spmm_params *params)
     return WEFT_OK;
 }
 
-static weft_status shapes_check(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
-                                bool transpose_a)
+static weft_status shapes_check(int64_t n_rows, int64_t n_cols, const weft_tensor *B,
+                                const weft_tensor *C, bool transpose_a)
 {
     if ((B->ndim != 2 && B->ndim != 3) || C->ndim != B->ndim)
         return fail(WEFT_BAD_SHAPE,
                     "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch", B->ndim,
                     C->ndim);
     const int axis = B->ndim - 2;
-    const int64_t m = transpose_a ? A->n_cols : A->n_rows;
-    const int64_t k = transpose_a ? A->n_rows : A->n_cols;
+    const int64_t m = transpose_a ? n_cols : n_rows;
+    const int64_t k = transpose_a ? n_rows : n_cols;
     if (B->shape[axis] != k)
         return fail(WEFT_BAD_SHAPE,
                     "spmm: op(A) is %" PRId64 " x %" PRId64 ", B has %" PRId64 " rows", m, k,
@@ -69,7 +70,27 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     return WEFT_OK;
 }
 
-static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
+// Sizes that the plan was made for. Its rows are all of a CSR's, or those that a DCSR stores.
+static weft_status plan_sizes_check(const weft_spmm_plan *plan, const weft_csr *A,
+                                    const weft_dcsr *stored)
+{
+    const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
+    if (plan->is_dcsr != (stored != NULL))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for a %s, A is a %s",
+                    plan->is_dcsr ? "DCSR" : "CSR", stored ? "DCSR" : "CSR");
+    if (plan->n_rows != n_rows || plan->n_cols != A->n_cols || plan->nnz != A->nnz)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: the plan was made for %" PRId64 " x %" PRId64 " with %" PRId64
+                    " entries, A is %" PRId64 " x %" PRId64 " with %" PRId64,
+                    plan->n_rows, plan->n_cols, plan->nnz, n_rows, A->n_cols, A->nnz);
+    if (plan->n_stored != A->n_rows)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: the plan was made for %" PRId64 " stored rows, A has %" PRId64,
+                    plan->n_stored, A->n_rows);
+    return WEFT_OK;
+}
+
+static weft_status plan_fits(const weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
                              const weft_spmm_params *params)
 {
     const weft_spmm_plan *plan = params->plan;
@@ -82,11 +103,7 @@ static weft_status plan_fits(const weft_context *ctx, const weft_csr *A,
     if (plan->transpose_a != params->transpose_a)
         return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for %s, the call is for %s",
                     plan->transpose_a ? "A^T" : "A", params->transpose_a ? "A^T" : "A");
-    if (plan->n_rows != A->n_rows || plan->n_cols != A->n_cols || plan->nnz != A->nnz)
-        return fail(WEFT_BAD_SHAPE,
-                    "spmm: the plan was made for %" PRId64 " x %" PRId64 " with %" PRId64
-                    " entries, A is %" PRId64 " x %" PRId64 " with %" PRId64,
-                    plan->n_rows, plan->n_cols, plan->nnz, A->n_rows, A->n_cols, A->nnz);
+    TRY(plan_sizes_check(plan, A, stored));
     if (plan->offset_dtype != weft_dtype_or(A->offset_dtype, WEFT_I32) ||
         plan->index_dtype != weft_dtype_or(A->index_dtype, WEFT_I32))
         return fail(WEFT_BAD_DTYPE,
@@ -124,17 +141,28 @@ static weft_status bias_check(const weft_context *ctx, const weft_tensor *C,
     return weft_tensor_overlap_check(C, "C", bias, "bias", "spmm");
 }
 
-static weft_status arguments_overlap_check(const weft_csr *A, const weft_tensor *B,
-                                           const weft_tensor *C, const weft_tensor *bias,
-                                           const weft_tensor *arguments, int64_t n_batches)
+static weft_status arguments_overlap_check(const weft_tensor *B, const weft_tensor *C,
+                                           const weft_tensor *bias, const weft_tensor *arguments)
 {
     if (!arguments)
         return WEFT_OK;
     if (bias)
         TRY(weft_tensor_overlap_check(arguments, "arguments", bias, "bias", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
-    TRY(weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm"));
-    return weft_csr_overlap_check(arguments, "arguments", A, "A", n_batches, "spmm");
+    return weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm");
+}
+
+// What is written shares no byte with A.
+static weft_status matrix_overlap_check(const weft_tensor *out, const char *name, const weft_csr *A,
+                                        const weft_dcsr *stored, int64_t n_batches)
+{
+    TRY(weft_csr_overlap_check(out, name, A, "A", n_batches, "spmm"));
+    if (!stored || stored->n_stored == 0)
+        return WEFT_OK;
+    const int64_t size = (int64_t)weft_dtype_size(WEFT_I32);
+    const weft_span bytes = {stored->rows_start * size,
+                             (stored->rows_start + stored->n_stored) * size};
+    return weft_overlap_check(out, name, stored->rows, bytes, "A's rows", "spmm");
 }
 
 // Where n is 1 no stride along n is ever taken, and the field may hold anything.
@@ -171,13 +199,13 @@ static weft_status find_shifts(shifts *out, const weft_csr *A, const weft_tensor
                              "'s values");
 }
 
-static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, const weft_tensor *C,
+static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B,
                                     const weft_spmm_params *params, const weft_spmm_product *p,
                                     const shifts *shift)
 {
     const int axis = B->ndim - 2;
     return (weft_spmm_problem){
-        .m = C->shape[axis],
+        .m = p->has_rows ? A->n_rows : p->n_rows,
         .k = B->shape[axis],
         .n = B->shape[axis + 1],
         .nnz = A->nnz,
@@ -193,33 +221,41 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B, con
     };
 }
 
-static weft_status operands_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *B,
+static weft_status operands_check(const weft_context *ctx, const weft_csr *A,
+                                  const weft_dcsr *stored, const weft_tensor *B,
                                   const weft_tensor *C, const weft_spmm_params *params)
 {
     TRY(weft_csr_form_check(A, "spmm: A"));
+    if (stored)
+        TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm", "A"));
     TRY(weft_tensor_check(ctx, B, "spmm: B"));
     TRY(weft_output_check(ctx, C, "spmm: C"));
-    TRY(shapes_check(A, B, C, params->transpose_a));
+    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
     TRY(bias_check(ctx, C, params->bias));
     TRY(arguments_check(ctx, A, C, params->arguments));
     const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
     TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
     TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
-    TRY(weft_csr_overlap_check(C, "C", A, "A", n_batches, "spmm"));
-    TRY(arguments_overlap_check(A, B, C, params->bias, params->arguments, n_batches));
-    return plan_fits(ctx, A, params);
+    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
+    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
+    if (params->arguments)
+        TRY(matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches));
+    return plan_fits(ctx, A, stored, params);
 }
 
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                                 const weft_tensor *B, const weft_tensor *C,
-                                 const weft_spmm_params *params)
+                                 const weft_dcsr *stored, const weft_tensor *B,
+                                 const weft_tensor *C, const weft_spmm_params *params)
 {
     shifts shift;
     TRY(find_shifts(&shift, A, B, C, params->arguments));
     *out = (weft_spmm_product){
         .ctx = ctx,
         .A = A,
+        .stored = stored,
+        .has_rows = stored && !params->transpose_a,
+        .n_rows = C->shape[C->ndim - 2],
         .B_view = B,
         .C_view = C,
         .bias_view = params->bias,
@@ -234,18 +270,18 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .arguments =
             params->arguments ? weft_dense_of(params->arguments) : (weft_dense){.column = 1},
     };
-    out->problem = problem_of(A, B, C, params, out, &shift);
+    out->problem = problem_of(A, B, params, out, &shift);
     settle_columns(out);
     return WEFT_OK;
 }
 
 bool weft_spmm_is_empty(const weft_spmm_product *p)
 {
-    return p->problem.m == 0 || p->problem.n == 0 || p->problem.n_batches == 0;
+    return p->n_rows == 0 || p->problem.n == 0 || p->problem.n_batches == 0;
 }
 
 weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                            const weft_tensor *B, const weft_tensor *C,
+                            const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params)
 {
     if (!ctx || !A || !B || !C)
@@ -255,8 +291,8 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                     : !B ? "B"
                          : "C");
     TRY(params_check(params));
-    TRY(operands_check(ctx, A, B, C, params));
-    TRY(weft_spmm_product_of(out, ctx, A, B, C, params));
+    TRY(operands_check(ctx, A, stored, B, C, params));
+    TRY(weft_spmm_product_of(out, ctx, A, stored, B, C, params));
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
@@ -273,5 +309,5 @@ weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspa
     if (p->arguments_view)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", p->arguments_view, "arguments",
                                       "spmm"));
-    return weft_csr_overlap_check(&scratch, "workspace", p->A, "A", p->problem.n_batches, "spmm");
+    return matrix_overlap_check(&scratch, "workspace", p->A, p->stored, p->problem.n_batches);
 }

@@ -3,6 +3,8 @@
 // A^T.
 #include "spmm_pattern.h"
 
+#include <weft/spmm_dcsr.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,11 +125,13 @@ static void count_columns(weft_pattern *turned, const weft_pattern *p, int64_t n
 }
 
 // A^T by rows: entries of a column in the order of their rows, each with the place it came from.
-static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p)
+// numbers: of the rows, among n_rows; NULL: rows are numbered as they come.
+static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p, const int32_t *numbers,
+                                int64_t n_rows)
 {
     const int64_t n_cols = p->n_cols;
     turned->n_rows = n_cols;
-    turned->n_cols = p->n_rows;
+    turned->n_cols = n_rows;
     turned->nnz = p->nnz;
     turned->offset_dtype = p->offset_dtype;
     turned->index_dtype = WEFT_I32;
@@ -146,7 +150,7 @@ static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p)
             const int64_t column = integer_at(p->indices, p->index_dtype, e);
             const int64_t place = integer_at(next, p->offset_dtype, column);
             integer_put(next, p->offset_dtype, column, place + 1);
-            rows[place] = (int32_t)row;
+            rows[place] = numbers ? numbers[row] : (int32_t)row;
             integer_put(turned->source, p->offset_dtype, place, e);
         }
     }
@@ -231,23 +235,37 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     return status;
 }
 
-static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A)
+// The numbers of the rows that a DCSR stores.
+static weft_status read_numbers(void **out, const weft_context *ctx, cl_command_queue queue,
+                                const weft_dcsr *stored)
+{
+    TRY(read_array(out, ctx, queue, stored->rows, stored->rows_start, stored->n_stored, WEFT_I32));
+    weft_window rows = {.data = *out, .last = stored->n_stored, .dtype = WEFT_I32};
+    return weft_stored_rows_check(stored, &rows, "spmm_plan");
+}
+
+static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A,
+                        const weft_dcsr *stored)
 {
     weft_pattern given = {0}, turned = {0};
+    void *numbers = NULL;
     weft_status status = read_pattern(&given, plan->ctx, queue, A);
+    if (status == WEFT_OK && stored)
+        status = read_numbers(&numbers, plan->ctx, queue, stored);
     if (status == WEFT_OK && plan->transpose_a)
-        status = turn_pattern(&turned, &given);
+        status = turn_pattern(&turned, &given, numbers, plan->n_rows);
     if (status == WEFT_OK && plan->transpose_a)
         status = upload_turned(plan, &turned);
     if (status == WEFT_OK)
         status = analyse(plan, plan->transpose_a ? &turned : &given, A->dtype);
     pattern_free(&given);
     pattern_free(&turned);
+    free(numbers);
     return status;
 }
 
 static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
-                              const weft_spmm_plan_params *params)
+                              const weft_dcsr *stored, const weft_spmm_plan_params *params)
 {
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT,
@@ -262,21 +280,24 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     weft_launch launch; // for its checks
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
     TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
-    if (A->n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
+    if (stored)
+        TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A"));
+    const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
+    if (n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
-                    A->n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
+                    n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
     return WEFT_OK;
 }
 
-weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
-                                  const weft_csr *A, const weft_spmm_plan_params *params)
+// A: all rows, or those that `stored` stores.
+static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
+                               const weft_csr *A, const weft_dcsr *stored,
+                               const weft_spmm_plan_params *params)
 {
-    if (!out)
-        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
     *out = NULL;
     params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
-    TRY(plan_check(ctx, queue, A, params));
+    TRY(plan_check(ctx, queue, A, stored, params));
 
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
@@ -284,7 +305,9 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
     *plan = (weft_spmm_plan){
         .ctx = ctx,
         .transpose_a = params->transpose_a,
-        .n_rows = A->n_rows,
+        .is_dcsr = stored != NULL,
+        .n_stored = A->n_rows,
+        .n_rows = stored ? stored->n_rows : A->n_rows,
         .n_cols = A->n_cols,
         .nnz = A->nnz,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
@@ -293,12 +316,33 @@ weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_co
         .piece_is_forced = params->piece > 0,
         .order_kind = params->order,
     };
-    const weft_status status = fill(plan, queue, A);
+    const weft_status status = fill(plan, queue, A, stored);
     if (status == WEFT_OK)
         *out = plan;
     else
         weft_spmm_plan_destroy(&plan);
     return status;
+}
+
+weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
+                                  const weft_csr *A, const weft_spmm_plan_params *params)
+{
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
+    return plan_create(out, ctx, queue, A, NULL, params);
+}
+
+weft_status weft_spmm_dcsr_plan_create(weft_spmm_plan **out, weft_context *ctx,
+                                       cl_command_queue queue, const weft_dcsr *A,
+                                       const weft_spmm_plan_params *params)
+{
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
+    *out = NULL;
+    if (!A)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: A is NULL");
+    const weft_csr stored = weft_dcsr_stored(A);
+    return plan_create(out, ctx, queue, &stored, A, params);
 }
 
 void weft_spmm_plan_destroy(weft_spmm_plan **plan)

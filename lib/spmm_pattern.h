@@ -16,8 +16,9 @@ typedef enum weft_spmm_order_reason {
 
 struct weft_spmm_plan {
     weft_context *ctx;
-    bool transpose_a;
+    bool transpose_a, is_dcsr;
     int64_t n_rows, n_cols, nnz; // of A as it was given
+    int64_t n_stored;            // rows of a DCSR that are stored; of a CSR all
     weft_dtype offset_dtype, index_dtype;
 
     weft_row_stats rows; // of op(A)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_spmm() once it has been checked.
+// A call of weft_spmm() or weft_spmm_dcsr() once it has been checked.
 #ifndef WEFT_LIB_SPMM_PRODUCT_H
 #define WEFT_LIB_SPMM_PRODUCT_H
+
+#include <weft/spmm_dcsr.h>
 
 #include "launch.h"
 #include "sparse_limits.h"
@@ -11,6 +13,9 @@
 typedef struct weft_spmm_product {
     weft_context *ctx;
     const weft_csr *A;
+    const weft_dcsr *stored; // whose stored rows A is; NULL: A has all rows
+    bool has_rows;           // rows of op(A) are some of C's: A is not transposed
+    int64_t n_rows;          // of C; the problem's m are those of op(A)
     const weft_tensor *B_view, *C_view, *bias_view, *arguments_view; // the last two may be NULL
     weft_activation activation;
     const weft_spmm_plan *plan;
@@ -20,15 +25,16 @@ typedef struct weft_spmm_product {
     weft_dense B, C, arguments;
 } weft_spmm_product;
 
-// Everything that can be wrong with a call, before anything is done about it.
+// Everything that can be wrong with a call, before anything is done about it. `stored` is the DCSR
+// whose stored rows A is, or NULL.
 weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                            const weft_tensor *B, const weft_tensor *C,
+                            const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params);
 
 // The same of operands that are known to be good, but for where their memory begins.
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                                 const weft_tensor *B, const weft_tensor *C,
-                                 const weft_spmm_params *params);
+                                 const weft_dcsr *stored, const weft_tensor *B,
+                                 const weft_tensor *C, const weft_spmm_params *params);
 
 // Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
 weft_status weft_spmm_wants(size_t *bytes, const weft_spmm_product *p);

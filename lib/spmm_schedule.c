@@ -170,6 +170,8 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
     weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
     weft_defines_add(defines, "QUEUED", s->n_queues > 0);
+    if (s->has_rows)
+        weft_defines_add(defines, "HAS_ROWS", 1);
     if (p->bias_view)
         weft_defines_add(defines, "BIASED", 1);
     if (p->activation != WEFT_ACTIVATION_NONE)
@@ -218,51 +220,53 @@ static const char *rows_kernel(const weft_spmm_product *p, const weft_spmm_sched
                                         : "spmm_csr_rows";
 }
 
-static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
-                                const weft_spmm_schedule *s)
+// What writes rows of C to which A has nothing to add.
+static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
+                                 const weft_spmm_product *p, const program *from)
 {
-    program sums;
-    sums_program(&sums, p, s);
+    TRY(kernel_for(&k->scale, max_items, p, from, "spmm_scale"));
+    return p->arguments_view ? kernel_for(&k->none, max_items, p, from, "spmm_peaks_none")
+                             : WEFT_OK;
+}
+
+static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s, const program *sums)
+{
     if (s->tiling.packed)
-        TRY(kernel_for(&k->pack, max_items, p, &sums, "spmm_pack"));
-    TRY(rows_kernels(k, max_items, p, s, &sums, rows_kernel(p, s)));
+        TRY(kernel_for(&k->pack, max_items, p, sums, "spmm_pack"));
+    TRY(rows_kernels(k, max_items, p, s, sums, rows_kernel(p, s)));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, &sums, "spmm_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, &sums, "spmm_csr_combine");
+    TRY(kernel_for(&k->pieces, max_items, p, sums, "spmm_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, sums, "spmm_csr_combine");
 }
 
 static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
-                                 const weft_spmm_product *p, const weft_spmm_schedule *s)
+                                 const weft_spmm_product *p, const weft_spmm_schedule *s,
+                                 const program *peaks)
 {
-    program peaks;
-    peaks_program(&peaks, p, s);
-    TRY(rows_kernels(k, max_items, p, s, &peaks, "spmm_peaks_csr_rows"));
+    TRY(rows_kernels(k, max_items, p, s, peaks, "spmm_peaks_csr_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, &peaks, "spmm_peaks_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, &peaks, "spmm_peaks_csr_combine");
-}
-
-static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
-                                 const weft_spmm_product *p, const weft_spmm_schedule *s)
-{
-    program from;
-    sums_program(&from, p, s);
-    TRY(kernel_for(&k->scale, max_items, p, &from, "spmm_scale"));
-    if (!p->arguments_view)
-        return WEFT_OK;
-    peaks_program(&from, p, s);
-    return kernel_for(&k->none, max_items, p, &from, "spmm_peaks_none");
+    TRY(kernel_for(&k->pieces, max_items, p, peaks, "spmm_peaks_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, peaks, "spmm_peaks_csr_combine");
 }
 
 static weft_status kernels_for(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
                                const weft_spmm_schedule *s, bool is_scale)
 {
+    const bool is_peaks = weft_spmm_is_peaks(p->problem.reduction);
+    program from;
     *k = (weft_spmm_kernels){0};
-    return is_scale                                   ? scale_kernels(k, max_items, p, s)
-           : weft_spmm_is_peaks(p->problem.reduction) ? peaks_kernels(k, max_items, p, s)
-                                                      : sums_kernels(k, max_items, p, s);
+    if (is_peaks)
+        peaks_program(&from, p, s);
+    else
+        sums_program(&from, p, s);
+    if (is_scale || s->has_rows)
+        TRY(scale_kernels(k, max_items, p, &from));
+    return is_scale   ? WEFT_OK
+           : is_peaks ? peaks_kernels(k, max_items, p, s, &from)
+                      : sums_kernels(k, max_items, p, s, &from);
 }
 
 weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
@@ -271,6 +275,7 @@ weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
     weft_limits limits = p->ctx->limits;
     for (;;) {
         TRY(schedule_for(s, p, &limits));
+        s->has_rows = p->has_rows && !is_scale;
         const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));

@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_VIEW_H
 #define WEFT_LIB_VIEW_H
 
-#include <weft/csr.h>
+#include <weft/dcsr.h>
 #include <weft/tensor.h>
 
 // A half-open range of a buffer; empty views touch none.
@@ -58,6 +58,11 @@ weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr
 // The same of one matrix whose values are not read, and may be NULL: where they are there they are
 // sound, so that what is written can be held apart from them.
 weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what);
+
+// Of a DCSR whose stored rows have passed as a CSR: how many there are, and the array of their
+// numbers.
+weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
+                                      const char *op, const char *name);
 
 // Values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which is one of
 // the device's.

@@ -150,6 +150,15 @@ static weft_status spmm_largest(operation_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
+static weft_status spmm_stored(operation_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32);
+    const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
+    STEP(weft_spmm_dcsr(ctx, o->queue, 1, &o->stored, &o->X, 0, &D,
+                        WEFT_SPMM(.tiling = &tiling, ORDER(o))));
+    return WEFT_OK;
+}
+
 static weft_status sparse_linear(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
@@ -507,6 +516,7 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "spmm from a queue of rows", .run = spmm_from_queue},
     {.name = "spmm with A transposed", .run = spmm_transposed},
     {.name = "spmm for the largest", .run = spmm_largest},
+    {.name = "spmm by stored rows", .run = spmm_stored},
     {.name = "sparse_linear", .run = sparse_linear},
     {.name = "sparse_linear_dx", .run = sparse_linear_dx},
     {.name = "sparse_linear_dw", .run = sparse_linear_dw},
@@ -579,6 +589,15 @@ static void make_sparse(operation_operands *o, random_state *random)
                       .offsets = buffer_of(o->cl, o->host.offsets, (N + 1) * sizeof(int32_t)),
                       .indices = buffer_of(o->cl, o->host.indices, nnz * sizeof(int32_t)),
                       .values = buffer_of(o->cl, o->host.values, nnz * sizeof(float))};
+    int32_t even[N / 2];
+    for (int i = 0; i < N / 2; i++)
+        even[i] = 2 * i;
+    o->stored = (weft_dcsr){.n_rows = N, .n_cols = N, .n_stored = N / 2};
+    o->stored.nnz = ((const int32_t *)o->host.offsets)[N / 2];
+    o->stored.rows = buffer_of(o->cl, even, sizeof(even));
+    o->stored.offsets = o->A.offsets;
+    o->stored.indices = o->A.indices;
+    o->stored.values = o->A.values;
     o->values = line(o->A.values, WEFT_F32, o->A.nnz);
     o->source = line(o->A.indices, WEFT_I32, o->A.nnz); // columns are places among the entries
 }
@@ -630,8 +649,8 @@ void operation_operands_create_in(operation_operands *o, cl_context cl, cl_devic
 
 void operation_operands_destroy(operation_operands *o)
 {
-    cl_mem inputs[] = {o->A.offsets, o->A.indices, o->A.values,
-                       o->X.buffer,  o->Y.buffer,  o->Z.buffer};
+    cl_mem inputs[] = {o->A.offsets, o->A.indices, o->A.values,   o->X.buffer,
+                       o->Y.buffer,  o->Z.buffer,  o->stored.rows};
     for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
         clReleaseMemObject(inputs[i]);
     for (int i = 0; i < OPERATION_OUTPUTS; i++)

@@ -36,6 +36,7 @@ typedef struct operation_operands {
     bool wants_event; // calls wait for `ready`, and give an event
     weft_csr_host host;
     weft_csr A;
+    weft_dcsr stored; // the first half of A's rows, as every other row
     weft_tensor X, Y, Z, row, source, values;
     cl_mem outputs[OPERATION_OUTPUTS];
     size_t sizes[OPERATION_SIZES];
@@ -47,7 +48,7 @@ typedef struct operation_case {
     bool writes_nothing;
 } operation_case;
 
-enum { OPERATION_CASES = 31 };
+enum { OPERATION_CASES = 32 };
 extern const operation_case operation_cases[OPERATION_CASES];
 
 // On the device that a context opens by default, with a queue that keeps no order where there is

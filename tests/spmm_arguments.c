@@ -30,7 +30,7 @@ static void grow_workspace(const spmm_arguments *a, spmm_operands *o)
 {
     const weft_spmm_params params = params_of(a, o);
     size_t bytes;
-    assert_ok(weft_spmm_workspace(o->ctx, &o->A, &o->B, &o->C, &params, &bytes));
+    assert_ok(spmm_workspace(o, &params, &bytes));
     if (!o->workspace)
         return;
     clReleaseMemObject(o->workspace);
@@ -64,8 +64,7 @@ void spmm_arguments_destroy(spmm_arguments *a)
 void spmm_arguments_call(const spmm_arguments *a, const spmm_operands *o)
 {
     const weft_spmm_params params = params_of(a, o);
-    if (weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, &params) !=
-        WEFT_OK)
+    if (spmm_start(o, &params) != WEFT_OK)
         spmm_fail(o, weft_last_error());
 }
 

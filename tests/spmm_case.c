@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "element.h"
 #include "reference.h"
 #include "scalar.h"
 
@@ -108,7 +109,97 @@ static void make_bias(spmm_operands *o)
     free(flat);
 }
 
+// ---- rows that are stored
+
+enum { FAR_AWAY = 0x3fffffff };
+
+// An array of integers among numbers that lead far away.
+static cl_mem numbers_of(weft_context *ctx, const int64_t *numbers, int64_t n, weft_dtype dtype,
+                         int64_t start)
+{
+    const int64_t all = start + n + 3;
+    const size_t size = weft_dtype_size(dtype);
+    char *data = memory_filled((size_t)all * size, 0);
+    for (int64_t i = 0; i < all; i++) {
+        const bool is_number = i >= start && i < start + n;
+        integer_put(data, dtype, i, is_number ? numbers[i - start] : FAR_AWAY);
+    }
+    cl_mem buffer = buffer_of(ctx, data, (size_t)all * size);
+    free(data);
+    return buffer;
+}
+
+static void make_stored(spmm_operands *o)
+{
+    const weft_csr_host *host = &o->sparse.host;
+    const size_t bytes = (size_t)(host->n_rows + 1) * sizeof(int64_t);
+    int64_t *rows = memory_filled(bytes, 0), *offsets = memory_filled(bytes, 0), n = 0;
+    int64_t n_full = 0;
+    for (int64_t row = 0; row < host->n_rows; row++)
+        n_full += sparse_row(host, row).first < sparse_row(host, row).stop;
+    bool takes_empty = o->of.seed % 3 == 0 && n_full < host->nnz;
+    for (int64_t row = 0; row < host->n_rows; row++) {
+        const sparse_span span = sparse_row(host, row);
+        if (span.first == span.stop && !takes_empty)
+            continue;
+        takes_empty = takes_empty && span.first < span.stop;
+        rows[n] = row;
+        offsets[n++] = span.first;
+    }
+    offsets[n] = host->nnz;
+    o->D = (weft_dcsr){.n_rows = o->A.n_rows,
+                       .n_cols = o->A.n_cols,
+                       .n_stored = n,
+                       .nnz = o->A.nnz,
+                       .offset_dtype = o->A.offset_dtype,
+                       .index_dtype = o->A.index_dtype,
+                       .dtype = o->A.dtype,
+                       .indices = o->A.indices,
+                       .values = o->A.values,
+                       .rows_start = o->of.offsets_start + 1,
+                       .offsets_start = o->of.offsets_start,
+                       .indices_start = o->A.indices_start,
+                       .values_start = o->A.values_start,
+                       .values_batch_stride = o->A.values_batch_stride};
+    o->D.offsets = numbers_of(o->ctx, offsets, n + 1, host->offset_dtype, o->D.offsets_start);
+    if (n > 0)
+        o->D.rows = numbers_of(o->ctx, rows, n, WEFT_I32, o->D.rows_start);
+    free(rows);
+    free(offsets);
+}
+
 // ---- the call
+
+weft_status spmm_start(const spmm_operands *o, const weft_spmm_params *params)
+{
+    return o->of.is_dcsr
+               ? weft_spmm_dcsr(o->ctx, o->queue, o->of.alpha, &o->D, &o->B, o->of.beta, &o->C,
+                                params)
+               : weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, params);
+}
+
+int spmm_describe(const spmm_operands *o, const weft_spmm_params *params, char *text, size_t size)
+{
+    return o->of.is_dcsr ? weft_spmm_dcsr_describe(o->ctx, &o->D, &o->B, &o->C, params, text, size)
+                         : weft_spmm_describe(o->ctx, &o->A, &o->B, &o->C, params, text, size);
+}
+
+weft_status spmm_workspace(const spmm_operands *o, const weft_spmm_params *params, size_t *bytes)
+{
+    return o->of.is_dcsr ? weft_spmm_dcsr_workspace(o->ctx, &o->D, &o->B, &o->C, params, bytes)
+                         : weft_spmm_workspace(o->ctx, &o->A, &o->B, &o->C, params, bytes);
+}
+
+static void make_plan(spmm_operands *o)
+{
+    const spmm_case *of = &o->of;
+    const weft_spmm_plan_params *params =
+        WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .piece = of->plan_piece, .order = of->order);
+    if (of->is_dcsr)
+        assert_ok(weft_spmm_dcsr_plan_create(&o->plan, o->ctx, o->queue, &o->D, params));
+    else
+        assert_ok(weft_spmm_plan_create(&o->plan, o->ctx, o->queue, &o->A, params));
+}
 
 // Half of the cases bring a workspace, full of NaN. On Oclgrind all do: its check for uninitialised
 // memory takes a buffer that the host never wrote for one that was released before.
@@ -116,7 +207,7 @@ static void make_workspace(spmm_operands *o)
 {
     const weft_spmm_params params = spmm_params(o);
     size_t bytes;
-    assert_ok(weft_spmm_workspace(o->ctx, &o->A, &o->B, &o->C, &params, &bytes));
+    assert_ok(spmm_workspace(o, &params, &bytes));
     if (bytes == 0 || (o->of.seed % 4 < 2 && !is_on("oclgrind")))
         return;
     void *poison = memory_filled(bytes, SPARSE_POISON);
@@ -136,11 +227,10 @@ void spmm_create(spmm_operands *o, weft_context *ctx, cl_command_queue queue, co
         make_bias(o);
     sparse_upload(&o->sparse, &form, ctx);
     o->A = o->sparse.csr;
+    if (of->is_dcsr)
+        make_stored(o);
     if (of->with_plan)
-        assert_ok(
-            weft_spmm_plan_create(&o->plan, ctx, queue, &o->A,
-                                  WEFT_SPMM_PLAN(.transpose_a = of->transpose_a,
-                                                 .piece = of->plan_piece, .order = of->order)));
+        make_plan(o);
     make_workspace(o);
 }
 
@@ -154,6 +244,10 @@ void spmm_destroy(spmm_operands *o)
         clReleaseMemObject(o->bias.buffer);
     if (o->workspace)
         clReleaseMemObject(o->workspace);
+    if (o->D.rows)
+        clReleaseMemObject(o->D.rows);
+    if (o->D.offsets)
+        clReleaseMemObject(o->D.offsets);
     free(o->dense);
     free(o->numbers);
     free(o->c_before);
@@ -178,27 +272,26 @@ void spmm_fail(const spmm_operands *o, const char *what)
     const spmm_case *of = &o->of;
     const weft_spmm_params params = spmm_params(o);
     char plan[512];
-    if (weft_spmm_describe(o->ctx, &o->A, &o->B, &o->C, &params, plan, sizeof(plan)) < 0)
+    if (spmm_describe(o, &params, plan, sizeof(plan)) < 0)
         snprintf(plan, sizeof(plan), "(%.500s)", weft_last_error());
     fail_msg("%s; seed %" PRIu64 ", m %" PRId64 ", k %" PRId64 ", n %" PRId64 ", nnz %" PRId64
              ", batch %" PRId64 "%s, %s, %s offsets, %s indices, rows %d, numbers %d, B laid out "
              "as %d from %" PRId64 ", C as %d from %" PRId64 ", starts %" PRId64 " %" PRId64
-             " %" PRId64 ", alpha %g, beta %g, bias every %" PRId64 ", %s%s, on %s: %s",
+             " %" PRId64 ", alpha %g, beta %g, bias every %" PRId64 ", %s%s%s, on %s: %s",
              what, of->seed, of->m, of->k, of->n, o->sparse.host.nnz, of->n_batches,
              of->own_values ? " with values each" : "", weft_dtype_name(o->sparse.host.dtype),
              weft_dtype_name(o->sparse.host.offset_dtype),
              weft_dtype_name(o->sparse.host.index_dtype), (int)of->rows, (int)of->numbers,
              (int)of->b_layout, of->b_start, (int)of->c_layout, of->c_start, of->offsets_start,
              of->indices_start, of->values_start, of->alpha, of->beta, of->bias_step,
-             of->with_plan ? "with plan" : "without plan", of->transpose_a ? " for A^T" : "",
-             weft_context_limits(o->ctx)->name, plan);
+             of->is_dcsr ? "stored rows, " : "", of->with_plan ? "with plan" : "without plan",
+             of->transpose_a ? " for A^T" : "", weft_context_limits(o->ctx)->name, plan);
 }
 
 void spmm_call(const spmm_operands *o)
 {
     const weft_spmm_params params = spmm_params(o);
-    if (weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, &params) !=
-        WEFT_OK)
+    if (spmm_start(o, &params) != WEFT_OK)
         spmm_fail(o, weft_last_error());
 }
 

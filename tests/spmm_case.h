@@ -6,7 +6,7 @@
 #ifndef WEFT_TESTS_SPMM_CASE_H
 #define WEFT_TESTS_SPMM_CASE_H
 
-#include <weft/spmm.h>
+#include <weft/spmm_dcsr.h>
 
 #include "reference.h"
 #include "sparse_case.h"
@@ -30,6 +30,7 @@ typedef struct spmm_case {
     dense_layout b_layout, c_layout;
     int64_t b_start, c_start;
     int64_t offsets_start, indices_start, values_start;
+    bool is_dcsr;    // the call is given A's rows that have entries, and sometimes one without
     bool own_values; // each matrix of the batch has its own
     bool transpose_a;
     double alpha, beta;
@@ -48,7 +49,8 @@ typedef struct spmm_operands {
     weft_context *ctx;
     cl_command_queue queue;
     sparse_operand sparse;
-    weft_csr A; // as in there
+    weft_csr A;  // as in there
+    weft_dcsr D; // of a case that is_dcsr: with rows and offsets of its own
     weft_tensor B, C, bias;
     weft_spmm_plan *plan;
     cl_mem workspace; // of exactly the size needed; NULL: the pool's
@@ -63,6 +65,11 @@ void spmm_destroy(spmm_operands *o);
 
 // The params of the case, to change before the call.
 weft_spmm_params spmm_params(const spmm_operands *o);
+
+// The call, whatever becomes of it, and what it would do.
+weft_status spmm_start(const spmm_operands *o, const weft_spmm_params *params);
+int spmm_describe(const spmm_operands *o, const weft_spmm_params *params, char *text, size_t size);
+weft_status spmm_workspace(const spmm_operands *o, const weft_spmm_params *params, size_t *bytes);
 
 // Puts back into C what stood there at first.
 void spmm_restore(const spmm_operands *o);

@@ -19,6 +19,7 @@ static weft_context *checking, *trusting;
 static weft_csr given, sound; // what the operation is handed, and other operands
 static weft_csr written;      // its result; offsets are sound
 static weft_dcsr stored;      // of the same matrix
+static cl_mem all_rows;       // their numbers
 static weft_tensor dense[N_DENSE], entries[2];
 static weft_spmm_plan *transposed;
 
@@ -80,6 +81,19 @@ typedef struct call {
 static weft_status spmm(const call *c)
 {
     return weft_spmm(QUEUE(c), 1, &given, &dense[0], 0, &dense[1], WEFT_SPMM(WAITING(c)));
+}
+
+static weft_status spmm_dcsr(const call *c)
+{
+    const weft_dcsr all = {.n_rows = SIDE,
+                           .n_cols = SIDE,
+                           .n_stored = SIDE,
+                           .nnz = NNZ,
+                           .rows = all_rows,
+                           .offsets = given.offsets,
+                           .indices = given.indices,
+                           .values = given.values};
+    return weft_spmm_dcsr(QUEUE(c), 1, &all, &dense[0], 0, &dense[1], WEFT_SPMM(WAITING(c)));
 }
 
 static weft_status sddmm(const call *c)
@@ -181,6 +195,7 @@ static const struct {
     bool offsets_alone;
 } operations[] = {
     {"spmm: A: ", spmm, false},
+    {"spmm: A: ", spmm_dcsr, false},
     {"sddmm: C: ", sddmm, false},
     {"sparse_softmax: X: ", sparse_softmax, false},
     {"sparse_softmax_backward: Y: ", sparse_softmax_backward, false},
@@ -372,6 +387,8 @@ static int create(void **state)
                                     WEFT_SPMM_PLAN(.transpose_a = true)));
     sound = matrix();
     written = matrix();
+    static const int32_t numbers[SIDE] = {0, 1, 2, 3};
+    all_rows = buffer_of(checking, numbers, sizeof(numbers));
     stored = (weft_dcsr){
         .n_rows = SIDE,
         .n_cols = SIDE,
@@ -398,6 +415,7 @@ static int destroy(void **state)
     weft_spmm_plan_destroy(&transposed);
     for (int i = 0; i < 3; i++)
         weft_csr_destroy(matrices[i]);
+    clReleaseMemObject(all_rows);
     clReleaseMemObject(stored.rows);
     clReleaseMemObject(stored.offsets);
     for (int i = 0; i < N_DENSE; i++)

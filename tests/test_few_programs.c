@@ -5,7 +5,7 @@
 #include <weft/elementwise.h>
 #include <weft/matmul.h>
 #include <weft/rehearsal.h>
-#include <weft/spmm.h>
+#include <weft/spmm_dcsr.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,6 +127,24 @@ static void multiply_planned(void)
     multiply(true);
 }
 
+// As rows that a matrix of twice as many stores.
+static void multiply_stored(void)
+{
+    const int64_t n = extent_upto(512);
+    const weft_csr stored = random_matrix();
+    const weft_dcsr A = {.n_rows = 2 * stored.n_rows,
+                         .n_cols = stored.n_cols,
+                         .n_stored = stored.n_rows,
+                         .nnz = stored.nnz > stored.n_rows ? stored.nnz : stored.n_rows,
+                         .rows = buffers[5],
+                         .offsets = stored.offsets,
+                         .indices = stored.indices,
+                         .values = stored.values};
+    const weft_tensor B = weft_matrix(buffers[1], WEFT_F32, A.n_cols, n);
+    const weft_tensor C = weft_matrix(buffers[2], WEFT_F32, A.n_rows, n);
+    assert_ok(weft_spmm_dcsr(ctx, NULL, 1, &A, &B, 0, &C, NULL));
+}
+
 // ---- programs
 
 // Sources and options of what was launched.
@@ -211,9 +229,10 @@ static void test_matmul(void **state)
 static void test_spmm(void **state)
 {
     static const kind kinds[] = {{"spmm", multiply_sparse, 12},
-                                 {"spmm with a plan", multiply_planned, 12}};
+                                 {"spmm with a plan", multiply_planned, 12},
+                                 {"spmm by stored rows", multiply_stored, 12}};
     (void)state;
-    expect_few(kinds, 2);
+    expect_few(kinds, 3);
 }
 
 int main(void)

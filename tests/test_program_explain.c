@@ -114,6 +114,7 @@ static const public_call calls[] = {
     {"weft_csr_create", NULL, NULL},
     {"weft_csr_to_dense", "csr_to_dense", NULL},
     {"weft_csr_transpose", "csr_transpose", NULL},
+    {"weft_dcsr_check", NULL, NULL},
     {"weft_dcsr_count", "dcsr_from_csr", NULL},
     {"weft_dcsr_from_csr", "dcsr_from_csr", NULL},
     {"weft_dcsr_to_csr", "dcsr_to_csr", NULL},
@@ -139,6 +140,8 @@ static const public_call calls[] = {
     {"weft_spgemm", "spgemm", NULL},
     {"weft_spgemm_count", "spgemm", NULL},
     {"weft_spmm", "spmm", NULL},
+    {"weft_spmm_dcsr", "spmm_dcsr", NULL},
+    {"weft_spmm_dcsr_plan_create", "spmm_dcsr", NULL},
     {"weft_spmm_plan_create", "spmm", NULL},
 };
 enum { N_CALLS = sizeof(calls) / sizeof(calls[0]) };
@@ -267,6 +270,7 @@ static void programs_are_told_the_same(void **state)
     } asked[] = {
         {"spmm", "300x200 200x64 --nnz 6000 --cov 0.5", true, false},
         {"sddmm", "300x200 300x64 64x200t", true, false},
+        {"spmm_dcsr", "300x200 200x64 --nnz 90", true, false},
         {"sparse_softmax", "300x200", true, false},
         {"sparse_softmax_backward", "300x200", true, false},
         {"attention", "300x200 2x300x64 2x200x700", true, false},
@@ -327,6 +331,7 @@ static void work_is_counted(void **state)
         double bytes, operations;
     } asked[] = {
         {"spmm 3x4 4x5 --nnz 6", 4 * (4 + 6 + 6 + 4 * 5 + 3 * 5), 2 * 6 * 5},
+        {"spmm_dcsr A.mtx 4x2", 8 * (4 + 1) + 4 * (4 + 5 + 5 + 4 * 2 + 6 * 2), 2 * 5 * 2},
         {"sddmm 3x4 3x5 5x4 --nnz 6", 4 * (4 + 6 + 6 + 3 * 5 + 5 * 4 + 6), 6 * (2 * 5 + 1)},
         {"sparse_softmax 3x4 --nnz 6", 4 * (4 + 6 + 6), 5 * 6},
         {"sparse_softmax_backward 3x4 --nnz 6", 4 * (4 + 6 + 6 + 6), 4 * 6},
@@ -438,6 +443,8 @@ static void nothing_is_explained(void **state)
         "spmm 5x0 0x4",
         "spmm 5x5 5x0",
         "spmm 5x5 5x4 --nnz 0",
+        "spmm_dcsr 0x5 5x4",
+        "spmm_dcsr 5x5 5x4 --nnz 0",
         "sddmm 0x5 0x3 3x5",
         "softmax 0x5",
         "norm 0x5",

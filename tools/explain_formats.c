@@ -49,19 +49,10 @@ static bool explain_dense_to_csr(explain_stage *s)
 
 // ---- rows with entries alone
 
-// From sizes as many as there could be.
-static int64_t stored_rows(const weft_csr_host *host)
-{
-    if (host->offsets == NULL)
-        return host->n_rows < host->nnz ? host->n_rows : host->nnz;
-    return host->n_rows -
-           weft_row_stats_of(host->offsets, host->offset_dtype, host->n_rows).n_empty;
-}
-
 // Its rows and offsets; entries are A's own, and nobody looks at them.
 static weft_dcsr stored_operand(explain_stage *s, const weft_csr *A)
 {
-    const int64_t n_stored = stored_rows(&s->problem->sparse[0]);
+    const int64_t n_stored = stage_stored_rows(s);
     stage_say(s, ", D of %" PRId64 " rows", n_stored);
     const weft_tensor rows = stage_view(s, WEFT_I32, 1, &n_stored, false);
     const weft_csr_host sizes = {

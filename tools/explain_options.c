@@ -52,21 +52,21 @@ static const struct argp_option options[] = {
 };
 
 // Options that are not of every operation.
-enum { MOST_OPERATIONS = 14 };
+enum { MOST_OPERATIONS = 15 };
 #define SPARSE_OPERATIONS                                                                          \
-    "spmm", "sddmm", "sparse_softmax", "sparse_softmax_backward", "attention", "sparse_linear",    \
-        "sparse_linear_dx", "sparse_linear_dw", "csr_transpose", "csr_to_dense", "dense_to_csr",   \
-        "dcsr_from_csr", "dcsr_to_csr", "spgemm"
+    "spmm", "spmm_dcsr", "sddmm", "sparse_softmax", "sparse_softmax_backward", "attention",        \
+        "sparse_linear", "sparse_linear_dx", "sparse_linear_dw", "csr_transpose", "csr_to_dense",  \
+        "dense_to_csr", "dcsr_from_csr", "dcsr_to_csr", "spgemm"
 static const struct {
     int key;
     const char *name, *operations[MOST_OPERATIONS];
 } narrow_options[] = {
     {OPTION_NNZ, "--nnz", {SPARSE_OPERATIONS}},
     {OPTION_DENSITY, "--density", {SPARSE_OPERATIONS}},
-    {OPTION_COV, "--cov", {"spmm", "sparse_linear", "sparse_linear_dx"}},
-    {'t', "--transpose-a", {"spmm"}},
-    {OPTION_REDUCE, "--reduce", {"spmm"}},
-    {OPTION_NO_PLAN, "--no-plan", {"spmm", "sparse_linear"}},
+    {OPTION_COV, "--cov", {"spmm", "spmm_dcsr", "sparse_linear", "sparse_linear_dx"}},
+    {'t', "--transpose-a", {"spmm", "spmm_dcsr"}},
+    {OPTION_REDUCE, "--reduce", {"spmm", "spmm_dcsr"}},
+    {OPTION_NO_PLAN, "--no-plan", {"spmm", "spmm_dcsr", "sparse_linear"}},
     {OPTION_OP, "--op", {"reduce"}},
     {'a', "--axis", {"reduce", "softmax", "softmax_backward"}},
     {OPTION_LOG, "--log", {"softmax", "softmax_backward"}},
@@ -215,6 +215,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "variant and what was refused, each kernel's sizes and build options, scratch "
                "memory, bytes and operations, and the time that the data sheet allows.\n\n"
                "  spmm A B                  A sparse\n"
+               "  spmm_dcsr A B             A sparse, its non-empty rows alone stored\n"
                "  sddmm C A B               C sparse\n"
                "  sparse_softmax X          X sparse\n"
                "  attention M Q [V]         M sparse; Q and V with heads or without\n"

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse operations as weft explain rehearses them: the call, and what it computes at least.
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <weft/sddmm.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
+#include <weft/spmm_dcsr.h>
 
 #include "explain_stage.h"
 
@@ -50,6 +53,101 @@ static bool explain_spmm(explain_stage *s)
                                                .reduction = o->product_reduction);
     return stage_called(s, weft_spmm(s->ctx, NULL, 1, &A, &B, 0, &C, params)) &&
            stage_described(s, weft_spmm_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
+}
+
+// The numbers of rows that have entries, and where these begin: what a DCSR has of its own.
+typedef struct {
+    int32_t *rows;
+    int64_t *offsets;
+    int64_t n;
+} stored_rows;
+
+static int64_t offset_at(const weft_csr_host *host, int64_t row)
+{
+    return host->offset_dtype == WEFT_I64 ? ((const int64_t *)host->offsets)[row]
+                                          : ((const int32_t *)host->offsets)[row];
+}
+
+// Of a pattern; of mere sizes the number alone.
+static bool stored_make(stored_rows *out, explain_stage *s)
+{
+    const weft_csr_host *host = &s->problem->sparse[0];
+    *out = (stored_rows){.n = stage_stored_rows(s)};
+    if (host->offsets == NULL)
+        return true;
+    out->rows = calloc((size_t)out->n + 1, sizeof(*out->rows));
+    out->offsets = calloc((size_t)out->n + 1, sizeof(*out->offsets));
+    if (out->rows == NULL || out->offsets == NULL)
+        return complain(s->why, "no memory for %" PRId64 " rows", out->n);
+    int64_t n = 0;
+    for (int64_t row = 0; row < host->n_rows; row++)
+        if (offset_at(host, row) < offset_at(host, row + 1)) {
+            out->rows[n] = (int32_t)row;
+            out->offsets[n++] = offset_at(host, row);
+        }
+    out->offsets[n] = host->nnz;
+    return true;
+}
+
+static void stored_free(stored_rows *stored)
+{
+    free(stored->rows);
+    free(stored->offsets);
+}
+
+// Offsets have 64 bits.
+static weft_dcsr stored_operand(explain_stage *s, const stored_rows *stored)
+{
+    weft_csr_host host = s->problem->sparse[0];
+    stage_say(s, "A %" PRId64 " x %" PRId64 " with %" PRId64 " entries in %" PRId64 " rows",
+              host.n_rows, host.n_cols, host.nnz, stored->n);
+    const int64_t n_rows = host.n_rows;
+    host.n_rows = stored->n;
+    host.offset_dtype = WEFT_I64;
+    host.offsets = stored->offsets;
+    const weft_csr alone = stage_csr(s, &host, STAGE_ALL);
+    s->answer->bytes += (double)stored->n * (double)sizeof(int32_t);
+    return (weft_dcsr){
+        .n_rows = n_rows,
+        .n_cols = alone.n_cols,
+        .n_stored = stored->n,
+        .nnz = alone.nnz,
+        .offset_dtype = alone.offset_dtype,
+        .index_dtype = alone.index_dtype,
+        .dtype = alone.dtype,
+        .rows = weft_rehearsal_buffer(s->ctx, stored->rows),
+        .offsets = alone.offsets,
+        .indices = alone.indices,
+        .values = alone.values,
+    };
+}
+
+static bool multiply_stored(explain_stage *s, const stored_rows *stored)
+{
+    const explain_options *o = s->options;
+    weft_tensor B;
+    const weft_dcsr A = stored_operand(s, stored);
+    const weft_csr alone = weft_dcsr_stored(&A);
+    if (!stage_operand(&B, s, 2, "B") || !stage_has_axes(s, &B, "B", 2, 3) || !stage_ends_at(s, 3))
+        return false;
+    const weft_tensor C = product_of(s, o->transpose_a ? A.n_cols : A.n_rows, &B);
+    s->answer->operations = product_operations(&alone, &B);
+    if (!o->no_plan &&
+        !stage_called(s, weft_spmm_dcsr_plan_create(&s->plan, s->ctx, NULL, &A,
+                                                    WEFT_SPMM_PLAN(.transpose_a = o->transpose_a))))
+        return false;
+    const weft_spmm_params *params = WEFT_SPMM(.plan = s->plan, .transpose_a = o->transpose_a,
+                                               .reduction = o->product_reduction);
+    return stage_called(s, weft_spmm_dcsr(s->ctx, NULL, 1, &A, &B, 0, &C, params)) &&
+           stage_described(s, weft_spmm_dcsr_describe(s->ctx, &A, &B, &C, params, STAGE_PLAN(s)));
+}
+
+static bool explain_spmm_dcsr(explain_stage *s)
+{
+    stored_rows stored;
+    const bool done = stored_make(&stored, s) && multiply_stored(s, &stored);
+    stored_free(&stored);
+    return done;
 }
 
 static bool explain_sddmm(explain_stage *s)
@@ -182,6 +280,7 @@ static bool explain_sparse_linear_dw(explain_stage *s)
 
 const explain_operation explain_sparse_operations[] = {
     {"spmm", 1, true, explain_spmm},
+    {"spmm_dcsr", 1, true, explain_spmm_dcsr},
     {"sddmm", 1, false, explain_sddmm},
     {"sparse_softmax", 1, false, explain_sparse_softmax},
     {"sparse_softmax_backward", 1, false, explain_sparse_softmax_backward},

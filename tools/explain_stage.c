@@ -118,6 +118,15 @@ weft_csr stage_sparse(explain_stage *s, int i, const char *name, unsigned arrays
     return stage_csr(s, host, arrays);
 }
 
+int64_t stage_stored_rows(const explain_stage *s)
+{
+    const weft_csr_host *host = &s->problem->sparse[0];
+    if (host->offsets == NULL)
+        return host->n_rows < host->nnz ? host->n_rows : host->nnz;
+    return host->n_rows -
+           weft_row_stats_of(host->offsets, host->offset_dtype, host->n_rows).n_empty;
+}
+
 bool stage_has_axes(const explain_stage *s, const weft_tensor *t, const char *name, int least,
                     int most)
 {

@@ -53,6 +53,9 @@ weft_csr stage_csr(explain_stage *s, const weft_csr_host *host, unsigned arrays)
 // That of word 1 + i of the command line.
 weft_csr stage_sparse(explain_stage *s, int i, const char *name, unsigned arrays);
 
+// Rows of the first sparse operand that have entries; from sizes as many as there could be.
+int64_t stage_stored_rows(const explain_stage *s);
+
 bool stage_has_axes(const explain_stage *s, const weft_tensor *t, const char *name, int least,
                     int most);
 bool stage_ends_at(const explain_stage *s, int n); // no words after that many

@@ -11,8 +11,12 @@
 //   0 0 7      indices  0 2
 //              values   5 7
 //
-// weft_dcsr_from_csr() of A^T by rows fills A by columns. For products with dense matrices
-// weft_dcsr_to_csr() gives A^T all its offsets; <weft/csc.h> says which products these are.
+// weft_dcsr_from_csr() of A^T by rows fills A by columns. Products with dense matrices are
+// weft_spmm_dcsr() of T = weft_dcsr_of_dcsc(&A):
+//
+//   A^T B   as it is
+//   A B     with .transpose_a, and a plan object made for that
+//   B A     of B and C by weft_tensor_transposed(), as C^T = A^T B^T
 //
 // After Buluc and Gilbert, "On the Representation and Multiplication of Hypersparse Matrices"
 // (IPDPS 2008).

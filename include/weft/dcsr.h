@@ -29,9 +29,9 @@ typedef struct weft_dcsr {
 
 // The stored rows alone, one below the other, as a CSR [n_stored x n_cols]: the same buffers, which
 // stay the caller's. Whatever takes a CSR then leaves out what is empty; row i of a result is row
-// rows[i] of the whole one. Where all rows of a result are wanted, those of empty rows too, such as
-// beta C in a product, weft_dcsr_to_csr() gives A all its offsets and leaves entries where they
-// are.
+// rows[i] of the whole one. Where all rows of a result are wanted, those of empty rows too,
+// weft_dcsr_to_csr() gives A all its offsets and leaves entries where they are; weft_spmm_dcsr()
+// does without.
 static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
 {
     const weft_csr stored = {A->n_stored,
@@ -49,6 +49,11 @@ static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
                              A->values_batch_stride};
     return stored;
 }
+
+// As weft_csr_check(), of the stored rows; and that their numbers rise, within the matrix. What a
+// message calls row i is stored row i.
+WEFT_API weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue,
+                                     const weft_dcsr *dcsr, int demand);
 
 typedef struct weft_dcsr_params {
     size_t size;      // sizeof(weft_dcsr_params): WEFT_DCSR() fills it in

@@ -29,6 +29,7 @@
 #include <weft/sparse_softmax.h>
 #include <weft/spgemm.h>
 #include <weft/spmm.h>
+#include <weft/spmm_dcsr.h>
 #include <weft/status.h>
 #include <weft/tensor.h>
 

@@ -31,6 +31,34 @@ static weft_spmm_plan *take_plan(call_input *in, const weft_csr *A)
     return plan;
 }
 
+// The rows of A as those that a larger matrix stores.
+static call_result multiply_stored(call_input *in, double alpha, const weft_csr *A,
+                                   const weft_tensor *B, double beta, const weft_tensor *C,
+                                   const weft_spmm_params *params)
+{
+    weft_dcsr D = take_dcsr(in);
+    if (!take_chance(in, 64)) {
+        D.n_stored = A->n_rows;
+        D.n_cols = A->n_cols;
+        D.nnz = A->nnz;
+        D.offset_dtype = A->offset_dtype;
+        D.index_dtype = A->index_dtype;
+        D.dtype = A->dtype;
+        D.offsets = A->offsets;
+        D.indices = A->indices;
+        D.values = A->values;
+        D.offsets_start = A->offsets_start;
+        D.indices_start = A->indices_start;
+        D.values_start = A->values_start;
+        D.values_batch_stride = A->values_batch_stride;
+    }
+    size_t bytes;
+    call_result r = {.status = weft_spmm_dcsr(in->ctx, NULL, alpha, &D, B, beta, C, params)};
+    r.asked = weft_spmm_dcsr_workspace(in->ctx, &D, B, C, params, &bytes);
+    r.described = weft_spmm_dcsr_describe(in->ctx, &D, B, C, params, NULL, 0);
+    return r;
+}
+
 call_result call_spmm(call_input *in)
 {
     const bool has_plan = take_chance(in, 128);
@@ -51,9 +79,15 @@ call_result call_spmm(call_input *in)
     const double alpha = take_real(in), beta = take_real(in);
 
     size_t bytes;
-    call_result r = {.status = weft_spmm(in->ctx, NULL, alpha, A, B, beta, C, params)};
-    r.asked = weft_spmm_workspace(in->ctx, A, B, C, params, &bytes);
-    r.described = weft_spmm_describe(in->ctx, A, B, C, params, NULL, 0);
+    call_result r;
+    if (A && take_chance(in, 64)) {
+        p.plan = NULL;
+        r = multiply_stored(in, alpha, A, B, beta, C, params);
+    } else {
+        r = (call_result){.status = weft_spmm(in->ctx, NULL, alpha, A, B, beta, C, params)};
+        r.asked = weft_spmm_workspace(in->ctx, A, B, C, params, &bytes);
+        r.described = weft_spmm_describe(in->ctx, A, B, C, params, NULL, 0);
+    }
     weft_spmm_plan_destroy(&plan);
     return r;
 }

@@ -28,14 +28,16 @@ for file in "$source_dir"/cl/*.cl "$source_dir"/tools/*.cl; do
     done
 done
 
-# SpMM's rows from queues, and what C goes through at the end.
+# SpMM's rows from queues, stored rows alone, and what C goes through at the end.
 for name in spmm spmm_peaks; do
     if command -v clang >/dev/null; then
         check "cl/$name.cl with queues" compile "$source_dir/cl/$name.cl" CL1.2 -DQUEUED=1
         check "cl/$name.cl with a bias and an activation" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DBIASED=1 -DACTIVATION=GELU
+        check "cl/$name.cl by stored rows" \
+            compile "$source_dir/cl/$name.cl" CL1.2 -DHAS_ROWS=1 -DBIASED=1
     else
-        skip "cl/$name.cl with queues, a bias and an activation" "there is no clang"
+        skip "cl/$name.cl with queues, stored rows, a bias" "there is no clang"
     fi
 done
 

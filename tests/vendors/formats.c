@@ -58,6 +58,31 @@ static void stored_rows(weft_context *ctx, cl_command_queue queue)
     problem_end();
 }
 
+// All that a product by stored rows may run: long rows in pieces, and arguments.
+static void spmm_of_stored_rows(weft_context *ctx, cl_command_queue queue, weft_dtype dtype,
+                                weft_spmm_reduction reduction)
+{
+    problem_begin("spmm_dcsr of %d rows of %d, %s, %s", ROWS, 2 * ROWS,
+                  weft_spmm_reduction_name(reduction), weft_dtype_name(dtype));
+    const weft_csr stored = problem_csr(ctx, dtype, ROWS, COLUMNS, ENTRIES, ROWS_ONE_FULL);
+    const weft_tensor rows = ARRAY(ctx, WEFT_I32, ROWS);
+    const weft_dcsr D = {.n_rows = 2 * ROWS,
+                         .n_cols = COLUMNS,
+                         .n_stored = ROWS,
+                         .nnz = stored.nnz,
+                         .dtype = dtype,
+                         .rows = rows.buffer,
+                         .offsets = stored.offsets,
+                         .indices = stored.indices,
+                         .values = stored.values};
+    const weft_tensor B = ARRAY(ctx, dtype, COLUMNS, 128), C = ARRAY(ctx, dtype, 2 * ROWS, 128);
+    const weft_tensor arguments = ARRAY(ctx, WEFT_I32, 2 * ROWS, 128);
+    CALL(weft_spmm_dcsr(ctx, queue, 1, &D, &B, 0, &C,
+                        WEFT_SPMM(.reduction = reduction,
+                                  .arguments = reduction == WEFT_SPMM_MAX ? &arguments : NULL)));
+    problem_end();
+}
+
 static void spgemm(weft_context *ctx, cl_command_queue queue, int64_t row, weft_dtype dtype)
 {
     problem_begin("spgemm of %d x %d with rows of %" PRId64 ", %s", COLUMNS, COLUMNS, row,
@@ -82,4 +107,7 @@ void problems_formats(weft_context *ctx, cl_command_queue queue)
     }
     spgemm(ctx, queue, 128, WEFT_F32);
     stored_rows(ctx, queue);
+    spmm_of_stored_rows(ctx, queue, WEFT_F32, WEFT_SPMM_SUM);
+    spmm_of_stored_rows(ctx, queue, WEFT_BF16, WEFT_SPMM_MEAN);
+    spmm_of_stored_rows(ctx, queue, WEFT_F32, WEFT_SPMM_MAX);
 }
