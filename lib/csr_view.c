@@ -100,7 +100,11 @@ weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *
                                       const char *op, const char *name)
 {
     char what[WEFT_OPERAND_TEXT];
-    if (dcsr->n_stored > dcsr->n_rows || dcsr->n_stored > dcsr->nnz)
+    if (dcsr->n_stored < 0 || dcsr->n_rows < 0)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s stores %" PRId64 " rows of %" PRId64 ": negative",
+                    op, name, dcsr->n_stored, dcsr->n_rows);
+    if (dcsr->n_stored > dcsr->n_rows || dcsr->n_stored > dcsr->nnz ||
+        (dcsr->n_stored == 0 && dcsr->nnz > 0))
         return fail(WEFT_BAD_SHAPE,
                     "%s: %s stores %" PRId64 " rows of %" PRId64 ", with %" PRId64 " entries", op,
                     name, dcsr->n_stored, dcsr->n_rows, dcsr->nnz);

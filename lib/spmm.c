@@ -20,7 +20,8 @@
 // Values as kernels take them; the lists below point into it.
 typedef struct {
     cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
-    cl_int c_rows, run; // of C; those of an item where nothing is added to it
+    cl_int c_rows; // of C
+    cl_int run;    // rows of an item where spmm_scale and spmm_peaks_none write them
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
     cl_mem offsets, indices, values, source, order, list, scratch;
     cl_mem B, C, bias, arguments, rows;

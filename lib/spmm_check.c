@@ -70,7 +70,7 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     return WEFT_OK;
 }
 
-// Sizes that the plan was made for. Its rows are all of a CSR's, or those that a DCSR stores.
+// Sizes that the plan was made for: all rows, and of a DCSR those that are stored.
 static weft_status plan_sizes_check(const weft_spmm_plan *plan, const weft_csr *A,
                                     const weft_dcsr *stored)
 {
@@ -225,9 +225,9 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A,
                                   const weft_dcsr *stored, const weft_tensor *B,
                                   const weft_tensor *C, const weft_spmm_params *params)
 {
-    TRY(weft_csr_form_check(A, "spmm: A"));
     if (stored)
         TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm", "A"));
+    TRY(weft_csr_form_check(A, "spmm: A"));
     TRY(weft_tensor_check(ctx, B, "spmm: B"));
     TRY(weft_output_check(ctx, C, "spmm: C"));
     TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));

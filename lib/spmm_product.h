@@ -14,8 +14,8 @@ typedef struct weft_spmm_product {
     weft_context *ctx;
     const weft_csr *A;
     const weft_dcsr *stored; // whose stored rows A is; NULL: A has all rows
-    bool has_rows;           // rows of op(A) are some of C's: A is not transposed
-    int64_t n_rows;          // of C; the problem's m are those of op(A)
+    bool has_rows;           // C's rows are found by numbers of A's: a DCSR that is not transposed
+    int64_t n_rows;          // of C; the problem's m are those that A has something for
     const weft_tensor *B_view, *C_view, *bias_view, *arguments_view; // the last two may be NULL
     weft_activation activation;
     const weft_spmm_plan *plan;

@@ -11,7 +11,7 @@
 // to, then where that was found, then queues of bundles.
 typedef struct weft_spmm_schedule {
     weft_spmm_tiling tiling;
-    bool has_rows;   // C's rows that A does not store are written apart
+    bool has_rows;   // C's rows are found by numbers of A's, and others written apart
     bool is_planned; // rows in the plan's order, cut as it says; else as they come
     weft_pieces cut; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;

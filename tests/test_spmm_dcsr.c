@@ -293,6 +293,7 @@ static void test_same_bits_as_of_all_rows(void **state)
     (void)state;
     static const weft_spmm_tiling *const tilings[] = {&folded, &staged, &windowed};
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_BF16};
+    static const weft_spmm_reduction reductions[] = {WEFT_SPMM_SUM, WEFT_SPMM_MEAN, WEFT_SPMM_MAX};
     for (uint64_t seed = 0; seed < 12; seed++) {
         const spmm_case of = {.seed = seed,
                               .is_dcsr = true,
@@ -304,6 +305,8 @@ static void test_same_bits_as_of_all_rows(void **state)
                               .numbers = FRACTIONS,
                               .alpha = 0.7,
                               .beta = seed % 4 < 2 ? -0.3 : 1,
+                              .reduction = reductions[seed / 3 % (seed % 3 == 0 ? 3 : 2)],
+                              .has_bias = seed % 5 == 0,
                               .with_plan = seed >= 6,
                               .plan_piece = 3,
                               .tiling = tilings[seed % 3]};

@@ -95,7 +95,9 @@ static void test_sizes_that_do_not_fit(void **state)
     REFUSE(WEFT_BAD_SHAPE, text, c.D.n_rows = 1);
     snprintf(text, sizeof(text), "spmm: A stores %d rows of 5, with 1 entries", n);
     REFUSE(WEFT_BAD_SHAPE, text, c.D.nnz = 1);
-    REFUSE(WEFT_BAD_ARGUMENT, "spmm: A is -1 x 4", c.D.n_stored = -1);
+    REFUSE(WEFT_BAD_ARGUMENT, "spmm: A stores -1 rows of 5: negative", c.D.n_stored = -1);
+    snprintf(text, sizeof(text), "spmm: A stores 0 rows of 5, with %d entries", nnz);
+    REFUSE(WEFT_BAD_SHAPE, text, c.D.n_stored = 0);
     weft_dcsr tall = o.D;
     weft_spmm_plan *plan = NULL;
     tall.n_rows = INT32_MAX;
@@ -266,6 +268,45 @@ static void test_events(void **state)
         clReleaseCommandQueue(other);
 }
 
+// C = 1 C is not even launched, but waits like any other call and completes.
+static void check_staying(bool is_dcsr, double alpha)
+{
+    const spmm_case of = {.seed = 3,
+                          .is_dcsr = is_dcsr,
+                          .m = 6,
+                          .k = 4,
+                          .n = 5,
+                          .rows = alpha == 0 ? ROWS_FULL : ROWS_EMPTY,
+                          .alpha = alpha,
+                          .beta = 1};
+    spmm_operands same;
+    cl_int code;
+    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
+    spmm_create(&same, ctx, queue, &of);
+    weft_spmm_params params = spmm_params(&same);
+    params.n_wait = 1;
+    params.wait = &gate;
+    params.event = &done;
+    const uint64_t launches = weft_context_get_stats(ctx).launches;
+    assert_ok(spmm_start(&same, &params));
+    const cl_int state = event_state(done); // nothing fails while the queue waits
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    assert_int_not_equal(state, CL_COMPLETE);
+    assert_int_equal(weft_context_get_stats(ctx).launches, launches);
+    spmm_check(&same);
+    clReleaseEvent(done);
+    clReleaseEvent(gate);
+    spmm_destroy(&same);
+}
+
+static void test_what_stays_launches_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        check_staying(i % 2 == 1, i / 2);
+}
+
 static void test_same_bits_run_after_run(void **state)
 {
     (void)state;
@@ -312,6 +353,7 @@ int main(void)
         WITH_OPERANDS(test_plans_of_other_matrices),
         WITH_OPERANDS(test_row_numbers_are_checked),
         WITH_OPERANDS(test_events),
+        cmocka_unit_test(test_what_stays_launches_nothing),
         cmocka_unit_test(test_same_bits_run_after_run),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

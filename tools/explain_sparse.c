@@ -58,7 +58,7 @@ static bool explain_spmm(explain_stage *s)
 // The numbers of rows that have entries, and where these begin: what a DCSR has of its own.
 typedef struct {
     int32_t *rows;
-    int64_t *offsets;
+    void *offsets; // of the pattern's type
     int64_t n;
 } stored_rows;
 
@@ -66,6 +66,14 @@ static int64_t offset_at(const weft_csr_host *host, int64_t row)
 {
     return host->offset_dtype == WEFT_I64 ? ((const int64_t *)host->offsets)[row]
                                           : ((const int32_t *)host->offsets)[row];
+}
+
+static void put_offset(stored_rows *out, const weft_csr_host *host, int64_t at, int64_t offset)
+{
+    if (host->offset_dtype == WEFT_I64)
+        ((int64_t *)out->offsets)[at] = offset;
+    else
+        ((int32_t *)out->offsets)[at] = (int32_t)offset;
 }
 
 // Of a pattern; of mere sizes the number alone.
@@ -76,16 +84,16 @@ static bool stored_make(stored_rows *out, explain_stage *s)
     if (host->offsets == NULL)
         return true;
     out->rows = calloc((size_t)out->n + 1, sizeof(*out->rows));
-    out->offsets = calloc((size_t)out->n + 1, sizeof(*out->offsets));
+    out->offsets = calloc((size_t)out->n + 1, sizeof(int64_t));
     if (out->rows == NULL || out->offsets == NULL)
         return complain(s->why, "no memory for %" PRId64 " rows", out->n);
     int64_t n = 0;
     for (int64_t row = 0; row < host->n_rows; row++)
         if (offset_at(host, row) < offset_at(host, row + 1)) {
             out->rows[n] = (int32_t)row;
-            out->offsets[n++] = offset_at(host, row);
+            put_offset(out, host, n++, offset_at(host, row));
         }
-    out->offsets[n] = host->nnz;
+    put_offset(out, host, n, host->nnz);
     return true;
 }
 
@@ -95,7 +103,6 @@ static void stored_free(stored_rows *stored)
     free(stored->offsets);
 }
 
-// Offsets have 64 bits.
 static weft_dcsr stored_operand(explain_stage *s, const stored_rows *stored)
 {
     weft_csr_host host = s->problem->sparse[0];
@@ -103,7 +110,6 @@ static weft_dcsr stored_operand(explain_stage *s, const stored_rows *stored)
               host.n_rows, host.n_cols, host.nnz, stored->n);
     const int64_t n_rows = host.n_rows;
     host.n_rows = stored->n;
-    host.offset_dtype = WEFT_I64;
     host.offsets = stored->offsets;
     const weft_csr alone = stage_csr(s, &host, STAGE_ALL);
     s->answer->bytes += (double)stored->n * (double)sizeof(int32_t);

@@ -58,7 +58,8 @@ typedef struct weft_context_params {
 // With check_matrices no offset or index of a sparse operand is trusted: each operation waits for
 // its wait list, reads them back and demands what weft_csr_check() does, before it enqueues
 // anything. Of a matrix whose indices the operation writes itself it reads the offsets alone, and
-// of a DCSR the offsets and the rows. WEFT_BAD_DATA names the operand and the row:
+// of a DCSR that is converted the offsets and the rows. WEFT_BAD_DATA names the operand and the
+// row, of a DCSR by its place among those that are stored:
 //
 //     spmm: A: row 3: entry 17 has column 90, the matrix has 64 columns
 //

@@ -15,20 +15,24 @@ WEFT_BEGIN
 //
 // All is as with weft_spmm() of the same matrix: batches, reductions and their arguments, bias and
 // activation, params, beta == 0, which never reads C, and the order of sums: with the same tiling,
-// and plans of the same piece, the bits are the same. What differs is the time: rows of C that A
-// does not store become beta C, or f(beta C + bias), with nothing of A read for them. Where that is
-// C itself (beta 1, no bias and no activation) they are neither read nor written. Each element of C
-// is written once, so that f16 and bf16 are rounded once.
+// and plans of the same piece, rows that are stored have the same bits. What differs is the time:
+// rows of C that A does not store become beta C, or f(beta C + bias), with nothing of A read for
+// them but the numbers of rows. Where that is C itself (beta 1, no bias and no activation) they are
+// neither read nor written. (weft_spmm() adds alpha times 0 there: the sign of a zero may differ,
+// and an alpha that is infinite or NaN does not reach these rows.) Each element of C is written
+// once, so that f16 and bf16 are rounded once.
 //
 // Rows that are not stored have R = 0 and arguments -1. They are counted in m and in A^T's k, up to
-// 2^31 - 4097; a tiling is chosen, and checked, for m = n_stored. A stored row may be empty.
+// 2^31 - 4097; where op(A) is A, a tiling is chosen, and checked, for m = n_stored. A stored row
+// may be empty, but there are no more of them than entries.
 //
 // A plan object is weft_spmm_dcsr_plan_create()'s, and no other's. A^T B wants one, made with
 // WEFT_SPMM_PLAN(.transpose_a = true), as there.
 //
 // That row numbers rise within the matrix is trusted, as columns are: weft_dcsr_check() is for
 // those that nobody vouches for. Enqueuing, ownership, events, scratch memory, what can fail (also
-// WEFT_BAD_SHAPE for more stored rows than rows or entries) and threads are as with weft_spmm().
+// WEFT_BAD_SHAPE for more stored rows than rows or entries, or for entries and no stored row) and
+// threads are as with weft_spmm().
 //
 // After Buluc and Gilbert, "On the Representation and Multiplication of Hypersparse Matrices"
 // (IPDPS 2008), by rows.

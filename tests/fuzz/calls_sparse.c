@@ -52,10 +52,21 @@ static call_result multiply_stored(call_input *in, double alpha, const weft_csr 
         D.values_start = A->values_start;
         D.values_batch_stride = A->values_batch_stride;
     }
+    weft_spmm_plan *plan = NULL;
+    weft_spmm_params p;
+    if (params && take_chance(in, 128)) {
+        const bool transpose_a = params->transpose_a != take_chance(in, 16);
+        weft_spmm_dcsr_plan_create(&plan, in->ctx, NULL, &D,
+                                   WEFT_SPMM_PLAN(.transpose_a = transpose_a));
+        p = *params;
+        p.plan = plan;
+        params = &p;
+    }
     size_t bytes;
     call_result r = {.status = weft_spmm_dcsr(in->ctx, NULL, alpha, &D, B, beta, C, params)};
     r.asked = weft_spmm_dcsr_workspace(in->ctx, &D, B, C, params, &bytes);
     r.described = weft_spmm_dcsr_describe(in->ctx, &D, B, C, params, NULL, 0);
+    weft_spmm_plan_destroy(&plan);
     return r;
 }
 
@@ -81,7 +92,7 @@ call_result call_spmm(call_input *in)
     size_t bytes;
     call_result r;
     if (A && take_chance(in, 64)) {
-        p.plan = NULL;
+        p.plan = take_chance(in, 16) ? plan : NULL;
         r = multiply_stored(in, alpha, A, B, beta, C, params);
     } else {
         r = (call_result){.status = weft_spmm(in->ctx, NULL, alpha, A, B, beta, C, params)};
