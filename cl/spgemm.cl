@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = A B, all three sparse, by rows (CSR).
 //
-// A group goes through `rows` rows of C, one after the other. The row's products are gone through
-// for `columns` adjacent columns of C at a time, which stand in local memory; the next ones begin
-// where the next product is. All items go through the same products; item i takes those of every
-// ITEMS-th column, so that each column is summed by one item, in the order of A's entries.
+// A group goes through `rows` rows of C, one after the other; rows of many products are noted, and
+// several groups share each of them, a stretch of `chunk` columns for each. A row's products are
+// gone through for some adjacent columns of C at a time, which stand in local memory; the next ones
+// begin where the next product is.
 //
-//   spgemm_count  entries of each row of C
+// Items have products side by side: those of ITEMS entries of A, one row of B after the other. To
+// count, an item sets a bit for its product's column. To sum up, the items put their products down,
+// and item i takes those of every ITEMS-th column, so that each column is summed by one item, in
+// the order of A's entries.
+//
+//   spgemm_start       no row is noted
+//   spgemm_count       entries of each row of C that is not noted
+//   spgemm_count_long  entries of each stretch of noted rows
+//   spgemm_join_long   entries of each noted row
 //   (running sums of that: the offsets)
-//   spgemm_fill   the entries, by rising columns
+//   spgemm_fill        the entries, by rising columns, of rows that are not noted
+//   spgemm_fill_long   those of noted rows, after spgemm_count_long
 #define FOLD 1 // columns are summed one by one
 #include "types.clh"
 
 #include "rows.clh"
 #include "scan.clh"
+#include "stretches.clh"
 
 #ifndef B_OFFSET // of B: int or long
 #define B_OFFSET int
@@ -24,6 +34,19 @@
 #ifndef C_INDEX // of C; its offsets are NUMBER
 #define C_INDEX int
 #endif
+#ifndef LEAST // columns or words of marks that a row is given, where there are so many
+#define LEAST 256
+#endif
+#ifndef ROOM // and for each of its products
+#define ROOM 4
+#endif
+
+#ifndef ROWS_AT_ONCE // noted rows that have groups of their own
+#define ROWS_AT_ONCE 32
+#endif
+
+#define WORD          32        // marks in an int where entries are counted
+#define MOST_PRODUCTS (1 << 18) // of an item, that make a difference
 
 // A and B from where their arrays begin.
 typedef struct {
@@ -36,8 +59,8 @@ typedef struct {
 } factors;
 
 #define FACTORS                                                                                    \
-    long n_rows, long n_cols, long rows, int columns, global const OFFSET *restrict a_offsets,     \
-        long a_offsets_start, global const INDEX *restrict a_indices, long a_indices_start,        \
+    global const OFFSET *restrict a_offsets, long a_offsets_start,                                 \
+        global const INDEX *restrict a_indices, long a_indices_start,                              \
         global const T *restrict a_values, long a_values_start,                                    \
         global const B_OFFSET *restrict b_offsets, long b_offsets_start,                           \
         global const B_INDEX *restrict b_indices, long b_indices_start,                            \
@@ -52,87 +75,359 @@ typedef struct {
     f.b_indices = b_indices + b_indices_start;                                                     \
     f.b_values = b_values + b_values_start
 
-// Marks the item's columns, of `width` from `from` on, that the row has products in, and with sums
-// adds these up. The least column behind them all that has one; n_cols where there is none.
-INLINE long sweep_row(const factors *f, long row, long n_cols, long from, long width, int item,
-                      bool with_sums, local int *marks, local ACC *sums)
+// What the items of a group tell each other: of an entry of A each, and of a product each.
+typedef struct {
+    long starts[ITEMS],
+        ends[ITEMS];    // product p of the tile is entry starts[i] + p of B, where i is
+                        // the first entry with p < ends[i]
+    ACC factors[ITEMS]; // values of A
+    int columns[ITEMS]; // from the stretch's first one on; -1 for none
+    ACC a[ITEMS], b[ITEMS];
+} exchange;
+
+// ---- products of a row
+
+// Columns from `from` on, `width` of them: to count, a bit for each in words of marks; to sum up, a
+// mark and a sum.
+typedef struct {
+    int from, width;
+    local int *marks;
+    local ACC *sums;
+} stretch;
+
+INLINE void add_product(const stretch *s, int c, ACC a, ACC b)
 {
-    long next = n_cols;
+    s->sums[c] = s->marks[c] ? multiply_add(a, b, s->sums[c]) : a * b;
+    s->marks[c] = 1;
+}
+
+#if ITEMS > 1
+// The next ITEMS entries of A, from `tile` on. How many products they have. All items pass.
+INLINE long stage_entries(const factors *f, long tile, long stop, int item, bool with_sums,
+                          local exchange *x)
+{
+    const long e = tile + item;
+    long start = 0, length = 0, before = 0, total = 0;
+    if (e < stop) {
+        const int inner = f->a_indices[e];
+        start = f->b_offsets[inner];
+        length = f->b_offsets[inner + 1] - start;
+        if (with_sums)
+            x->factors[item] = load_one(f->a_values + e);
+    }
+    x->ends[item] = length;
+    ALL_PASS;
+    for (int i = 0; i < ITEMS; ++i) {
+        before += i < item ? x->ends[i] : 0;
+        total += x->ends[i];
+    }
+    ALL_PASS;
+    x->starts[item] = start - before;
+    x->ends[item] = before + length;
+    ALL_PASS;
+    return total;
+}
+
+// Which of the entries product p is of.
+INLINE int entry_of_product(local const exchange *x, long p)
+{
+    int entry = 0;
+    for (int step = ITEMS / 2; step > 0; step /= 2)
+        entry += x->ends[entry + step - 1] <= p ? step : 0;
+    return entry;
+}
+
+// The products that have been put down, each column's by one item.
+INLINE void add_products(const stretch *s, int item, local const exchange *x)
+{
+    for (int i = 0; i < ITEMS; ++i) {
+        const int c = x->columns[i];
+        if (c >= 0 && c % ITEMS == item)
+            add_product(s, c, x->a[i], x->b[i]);
+    }
+}
+
+// Marks the columns that the row has products in and, with sums, adds these up. The least column
+// behind the stretch that has one; n_cols where there is none. All items pass.
+INLINE int sweep_row(const factors *f, long row, int n_cols, const stretch *s, int item,
+                     bool with_sums, local exchange *x)
+{
+    int next = n_cols;
+    const long stop = f->a_offsets[row + 1];
+    for (long tile = f->a_offsets[row]; tile < stop; tile += ITEMS) {
+        const long n = stage_entries(f, tile, stop, item, with_sums, x);
+        for (long first = 0; first < n; first += ITEMS) {
+            const long p = first + item;
+            int c = -1;
+            if (p < n) {
+                const int entry = entry_of_product(x, p);
+                const long g = x->starts[entry] + p;
+                const int column = f->b_indices[g];
+                c = column - s->from;
+                if (c >= s->width) {
+                    next = min(next, column);
+                    c = -1;
+                }
+                if (with_sums && c >= 0) {
+                    x->a[item] = x->factors[entry];
+                    x->b[item] = load_one(f->b_values + g);
+                }
+                if (!with_sums && c >= 0)
+                    atomic_or(s->marks + c / WORD, 1 << c % WORD);
+            }
+            if (!with_sums)
+                continue;
+            x->columns[item] = c;
+            ALL_PASS;
+            add_products(s, item, x);
+            ALL_PASS;
+        }
+        ALL_PASS; // before anybody puts down the next entries
+    }
+    x->columns[item] = next;
+    ALL_PASS;
+    for (int i = 0; i < ITEMS; ++i)
+        next = min(next, x->columns[i]);
+    ALL_PASS;
+    return next;
+}
+#else
+INLINE int sweep_row(const factors *f, long row, int n_cols, const stretch *s, int item,
+                     bool with_sums, local exchange *x)
+{
+    int next = n_cols;
     const long stop = f->a_offsets[row + 1];
     for (long e = f->a_offsets[row]; e < stop; ++e) {
-        const long inner = f->a_indices[e], b_stop = f->b_offsets[inner + 1];
+        const int inner = f->a_indices[e];
+        const long b_stop = f->b_offsets[inner + 1];
         for (long g = f->b_offsets[inner]; g < b_stop; ++g) {
-            const long column = f->b_indices[g], c = column - from;
-            if (c >= width)
+            const int column = f->b_indices[g], c = column - s->from;
+            if (c >= s->width)
                 next = min(next, column);
-            if (c < 0 || c >= width || c % ITEMS != item)
-                continue;
-            if (with_sums) {
-                const ACC a = load_one(f->a_values + e), b = load_one(f->b_values + g);
-                sums[c] = marks[c] ? multiply_add(a, b, sums[c]) : a * b;
-            }
-            marks[c] = 1;
+            else if (c >= 0 && with_sums)
+                add_product(s, c, load_one(f->a_values + e), load_one(f->b_values + g));
+            else if (c >= 0)
+                s->marks[c / WORD] |= 1 << c % WORD;
         }
     }
     return next;
 }
+#endif
 
-INLINE void clear_marks(local int *marks, long width, int item)
+INLINE void clear_marks(local int *marks, int n, int item)
 {
-    for (long c = item; c < width; c += ITEMS)
-        marks[c] = 0;
+    for (int i = item; i < n; i += ITEMS)
+        marks[i] = 0;
+    ALL_PASS;
 }
 
-// Where the row's first columns begin: at its first product, where one stretch may not hold all.
-INLINE long first_column(const factors *f, long row, long n_cols, int columns, int item,
-                         local int *marks, local ACC *sums)
+// No more than make a difference. All items pass.
+INLINE int products_of_row(const factors *f, long row, int item, local NUMBER *nodes)
 {
-    return n_cols <= columns ? 0 : sweep_row(f, row, n_cols, 0, 0, item, false, marks, sums);
+    long n = 0;
+    const long stop = f->a_offsets[row + 1];
+    for (long e = f->a_offsets[row] + item; e < stop && n < MOST_PRODUCTS; e += ITEMS) {
+        const int inner = f->a_indices[e];
+        n += f->b_offsets[inner + 1] - f->b_offsets[inner];
+    }
+    NUMBER total;
+    sum_before((NUMBER)min(n, (long)MOST_PRODUCTS), item, nodes, &total);
+    return (int)total;
 }
 
-kernel GROUP void spgemm_count(FACTORS, global NUMBER *restrict c_offsets, long c_offsets_start,
-                               local int *marks, local ACC *sums)
+// Columns of a row that are gone through at a time, of n columns and `most` at most, where there is
+// a word for `columns_of_word` of them.
+INLINE int width_for(int products, int n, int most, int columns_of_word)
+{
+    const long wanted = max((long)products * ROOM, (long)LEAST) * columns_of_word;
+    return (int)min(n <= ROOM * wanted ? (long)n : wanted, (long)most);
+}
+
+// How many of n columns are gone through first: all of them, or none where one stretch may not hold
+// them; then `most` from the first product on.
+INLINE int first_width(int n, int most)
+{
+    return n <= most ? n : 0;
+}
+
+// ---- noted rows
+
+// How many rows are noted, or should have been; then `most_noted` of them.
+#define NOTES global int *notes, long notes_start, int most_noted
+
+kernel GROUP void spgemm_start(NOTES)
+{
+    if (get_local_id(0) == 0)
+        notes[notes_start] = 0;
+}
+
+// Whether a long row is left to several groups. All items pass.
+INLINE bool note_row(global int *notes, int most_noted, long row, bool is_long, int item,
+                     local NUMBER *nodes)
+{
+    if (item == 0) {
+        const int at = is_long ? atomic_inc(notes) : most_noted;
+        if (at < most_noted)
+            notes[1 + at] = (int)row;
+        nodes[0] = at;
+    }
+    ALL_PASS;
+    const bool is_noted = nodes[0] < most_noted;
+    ALL_PASS;
+    return is_noted;
+}
+
+#define IS_LONG(n_products) (long_from > 0 && (n_products) >= long_from)
+
+// One after the other of the noted rows that are this group's, which is one of ROWS_AT_ONCE.
+#define EACH_NOTED_ROW(i)                                                                          \
+    const int n_noted = min(notes[notes_start], most_noted);                                       \
+    for (int i = GROUP_ALONG_Y(1); i < n_noted; i += ROWS_AT_ONCE)
+
+// ---- how many entries
+
+// How many of the words' bits are set. All items pass.
+INLINE NUMBER count_marks(local const int *words, int n_words, int item, local NUMBER *nodes)
+{
+    NUMBER n = 0, total;
+    for (int i = item; i < n_words; i += ITEMS)
+        n += popcount(words[i]);
+    sum_before(n, item, nodes, &total);
+    return total;
+}
+
+INLINE int words_of(int columns)
+{
+    return columns / WORD + (columns % WORD > 0);
+}
+
+kernel GROUP void spgemm_count(long n_rows, int n_cols, long rows, int columns, int long_from,
+                               FACTORS, NOTES, global NUMBER *restrict c_offsets,
+                               long c_offsets_start, local int *marks)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     local NUMBER nodes[2 * ITEMS];
+    local exchange x;
     for (long row = first_row; row < last_row; ++row) {
-        NUMBER n = 0, total;
-        long from = first_column(&f, row, n_cols, columns, item, marks, sums);
+        const int n_products = products_of_row(&f, row, item, nodes);
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), item, nodes);
+        const int most = width_for(n_products, n_cols, columns, WORD);
+        int from = is_noted ? n_cols : 0, width = first_width(n_cols, most);
+        NUMBER n = 0;
         while (from < n_cols) {
-            const long width = min((long)columns, n_cols - from);
-            clear_marks(marks, width, item);
-            const long next = sweep_row(&f, row, n_cols, from, width, item, false, marks, sums);
-            for (long c = item; c < width; c += ITEMS)
-                n += marks[c];
-            from = next;
+            const stretch s = {from, width, marks, 0};
+            clear_marks(marks, words_of(width), item);
+            const int next = sweep_row(&f, row, n_cols, &s, item, false, &x);
+            n += count_marks(marks, words_of(width), item, nodes);
+            from = next < n_cols ? next - next % WORD : n_cols;
+            width = min(most, n_cols - from);
         }
-        sum_before(n, item, nodes, &total);
-        if (item == 0)
-            c_offsets[c_offsets_start + row] = total;
+        if (item == 0 && !is_noted)
+            c_offsets[c_offsets_start + row] = n;
     }
 }
 
+// A group has `share` chunks of each noted row; counts are [noted row][chunk].
+kernel GROUP void spgemm_count_long(int n_cols, long chunk, long share, int n_chunks, int columns,
+                                    FACTORS, NOTES, global NUMBER *counts, long counts_start,
+                                    local int *marks)
+{
+    const int item = get_local_id(0);
+    const long first = get_group_id(0) * share * chunk;
+    const int last = (int)min(first + share * chunk, (long)n_cols);
+    GET_FACTORS;
+    local NUMBER nodes[2 * ITEMS];
+    local exchange x;
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        global NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        for (int from = (int)first; from < last; from += min(columns, last - from)) {
+            const stretch s = {from, min(columns, last - from), marks, 0};
+            clear_marks(marks, words_of(s.width), item);
+            sweep_row(&f, row, n_cols, &s, item, false, &x);
+            const long end = (long)from + s.width;
+            for (long i_chunk = from / chunk; i_chunk * chunk < end; ++i_chunk) {
+                const long begin = max(i_chunk * chunk, (long)from);
+                const long stop = min((i_chunk + 1) * chunk, end);
+                const NUMBER n = count_marks(marks + (begin - from) / WORD,
+                                             words_of((int)(stop - begin)), item, nodes);
+                if (item == 0)
+                    of_row[i_chunk] = n + (begin > i_chunk * chunk ? of_row[i_chunk] : 0);
+            }
+        }
+    }
+}
+
+// Entries of n chunks. All items pass.
+INLINE NUMBER sum_of_chunks(global const NUMBER *counts, int n, int item, local NUMBER *nodes)
+{
+    NUMBER sum = 0, total;
+    for (int i = item; i < n; i += ITEMS)
+        sum += counts[i];
+    sum_before(sum, item, nodes, &total);
+    return total;
+}
+
+kernel GROUP void spgemm_join_long(int n_chunks, NOTES, global const NUMBER *counts,
+                                   long counts_start, global NUMBER *restrict c_offsets,
+                                   long c_offsets_start)
+{
+    const int item = get_local_id(0);
+    local NUMBER nodes[2 * ITEMS];
+    EACH_NOTED_ROW(i)
+    {
+        global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        const NUMBER n = sum_of_chunks(of_row, n_chunks, item, nodes);
+        if (item == 0)
+            c_offsets[c_offsets_start + notes[notes_start + 1 + i]] = n;
+    }
+}
+
+// ---- entries
+
+typedef struct {
+    global C_INDEX *indices;
+    global T *values;
+} entries;
+
 // Nothing is written from `stop` on, where the next row begins. All items pass.
-INLINE long fill_columns(local const int *marks, local const ACC *sums, long from, long width,
-                         int item, local NUMBER *nodes, global C_INDEX *indices, global T *values,
+INLINE long fill_columns(const stretch *s, int item, local NUMBER *nodes, const entries *to,
                          long place, long stop)
 {
-    for (long tile = 0; tile < width; tile += ITEMS) {
-        const long c = tile + item;
-        const bool is_entry = c < width && marks[c];
+    for (int tile = 0; tile < s->width; tile += ITEMS) {
+        const int c = tile + item;
+        const bool is_entry = c < s->width && s->marks[c];
         NUMBER total;
         const long at = place + sum_before(is_entry, item, nodes, &total);
         if (is_entry && at < stop) {
-            indices[at] = (C_INDEX)(from + c);
-            store_one(sums[c], values + at);
+            to->indices[at] = (C_INDEX)(s->from + c);
+            store_one(s->sums[c], to->values + at);
         }
         place += total;
     }
     return place;
 }
 
-kernel GROUP void spgemm_fill(FACTORS, global const NUMBER *restrict c_offsets,
+// The entries of columns first .. last - 1, at most `most` at a time. All items pass.
+INLINE void fill_range(const factors *f, long row, int n_cols, int first, int last, int most,
+                       int item, local int *marks, local ACC *sums, local NUMBER *nodes,
+                       local exchange *x, const entries *to, long place, long stop)
+{
+    int from = first, width = first_width(last - first, most);
+    while (from < last) {
+        const stretch s = {from, width, marks, sums};
+        clear_marks(marks, width, item);
+        from = sweep_row(f, row, n_cols, &s, item, true, x);
+        place = fill_columns(&s, item, nodes, to, place, stop);
+        width = min(most, last - from);
+    }
+}
+
+kernel GROUP void spgemm_fill(long n_rows, int n_cols, long rows, int columns, int long_from,
+                              FACTORS, NOTES, global const NUMBER *restrict c_offsets,
                               long c_offsets_start, local int *marks, local ACC *sums,
                               global C_INDEX *restrict c_indices, long c_indices_start,
                               global T *restrict c_values, long c_values_start)
@@ -140,17 +435,38 @@ kernel GROUP void spgemm_fill(FACTORS, global const NUMBER *restrict c_offsets,
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
     local NUMBER nodes[2 * ITEMS];
+    local exchange x;
+    const entries to = {c_indices + c_indices_start, c_values + c_values_start};
     for (long row = first_row; row < last_row; ++row) {
-        const long stop = c_offsets[c_offsets_start + row + 1];
-        long place = c_offsets[c_offsets_start + row];
-        long from = first_column(&f, row, n_cols, columns, item, marks, sums);
-        while (from < n_cols) {
-            const long width = min((long)columns, n_cols - from);
-            clear_marks(marks, width, item);
-            const long next = sweep_row(&f, row, n_cols, from, width, item, true, marks, sums);
-            place = fill_columns(marks, sums, from, width, item, nodes, c_indices + c_indices_start,
-                                 c_values + c_values_start, place, stop);
-            from = next;
-        }
+        const int n_products = products_of_row(&f, row, item, nodes);
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), item, nodes);
+        fill_range(&f, row, n_cols, is_noted ? n_cols : 0, n_cols,
+                   width_for(n_products, n_cols, columns, 1), item, marks, sums, nodes, &x, &to,
+                   c_offsets[c_offsets_start + row], c_offsets[c_offsets_start + row + 1]);
+    }
+}
+
+// A group has one chunk of each noted row.
+kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int columns, FACTORS,
+                                   NOTES, global const NUMBER *counts, long counts_start,
+                                   global const NUMBER *restrict c_offsets, long c_offsets_start,
+                                   local int *marks, local ACC *sums,
+                                   global C_INDEX *restrict c_indices, long c_indices_start,
+                                   global T *restrict c_values, long c_values_start)
+{
+    const int item = get_local_id(0), number = get_group_id(0);
+    const int first = (int)(number * chunk), last = (int)min(first + chunk, (long)n_cols);
+    GET_FACTORS;
+    local NUMBER nodes[2 * ITEMS];
+    local exchange x;
+    const entries to = {c_indices + c_indices_start, c_values + c_values_start};
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        const long before = sum_of_chunks(of_row, number, item, nodes);
+        fill_range(&f, row, n_cols, first, last, columns, item, marks, sums, nodes, &x, &to,
+                   c_offsets[c_offsets_start + row] + before, c_offsets[c_offsets_start + row + 1]);
     }
 }

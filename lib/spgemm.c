@@ -13,14 +13,44 @@
 
 // ---- plan
 
-// How a call runs.
+// How a call runs. In scratch memory lie the notes of long rows and the counts of their chunks,
+// adjacent columns each, and what the running sums want.
 typedef struct {
     weft_spgemm_tiling tiling;
-    int64_t n_bundles; // of rows
-    weft_scan scan;    // of the rows' lengths, where they are counted
+    int64_t n_bundles;       // of rows
+    bool has_long;           // rows, perhaps
+    int64_t chunk, n_chunks; // columns; of a row
+    int64_t share;           // chunks of a group that counts
+    weft_scan scan;          // of the rows' lengths, where they are counted
+    int64_t notes, counts, sums;
     size_t scratch_bytes;
-    weft_kernel *kernel;
+    weft_kernel *rows, *start, *count_long, *join_long, *fill_long;
 } schedule;
+
+static void schedule_long(schedule *s, const weft_spgemm_call *call)
+{
+    const weft_spgemm_tiling *t = &s->tiling;
+    const int64_t n = call->problem.n;
+    s->has_long = t->long_from > 0 && n > 0 && call->problem.m > 0;
+    if (!s->has_long)
+        return;
+    s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
+    s->n_chunks = ceil_div(n, s->chunk);
+    s->share = max_i64((int64_t)t->long_columns * WEFT_SPGEMM_WORD / s->chunk, 1);
+}
+
+static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
+{
+    const weft_dtype wide = call->C.offset_dtype;
+    weft_scratch scratch = {0};
+    if (s->has_long) {
+        s->notes = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED + 1, WEFT_I32);
+        s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, wide);
+    }
+    if (s->scan.n_groups > 1)
+        s->sums = weft_scratch_add(&scratch, s->scan.n_groups, wide);
+    s->scratch_bytes = scratch.bytes;
+}
 
 static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *limits)
 {
@@ -28,10 +58,10 @@ static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *li
         .tiling = call->forced ? *call->forced : weft_spgemm_tiling_for(limits, &call->problem),
     };
     s.n_bundles = ceil_div(call->problem.m, s.tiling.rows);
-    if (!call->is_count)
-        return s;
-    s.scan = weft_scan_for(limits, s.tiling.items, call->C.offset_dtype, call->problem.m);
-    s.scratch_bytes = weft_scan_scratch_bytes(&s.scan);
+    schedule_long(&s, call);
+    if (call->is_count)
+        s.scan = weft_scan_for(limits, s.tiling.items, call->C.offset_dtype, call->problem.m);
+    schedule_scratch(&s, call);
     return s;
 }
 
@@ -39,8 +69,11 @@ static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *li
 
 static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call)
 {
+    weft_context *ctx = call->ctx;
+    const weft_source *source = &weft_source_spgemm;
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
+    weft_defines_add(&defines, "ROWS_AT_ONCE", WEFT_SPGEMM_AT_ONCE);
     weft_defines_add_dtype(&defines, "DTYPE", call->A.dtype);
     weft_defines_add_word(&defines, "OFFSET", weft_word(call->A.offset_dtype));
     weft_defines_add_word(&defines, "INDEX", weft_word(call->A.index_dtype));
@@ -48,9 +81,17 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines_add_word(&defines, "B_INDEX", weft_word(call->B.index_dtype));
     weft_defines_add_word(&defines, "NUMBER", weft_word(call->C.offset_dtype));
     weft_defines_add_word(&defines, "C_INDEX", weft_word(call->C.index_dtype));
-    TRY(weft_kernel_narrow(&s->kernel, most, call->ctx, &weft_source_spgemm, &defines,
+    TRY(weft_kernel_narrow(&s->rows, most, ctx, source, &defines,
                            call->is_count ? "spgemm_count" : "spgemm_fill"));
-    return call->is_count ? weft_scan_kernels(&s->scan, call->ctx, most) : WEFT_OK;
+    if (s->has_long) {
+        TRY(weft_kernel_narrow(&s->start, most, ctx, source, &defines, "spgemm_start"));
+        TRY(weft_kernel_narrow(&s->count_long, most, ctx, source, &defines, "spgemm_count_long"));
+        if (call->is_count)
+            TRY(weft_kernel_narrow(&s->join_long, most, ctx, source, &defines, "spgemm_join_long"));
+        else
+            TRY(weft_kernel_narrow(&s->fill_long, most, ctx, source, &defines, "spgemm_fill_long"));
+    }
+    return call->is_count ? weft_scan_kernels(&s->scan, ctx, most) : WEFT_OK;
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -77,38 +118,184 @@ static cl_mem or_offsets(cl_mem array, const weft_csr *csr)
     return array && csr->nnz > 0 ? array : csr->offsets;
 }
 
-static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *call,
-                                   const schedule *s)
+// Patterns and values of A and B.
+typedef struct {
+    cl_mem a_indices, a_values, b_indices, b_values;
+} inputs;
+
+static inputs inputs_of(const weft_spgemm_call *call)
 {
-    const weft_csr *A = &call->A, *B = &call->B, *C = &call->C;
-    const int64_t rows = s->tiling.rows;
-    const cl_int columns = s->tiling.columns;
-    const cl_mem a_indices = or_offsets(A->indices, A), a_values = or_offsets(A->values, A);
-    const cl_mem b_indices = or_offsets(B->indices, B), b_values = or_offsets(B->values, B);
-    const size_t marks_bytes = (size_t)columns * sizeof(cl_int);
-    const size_t bytes = (size_t)(columns * weft_spgemm_column_bytes(&call->problem));
-    const weft_argument arguments[] = {
-        ARGUMENT(A->n_rows),        ARGUMENT(C->n_cols),         ARGUMENT(rows),
-        ARGUMENT(columns),          ARGUMENT(A->offsets),        ARGUMENT(A->offsets_start),
-        ARGUMENT(a_indices),        ARGUMENT(A->indices_start),  ARGUMENT(a_values),
-        ARGUMENT(A->values_start),  ARGUMENT(B->offsets),        ARGUMENT(B->offsets_start),
-        ARGUMENT(b_indices),        ARGUMENT(B->indices_start),  ARGUMENT(b_values),
-        ARGUMENT(B->values_start),  ARGUMENT(C->offsets),        ARGUMENT(C->offsets_start),
-        {marks_bytes, NULL},        {bytes - marks_bytes, NULL}, ARGUMENT(C->indices),
-        ARGUMENT(C->indices_start), ARGUMENT(C->values),         ARGUMENT(C->values_start),
-    };
-    enum { OF_FILL = sizeof(arguments) / sizeof(arguments[0]), OF_COUNT = OF_FILL - 4 };
-    return weft_items_enqueue(launch, s->kernel, call->is_count ? OF_COUNT : OF_FILL, arguments,
-                              s->tiling.items, (const int64_t[3]){s->n_bundles});
+    const weft_csr *A = &call->A, *B = &call->B;
+    return (inputs){or_offsets(A->indices, A), or_offsets(A->values, A), or_offsets(B->indices, B),
+                    or_offsets(B->values, B)};
 }
 
-static weft_status enqueue_count(weft_launch *launch, const weft_spgemm_call *call,
-                                 const schedule *s, cl_mem scratch)
+static void add_factors(weft_arguments *arguments, const weft_spgemm_call *call, const inputs *in)
 {
-    const weft_numbers offsets = {call->C.offsets, call->C.offsets_start};
+    const weft_csr *A = &call->A, *B = &call->B;
+    ADD_ARGUMENT(arguments, A->offsets);
+    ADD_ARGUMENT(arguments, A->offsets_start);
+    ADD_ARGUMENT(arguments, in->a_indices);
+    ADD_ARGUMENT(arguments, A->indices_start);
+    ADD_ARGUMENT(arguments, in->a_values);
+    ADD_ARGUMENT(arguments, A->values_start);
+    ADD_ARGUMENT(arguments, B->offsets);
+    ADD_ARGUMENT(arguments, B->offsets_start);
+    ADD_ARGUMENT(arguments, in->b_indices);
+    ADD_ARGUMENT(arguments, B->indices_start);
+    ADD_ARGUMENT(arguments, in->b_values);
+    ADD_ARGUMENT(arguments, B->values_start);
+}
+
+// Without long rows some buffer must stand in: it is not looked at.
+static void add_notes(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)
+{
+    static const cl_int most_noted = WEFT_SPGEMM_NOTED;
+    ADD_ARGUMENT(arguments, *scratch);
+    ADD_ARGUMENT(arguments, s->notes);
+    ADD_ARGUMENT(arguments, most_noted);
+}
+
+static void add_counts(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)
+{
+    ADD_ARGUMENT(arguments, *scratch);
+    ADD_ARGUMENT(arguments, s->counts);
+}
+
+static void add_offsets(weft_arguments *arguments, const weft_spgemm_call *call)
+{
+    ADD_ARGUMENT(arguments, call->C.offsets);
+    ADD_ARGUMENT(arguments, call->C.offsets_start);
+}
+
+// Marks and sums of so many columns, then the entries.
+static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns)
+{
+    const weft_csr *C = &call->C;
+    const size_t marks_bytes = (size_t)columns * sizeof(cl_int);
+    const size_t bytes = (size_t)(columns * weft_spgemm_column_bytes(&call->problem));
+    weft_arguments_add(arguments, marks_bytes, NULL);
+    weft_arguments_add(arguments, bytes - marks_bytes, NULL);
+    ADD_ARGUMENT(arguments, C->indices);
+    ADD_ARGUMENT(arguments, C->indices_start);
+    ADD_ARGUMENT(arguments, C->values);
+    ADD_ARGUMENT(arguments, C->values_start);
+}
+
+static weft_status enqueue(weft_launch *launch, weft_kernel *kernel,
+                           const weft_arguments *arguments, const schedule *s, int64_t along_x,
+                           int64_t along_y)
+{
+    return weft_items_enqueue(launch, kernel, arguments->n, arguments->list, s->tiling.items,
+                              (const int64_t[3]){along_x, along_y});
+}
+
+static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *call,
+                                const schedule *s, cl_mem scratch)
+{
+    const int64_t rows = s->tiling.rows;
+    const cl_int n_cols = (cl_int)call->C.n_cols, long_from = s->has_long ? s->tiling.long_from : 0;
+    const cl_int columns = s->tiling.columns * (call->is_count ? WEFT_SPGEMM_WORD : 1);
+    const cl_mem notes = s->has_long ? scratch : call->C.offsets;
+    const inputs in = inputs_of(call);
+    weft_arguments arguments = {0};
+    ADD_ARGUMENT(&arguments, call->A.n_rows);
+    ADD_ARGUMENT(&arguments, n_cols);
+    ADD_ARGUMENT(&arguments, rows);
+    ADD_ARGUMENT(&arguments, columns);
+    ADD_ARGUMENT(&arguments, long_from);
+    add_factors(&arguments, call, &in);
+    add_notes(&arguments, s, &notes);
+    add_offsets(&arguments, call);
+    if (call->is_count)
+        weft_arguments_add(&arguments, (size_t)s->tiling.columns * sizeof(cl_int), NULL);
+    else
+        add_entries(&arguments, call, s->tiling.columns);
+    return enqueue(launch, s->rows, &arguments, s, s->n_bundles, 1);
+}
+
+static weft_status enqueue_start(weft_launch *launch, const schedule *s, cl_mem scratch)
+{
+    weft_arguments arguments = {0};
+    add_notes(&arguments, s, &scratch);
+    return enqueue(launch, s->start, &arguments, s, 1, 1);
+}
+
+static weft_status enqueue_count_long(weft_launch *launch, const weft_spgemm_call *call,
+                                      const schedule *s, cl_mem scratch)
+{
+    const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
+    const cl_int columns = s->tiling.long_columns * WEFT_SPGEMM_WORD;
+    const inputs in = inputs_of(call);
+    weft_arguments arguments = {0};
+    ADD_ARGUMENT(&arguments, n_cols);
+    ADD_ARGUMENT(&arguments, s->chunk);
+    ADD_ARGUMENT(&arguments, s->share);
+    ADD_ARGUMENT(&arguments, n_chunks);
+    ADD_ARGUMENT(&arguments, columns);
+    add_factors(&arguments, call, &in);
+    add_notes(&arguments, s, &scratch);
+    add_counts(&arguments, s, &scratch);
+    weft_arguments_add(&arguments, (size_t)s->tiling.long_columns * sizeof(cl_int), NULL);
+    return enqueue(launch, s->count_long, &arguments, s, ceil_div(s->n_chunks, s->share),
+                   WEFT_SPGEMM_AT_ONCE);
+}
+
+static weft_status enqueue_join_long(weft_launch *launch, const weft_spgemm_call *call,
+                                     const schedule *s, cl_mem scratch)
+{
+    const cl_int n_chunks = (cl_int)s->n_chunks;
+    weft_arguments arguments = {0};
+    ADD_ARGUMENT(&arguments, n_chunks);
+    add_notes(&arguments, s, &scratch);
+    add_counts(&arguments, s, &scratch);
+    add_offsets(&arguments, call);
+    return enqueue(launch, s->join_long, &arguments, s, 1, WEFT_SPGEMM_AT_ONCE);
+}
+
+static weft_status enqueue_fill_long(weft_launch *launch, const weft_spgemm_call *call,
+                                     const schedule *s, cl_mem scratch)
+{
+    const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
+    const cl_int columns = s->tiling.long_columns;
+    const inputs in = inputs_of(call);
+    weft_arguments arguments = {0};
+    ADD_ARGUMENT(&arguments, n_cols);
+    ADD_ARGUMENT(&arguments, s->chunk);
+    ADD_ARGUMENT(&arguments, n_chunks);
+    ADD_ARGUMENT(&arguments, columns);
+    add_factors(&arguments, call, &in);
+    add_notes(&arguments, s, &scratch);
+    add_counts(&arguments, s, &scratch);
+    add_offsets(&arguments, call);
+    add_entries(&arguments, call, columns);
+    return enqueue(launch, s->fill_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
+}
+
+// The rows, whose counts or entries are then all there.
+static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *call,
+                                   const schedule *s, cl_mem scratch)
+{
+    if (!s->has_long)
+        return enqueue_rows(launch, call, s, scratch);
+    TRY(enqueue_start(launch, s, scratch));
+    TRY(enqueue_rows(launch, call, s, scratch));
+    TRY(enqueue_count_long(launch, call, s, scratch));
+    return call->is_count ? enqueue_join_long(launch, call, s, scratch)
+                          : enqueue_fill_long(launch, call, s, scratch);
+}
+
+static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call, const schedule *s,
+                               cl_mem scratch)
+{
     if (call->problem.m > 0)
-        TRY(enqueue_product(launch, call, s));
-    return weft_scan_offsets(launch, &s->scan, offsets, scratch);
+        TRY(enqueue_product(launch, call, s, scratch));
+    if (!call->is_count)
+        return WEFT_OK;
+    const weft_numbers offsets = {call->C.offsets, call->C.offsets_start};
+    // Where one group does it all some buffer must stand in.
+    const weft_numbers sums = s->scan.n_groups > 1 ? (weft_numbers){scratch, s->sums} : offsets;
+    return weft_scan_enqueue(launch, &s->scan, offsets, offsets, true, sums);
 }
 
 static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem workspace)
@@ -117,13 +304,11 @@ static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem
     if (!call->is_count && (call->C.nnz == 0 || call->C.n_rows == 0))
         return WEFT_OK;
     TRY(prepare(&s, call));
-    if (!call->is_count)
-        return enqueue_product(launch, call, &s);
     if (workspace && s.scratch_bytes > 0)
         TRY(weft_spgemm_workspace_check(call, workspace, s.scratch_bytes));
     cl_mem scratch;
     TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue_count(launch, call, &s, scratch);
+    const weft_status status = enqueue_all(launch, call, &s, scratch);
     weft_scratch_end(launch, workspace, scratch);
     return status;
 }
@@ -180,7 +365,10 @@ weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const we
     params = params ? params : WEFT_SPGEMM(.n_wait = 0);
     TRY(weft_spgemm_check(&call, true, ctx, A, B, C, params));
     TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes;
+    const size_t of_count = s.scratch_bytes;
+    call.is_count = false;
+    TRY(prepare(&s, &call));
+    *bytes = s.scratch_bytes > of_count ? s.scratch_bytes : of_count;
     return WEFT_OK;
 }
 

@@ -29,4 +29,10 @@ weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem wor
 // Local memory for a column of a group.
 int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem);
 
+enum {
+    WEFT_SPGEMM_WORD = 32,    // columns that have a mark in an int where entries are counted
+    WEFT_SPGEMM_NOTED = 1024, // long rows that are shared by groups
+    WEFT_SPGEMM_AT_ONCE = 32, // of these, that have groups of their own
+};
+
 #endif

@@ -148,5 +148,8 @@ weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem wor
     weft_outputs all = call->outputs;
     TRY(weft_outputs_add_workspace(&all, call->ctx, workspace, bytes));
     TRY(weft_outputs_apart(&all));
+    if (!call->is_count)
+        TRY(weft_outputs_apart_from_array(&all, call->C.offsets, call->C.offsets_start,
+                                          call->C.n_rows + 1, call->C.offset_dtype, "C's offsets"));
     return apart_check(&all, call);
 }

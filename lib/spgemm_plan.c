@@ -9,15 +9,24 @@
 #include "spgemm_call.h"
 #include "view.h"
 
-enum { MAX_ROWS = 1 << 15, MAX_COLUMNS = 1 << 15 };
+enum {
+    MAX_ROWS = 1 << 15,
+    MAX_COLUMNS = 1 << 15,
+    MAX_LONG_FROM = 1 << 18,
+    MAX_LONG_COLUMNS = 1 << 16,
+    MAX_LONG_GROUPS = 256,
+};
 
 enum {
-    LEAST_COLUMNS = 256,   // of a group at a time
-    FOLDED_COLUMNS = 4096, // what a CPU keeps near
-    SPREAD_COLUMNS = 1024, // what leaves room for other groups on a GPU
+    LEAST_COLUMNS = 256,           // of a group at a time
+    FOLDED_COLUMNS = 1 << 15,      // what a CPU keeps near
+    SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
+    LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
+    LONG_SPREAD_COLUMNS = 2048,
     ROOM = 4,              // columns for each product that a row has on average
-    SPREAD_ITEMS = 32,     // of a group: all of them go through all products
+    SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group
+    LONG_PRODUCTS = 4096,  // that pay for several
     ERRANDS = 8,           // groups for each that can be resident
 };
 
@@ -27,10 +36,13 @@ int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem)
     return (int64_t)sizeof(int32_t) + sum_bytes;
 }
 
-// What the items of a group tell each other besides: two numbers each.
-static int64_t nodes_bytes(int64_t items)
+// What the items of a group tell each other besides: two numbers each to add up, and an entry of A
+// and a product.
+static int64_t exchange_bytes(const weft_spgemm_problem *problem, int64_t items)
 {
-    return 2 * items * (int64_t)sizeof(int64_t);
+    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
+    const int64_t item_bytes = 4 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t);
+    return items * (item_bytes + 3 * sum_bytes) + (int64_t)sizeof(int64_t);
 }
 
 // Of a row, on average, and at least 1; no more than a tiling makes a difference for.
@@ -42,24 +54,80 @@ static int64_t products_of_row(const weft_spgemm_problem *problem)
     return products > MAX_COLUMNS ? MAX_COLUMNS : max_i64((int64_t)products, 1);
 }
 
+// Columns that a group has local memory for, a power of two.
+static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int64_t items)
+{
+    const int64_t left = bytes - exchange_bytes(problem, items);
+    return pow2_down(max_i64(left / weft_spgemm_column_bytes(problem), 1));
+}
+
+// Where one group has room for a whole row of C, or no row can be long, groups would share nothing.
+static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
+                            const weft_spgemm_problem *problem)
+{
+    const bool is_folded = limits->fold > 1;
+    const int64_t room = columns_in(problem, (int64_t)limits->local_bytes, tiling->items);
+    const int64_t columns = min_i64(is_folded ? LONG_FOLDED_COLUMNS : LONG_SPREAD_COLUMNS, room);
+    const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
+    const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
+    const bool can_be_long = (double)problem->a_nnz * (double)problem->b_nnz >= (double)from;
+    if (groups <= 1 || columns < WEFT_SPGEMM_WORD || !can_be_long)
+        return;
+    tiling->long_from = (int)from;
+    tiling->long_columns = (int)columns;
+    tiling->long_groups = (int)min_i64(groups, MAX_LONG_GROUPS);
+}
+
 weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
                                           const weft_spgemm_problem *problem)
 {
-    const bool is_folded = limits->fold > 1;
     const int64_t products = products_of_row(problem);
     const int64_t items = min_i64(weft_items_for(limits), SPREAD_ITEMS);
-    const int64_t left = (int64_t)(limits->local_bytes / 2) - nodes_bytes(items);
-    const int64_t room = max_i64(left, 1) / weft_spgemm_column_bytes(problem);
-    const int64_t most =
-        min_i64(is_folded ? FOLDED_COLUMNS : SPREAD_COLUMNS, pow2_down(max_i64(room, 1)));
-    const int64_t wanted = pow2_up(max_i64(ROOM * products, LEAST_COLUMNS));
+    const int64_t room = columns_in(problem, (int64_t)(limits->local_bytes / 2), items);
+    const int64_t wanted =
+        limits->fold > 1
+            ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)
+            : min_i64(pow2_up(max_i64(ROOM * products, LEAST_COLUMNS)), SPREAD_COLUMNS);
     const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
     const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
-    return (weft_spgemm_tiling){
+    weft_spgemm_tiling tiling = {
         .items = (int)items,
         .rows = (int)max_i64(rows, 1),
-        .columns = (int)min_i64(wanted, most),
+        .columns = (int)min_i64(wanted, room),
     };
+    share_long_rows(&tiling, limits, problem);
+    return tiling;
+}
+
+static weft_status long_check(const weft_spgemm_tiling *tiling)
+{
+    const int from = tiling->long_from, columns = tiling->long_columns;
+    if (from < 0 || from > MAX_LONG_FROM)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_from is %d: 0 to %d is wanted", from,
+                    MAX_LONG_FROM);
+    if (from == 0)
+        return WEFT_OK;
+    if (columns < WEFT_SPGEMM_WORD || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.long_columns is %d: a power of two from %d to %d is wanted",
+                    columns, WEFT_SPGEMM_WORD, MAX_LONG_COLUMNS);
+    if (tiling->long_groups < 1 || tiling->long_groups > MAX_LONG_GROUPS)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_groups is %d: 1 to %d is wanted",
+                    tiling->long_groups, MAX_LONG_GROUPS);
+    return WEFT_OK;
+}
+
+static weft_status memory_check(int columns, const char *field, const weft_spgemm_tiling *tiling,
+                                const weft_limits *limits, const weft_spgemm_problem *problem)
+{
+    const int64_t bytes =
+        columns * weft_spgemm_column_bytes(problem) + exchange_bytes(problem, tiling->items);
+    if ((uint64_t)bytes > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.%s %d and items %d want %" PRId64
+                    " bytes; local memory has %zu",
+                    field, columns, tiling->items, bytes, limits->local_bytes);
+    return WEFT_OK;
 }
 
 weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const weft_limits *limits,
@@ -72,18 +140,19 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
     if (tiling->columns < 1 || tiling->columns > MAX_COLUMNS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.columns is %d: 1 to %d is wanted",
                     tiling->columns, MAX_COLUMNS);
-    const int64_t bytes =
-        tiling->columns * weft_spgemm_column_bytes(problem) + nodes_bytes(tiling->items);
-    if ((uint64_t)bytes > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: tiling.columns %d and items %d want %" PRId64
-                    " bytes; local memory has %zu",
-                    tiling->columns, tiling->items, bytes, limits->local_bytes);
-    return WEFT_OK;
+    TRY(long_check(tiling));
+    TRY(memory_check(tiling->columns, "columns", tiling, limits, problem));
+    return tiling->long_from > 0
+               ? memory_check(tiling->long_columns, "long_columns", tiling, limits, problem)
+               : WEFT_OK;
 }
 
 int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_t size)
 {
-    return snprintf(text, size, "groups of %d items, %d rows, %d columns at a time", tiling->items,
-                    tiling->rows, tiling->columns);
+    char shared[100] = "";
+    if (tiling->long_from > 0)
+        snprintf(shared, sizeof(shared), "; from %d products, %d groups for a row, %d columns",
+                 tiling->long_from, tiling->long_groups, tiling->long_columns);
+    return snprintf(text, size, "groups of %d items, %d rows, %d columns at a time%s",
+                    tiling->items, tiling->rows, tiling->columns, shared);
 }

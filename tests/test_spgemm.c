@@ -18,6 +18,9 @@ static const weft_spgemm_tiling tilings[] = {
     {.items = 1, .rows = 3, .columns = 4},
     {.items = 4, .rows = 2, .columns = 6},
     {.items = 32, .rows = 1, .columns = 50},
+    // Rows that groups share, from the first product on and later; chunks of one stretch and more.
+    {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 32, .long_groups = 7},
+    {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 32, .long_groups = 2},
 };
 enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
 
@@ -276,6 +279,56 @@ static void test_large_matrices(void **state)
         }
 }
 
+// One long row among others, wide rows of B in any order, and C wider than a group has room for:
+// as planned, and cut so that several groups have several stretches each.
+static void test_long_rows_of_every_kind(void **state)
+{
+    (void)state;
+    const weft_spgemm_tiling cuts[] = {
+        {.items = 1,
+         .rows = 2,
+         .columns = 512,
+         .long_from = 500,
+         .long_columns = 32,
+         .long_groups = 2},
+        {.items = 16,
+         .rows = 1,
+         .columns = 64,
+         .long_from = 500,
+         .long_columns = 128,
+         .long_groups = 256},
+        {.items = 32,
+         .rows = 3,
+         .columns = 64,
+         .long_from = 500,
+         .long_columns = 512,
+         .long_groups = 1},
+    };
+    const int64_t n = is_reduced ? 5000 : 200000, k = is_reduced ? 600 : 6000;
+    for (int i = 0; i < 4; i++) {
+        const product_case of = {.seed = 19,
+                                 .m = 9,
+                                 .k = k,
+                                 .n = n,
+                                 .a_nnz = k,
+                                 .b_nnz = 20 * k,
+                                 .a_kind = i % 2 ? PATTERN_ONE_ROW : PATTERN_REPEATED,
+                                 .in_fractions = i % 2,
+                                 .tiling = i < 3 ? &cuts[i] : NULL};
+        run(&of);
+    }
+}
+
+// More long rows than groups share: the last ones are done as all others.
+static void test_many_long_rows(void **state)
+{
+    (void)state;
+    const product_case of = {
+        .seed = 23, .m = 3000, .k = 20, .n = 70, .a_nnz = 5000, .b_nnz = 90, .tiling = &tilings[3]};
+    if (!is_reduced)
+        run(&of);
+}
+
 // The order of sums is that of A's entries, however the work is cut.
 static void test_same_bits_in_every_tiling(void **state)
 {
@@ -401,9 +454,15 @@ static void test_local_memory_of_items(void **state)
     weft_limits little = *weft_context_limits(ctx);
     little.local_bytes = 4096;
     const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
-    const weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
+    weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
     assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
-    assert_says("tiling.columns 512 and items 1 want 4112 bytes; local memory has 4096");
+    assert_says("tiling.columns 512 and items 1 want 4152 bytes; local memory has 4096");
+    full.columns = 1;
+    full.long_columns = 512;
+    assert_ok(weft_spgemm_tiling_check(&full, &little, &some));
+    full.long_from = full.long_groups = 1;
+    assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
+    assert_says("tiling.long_columns 512 and items 1 want 4152 bytes; local memory has 4096");
 }
 
 // Entries, but no row for them: nothing is done.
@@ -423,6 +482,12 @@ static void test_what_is_refused(void **state)
     const weft_spgemm_tiling odd = {.items = 3, .rows = 1, .columns = 1};
     const weft_spgemm_tiling wide = {.items = 1, .rows = 1, .columns = 32769};
     const weft_spgemm_tiling none = {.items = 1, .rows = 0, .columns = 1};
+    weft_spgemm_tiling shared[] = {tilings[3], tilings[3], tilings[3], tilings[3], tilings[3]};
+    shared[0].long_from = -1;
+    shared[1].long_from = 262145;
+    shared[2].long_columns = 48;
+    shared[3].long_columns = 16;
+    shared[4].long_groups = 257;
     for (int i = 0; i < 2; i++) {
         REFUSE(i, WEFT_BAD_ARGUMENT, "spgemm: params.size is 9", c.params.size = 9);
         REFUSE(i, WEFT_BAD_ARGUMENT, "A is -3 x 4", c.A.n_rows = -3);
@@ -438,6 +503,11 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = &odd);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", c.params.tiling = &wide);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = &none);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", c.params.tiling = &shared[0]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", c.params.tiling = &shared[1]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", c.params.tiling = &shared[2]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 16", c.params.tiling = &shared[3]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_groups is 257", c.params.tiling = &shared[4]);
     }
     REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
            (c.C.offsets = c.B.indices, c.C.offsets_start = 3));
@@ -483,6 +553,25 @@ static void test_workspaces(void **state)
     clReleaseMemObject(ends);
 }
 
+// What weft_spgemm() keeps there about long rows.
+static void test_workspaces_of_long_rows(void **state)
+{
+    (void)state;
+    const product_call fine = good_call();
+    size_t bytes;
+    assert_ok(weft_spgemm_workspace(ctx, &fine.A, &fine.B, &fine.C,
+                                    WEFT_SPGEMM(.tiling = &tilings[3]), &bytes));
+    cl_mem less = new_workspace(ctx, 4096);
+    for (int i = 0; i < 2; i++)
+        REFUSE(i, WEFT_BAD_BUFFER, "workspace [",
+               (c.params.tiling = &tilings[3], c.params.workspace = less));
+    clReleaseMemObject(less);
+    cl_mem shared = new_workspace(ctx, bytes);
+    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's offsets",
+           (c.params.tiling = &tilings[3], c.params.workspace = shared, c.C.offsets = shared));
+    clReleaseMemObject(shared);
+}
+
 // B changes between the steps: no row of C is written beyond its end.
 static void test_patterns_that_change_between_the_steps(void **state)
 {
@@ -496,9 +585,15 @@ static void test_patterns_that_change_between_the_steps(void **state)
     c.C.indices = indices.buffer;
     c.C.indices_start = indices.start;
     c.C.nnz = 3;
-    assert_ok(start(&c, false));
     static const cl_int want[] = {0, 0, 0};
-    guarded_check(&indices, queue, want, "indices");
+    for (int i = 0; i < N_TILINGS; i++) {
+        c.params.tiling = &tilings[i];
+        if (!takes_groups_of(tilings[i].items))
+            continue;
+        guarded_restore(&indices, queue);
+        assert_ok(start(&c, false));
+        guarded_check(&indices, queue, want, "indices");
+    }
     guarded_destroy(&indices);
 }
 
@@ -531,7 +626,11 @@ static void test_plans(void **state)
     const product_call c = good_call();
     assert_true(weft_spgemm_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, sizeof(text)) > 0);
     assert_string_equal(text, "groups of 1 items, 3 rows, 4 columns at a time");
+    weft_spgemm_tiling_print(&tilings[3], text, sizeof(text));
+    assert_string_equal(text, "groups of 1 items, 4 rows, 4 columns at a time; from 1 products, 7 "
+                              "groups for a row, 32 columns");
     random_state random = {6};
+    int n_shared = 0; // plans in which rows may be long
     for (int i = 0; i < 20000; i++) {
         const weft_limits *limits = weft_profile_at((size_t)i % weft_profile_count());
         const weft_spgemm_problem problem = {random_extent(&random) % INT32_MAX,
@@ -544,7 +643,9 @@ static void test_plans(void **state)
         if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
         assert_true(limits->fold == 1 || t.items == 1);
+        n_shared += t.long_from > 0;
     }
+    assert_in_range(n_shared, 1000, 19000);
 }
 
 #define WITH_OPERANDS(test) cmocka_unit_test_setup_teardown(test, create_operands, destroy_operands)
@@ -560,6 +661,8 @@ int main(void)
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_long_rows_of_every_kind),
+        cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),
         cmocka_unit_test(test_infinity_and_nan),
@@ -567,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_local_memory_of_items),
         WITH_OPERANDS(test_entries_without_rows),
         cmocka_unit_test(test_workspaces),
+        WITH_OPERANDS(test_workspaces_of_long_rows),
         WITH_OPERANDS(test_patterns_that_change_between_the_steps),
         WITH_OPERANDS(test_events),
         WITH_OPERANDS(test_plans),

@@ -15,10 +15,15 @@ typedef struct weft_spgemm_problem {
 } weft_spgemm_problem;
 
 // How the work is cut. A group goes through `rows` rows of C, `columns` columns of each at a time.
+// Where a row has `long_from` products or more, `long_groups` groups have a share of C's columns
+// each: 1024 such rows, and what there is beyond these as all others.
 typedef struct weft_spgemm_tiling {
-    int items;   // of a group, which share a row's columns: a power of two
-    int rows;    // 1 to 32768
-    int columns; // 1 to 32768: a group keeps a mark and a sum for each in local memory
+    int items;        // of a group, which share a row's products: a power of two
+    int rows;         // 1 to 32768
+    int columns;      // 1 to 32768: a group keeps a mark and a sum for each in local memory
+    int long_from;    // up to 262144; 0: no row is long, and what follows does not count
+    int long_columns; // a power of two, 32 to 65536: as `columns`
+    int long_groups;  // 1 to 256
 } weft_spgemm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -76,6 +81,9 @@ typedef struct weft_spgemm_params {
 //
 // After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
 // Transposition" (TOMS 1978): row by row, with a dense accumulator, here for a stretch of columns.
+// All products of a row are gone through once for each stretch that has entries. It holds at least
+// as many columns as the row has products, as long as there is local memory for them, and 32 times
+// as many where entries are only counted.
 WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_csr *B, const weft_csr *C, int64_t *nnz,
                                        const weft_spgemm_params *params);
@@ -83,8 +91,8 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
                                  const weft_csr *B, const weft_csr *C,
                                  const weft_spgemm_params *params);
 
-// Bytes of scratch memory that weft_spgemm_count() needs; 0 where it needs none, as weft_spgemm()
-// never does. Compiles what the call will run, as the compiled kernels decide about the tiling too.
+// Bytes of scratch memory that weft_spgemm_count() and weft_spgemm() need; 0 where neither needs
+// any. Compiles what they will run, as the compiled kernels decide about the tiling too.
 WEFT_API weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                            const weft_csr *C, const weft_spgemm_params *params,
                                            size_t *bytes);

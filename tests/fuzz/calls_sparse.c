@@ -225,6 +225,9 @@ call_result call_spgemm(call_input *in)
     weft_spgemm_tiling tiling = {.items = take_int(in)};
     tiling.rows = take_int(in);
     tiling.columns = take_int(in);
+    tiling.long_from = take_int(in);
+    tiling.long_columns = take_int(in);
+    tiling.long_groups = take_int(in);
     weft_spgemm_params p = {.size = take_struct_size(in, sizeof(p))};
     p.tiling = take_chance(in, 64) ? &tiling : NULL;
     p.workspace = take_workspace(in);

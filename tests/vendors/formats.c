@@ -8,6 +8,7 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 enum { ROWS = 4096, COLUMNS = 2048, ENTRIES = 64 }; // ENTRIES in each row
+enum { WIDE = 300000 }; // columns of a product in which groups share long rows
 
 static void dense(weft_context *ctx, cl_command_queue queue, weft_dtype dtype)
 {
@@ -83,13 +84,14 @@ static void spmm_of_stored_rows(weft_context *ctx, cl_command_queue queue, weft_
     problem_end();
 }
 
-static void spgemm(weft_context *ctx, cl_command_queue queue, int64_t row, weft_dtype dtype)
+static void spgemm(weft_context *ctx, cl_command_queue queue, int64_t row, int64_t n,
+                   weft_dtype dtype)
 {
-    problem_begin("spgemm of %d x %d with rows of %" PRId64 ", %s", COLUMNS, COLUMNS, row,
-                  weft_dtype_name(dtype));
+    problem_begin("spgemm of %d x %d with rows of %" PRId64 " and %" PRId64 " columns, %s", COLUMNS,
+                  COLUMNS, row, n, weft_dtype_name(dtype));
     const weft_csr A = problem_csr(ctx, dtype, COLUMNS, COLUMNS, row, ROWS_EVEN);
-    const weft_csr B = problem_csr(ctx, dtype, COLUMNS, COLUMNS, row, ROWS_EVEN);
-    const weft_csr C = problem_csr(ctx, dtype, COLUMNS, COLUMNS, 2 * row, ROWS_EVEN);
+    const weft_csr B = problem_csr(ctx, dtype, COLUMNS, n, row, ROWS_EVEN);
+    const weft_csr C = problem_csr(ctx, dtype, COLUMNS, n, 2 * row, ROWS_EVEN);
     CALL(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, NULL));
     CALL(weft_spgemm(ctx, queue, &A, &B, &C, NULL));
     problem_end();
@@ -103,9 +105,10 @@ void problems_formats(weft_context *ctx, cl_command_queue queue)
             continue;
         dense(ctx, queue, reals[i]);
         transpose(ctx, queue, reals[i]);
-        spgemm(ctx, queue, 8, reals[i]);
+        spgemm(ctx, queue, 8, COLUMNS, reals[i]);
+        spgemm(ctx, queue, 8, WIDE, reals[i]);
     }
-    spgemm(ctx, queue, 128, WEFT_F32);
+    spgemm(ctx, queue, 128, COLUMNS, WEFT_F32);
     stored_rows(ctx, queue);
     spmm_of_stored_rows(ctx, queue, WEFT_F32, WEFT_SPMM_SUM);
     spmm_of_stored_rows(ctx, queue, WEFT_BF16, WEFT_SPMM_MEAN);
