@@ -54,6 +54,12 @@ static int64_t products_of_row(const weft_spgemm_problem *problem)
     return products > MAX_COLUMNS ? MAX_COLUMNS : max_i64((int64_t)products, 1);
 }
 
+// No more than make a difference.
+static int64_t local_bytes_of(const weft_limits *limits)
+{
+    return limits->local_bytes < INT32_MAX ? (int64_t)limits->local_bytes : INT32_MAX;
+}
+
 // Columns that a group has local memory for, a power of two.
 static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int64_t items)
 {
@@ -66,7 +72,7 @@ static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limit
                             const weft_spgemm_problem *problem)
 {
     const bool is_folded = limits->fold > 1;
-    const int64_t room = columns_in(problem, (int64_t)limits->local_bytes, tiling->items);
+    const int64_t room = columns_in(problem, local_bytes_of(limits), tiling->items);
     const int64_t columns = min_i64(is_folded ? LONG_FOLDED_COLUMNS : LONG_SPREAD_COLUMNS, room);
     const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
     const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
@@ -83,7 +89,7 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
 {
     const int64_t products = products_of_row(problem);
     const int64_t items = min_i64(weft_items_for(limits), SPREAD_ITEMS);
-    const int64_t room = columns_in(problem, (int64_t)(limits->local_bytes / 2), items);
+    const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
     const int64_t wanted =
         limits->fold > 1
             ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)

@@ -321,6 +321,7 @@ static void test_limits_that_are_none(void **state)
         SAME_TILING(csr_transpose, .n_cols = 1000000, .nnz = 10000000);
         SAME_TILING(csr_dense, .n_rows = 1000, .n_cols = 1000);
         SAME_TILING(spgemm, .m = 1000, .k = 1000, .n = 1000, .a_nnz = 9000, .b_nnz = 9000);
+        SAME_TILING(spgemm, .m = 1000, .k = 1000, .n = 1000000, .a_nnz = 9000, .b_nnz = 9000);
         SAME_TILING(spmm, .m = 1000, .k = 1000, .n = 64, .nnz = 9000, .columns_adjacent = true);
         SAME_TILING(sddmm, .m = 1000, .n = 1000, .k = 64, .nnz = 9000, .a_adjacent = true,
                     .b_adjacent = true);
