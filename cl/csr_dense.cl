@@ -3,8 +3,8 @@
 //
 // A group goes through `rows` rows, one after the other; its items have columns side by side.
 //
-//   csr_to_dense        D = A, `columns` columns of a row for each group: which entry is the first
-//                       at each place, then every place written
+//   csr_to_dense        D = A, `columns` columns of a row for each group: zeros, then the entries,
+//                       but where several share a place their sums
 //   dense_to_csr_count  elements of each row that are kept
 //   (running sums of that: the offsets)
 //   dense_to_csr_fill   these elements, each row from where its offset says
@@ -28,78 +28,119 @@
 
 // ---- to dense
 
-#define NO_ENTRY INT_MAX // of the row
-#define REPEATED INT_MIN // or-ed to the first of several
+#ifndef SUMS // columns whose sums stand in local memory, where an element of D cannot hold them
+#define SUMS 1024
+#endif
 
-// Whether the column is one of the group's, counted from 0.
-INLINE bool is_within(long column, long width)
-{
-    return column >= 0 && column < width;
-}
+#define WORD 32 // bits, of a column each
 
-// The first of the n entries at each of the width columns from `from` on. All items pass. What
-// atomics leave here does not depend on their order.
-INLINE void find_firsts(local int *firsts, int item, global const INDEX *indices, int n, long from,
-                        long width)
-{
-    for (long c = item; c < width; c += ITEMS)
-        firsts[c] = NO_ENTRY;
-    ALL_PASS;
-    for (int i = item; i < n; i += ITEMS) {
-        const long c = indices[i] - from;
-        if (!is_within(c, width))
-            continue;
+// An element of D has all the bits of a sum.
+#define SUMS_IN_PLACE (DTYPE == DTYPE_F32 || DTYPE == DTYPE_F64)
+
 #if ITEMS > 1
-        atomic_min(firsts + c, i);
+#define ALL_SEE barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
-        firsts[c] = firsts[c] == NO_ENTRY ? i : firsts[c] | REPEATED;
+#define ALL_SEE (void)0
+#endif
+
+// Of `width` columns from `from` on a bit each: where there are entries, and where several.
+typedef struct {
+    long from;
+    int width;
+    local uint *seen, *repeated;
+} stretch;
+
+// A row's entries, and its first column of the stretch.
+typedef struct {
+    global const INDEX *indices;
+    global const MOVED *values;
+    int n;
+    global MOVED *D;
+    long step;
+} dense_row;
+
+// The column of entry i, counted from 0, where the stretch has it; else -1.
+INLINE int column_in(const stretch *s, const dense_row *r, int i)
+{
+    const long c = r->indices[i] - s->from;
+    return c >= 0 && c < s->width ? (int)c : -1;
+}
+
+INLINE bool has_bit(local const uint *words, int c)
+{
+    return words[c / WORD] >> c % WORD & 1;
+}
+
+INLINE void clear_row(const stretch *s, const dense_row *r, int item)
+{
+    for (int i = item; i * WORD < s->width; i += ITEMS)
+        s->seen[i] = s->repeated[i] = 0;
+    for (int c = item; c < s->width; c += ITEMS)
+        r->D[c * r->step] = 0;
+}
+
+// Entries that have a place for themselves, or, with one item, the first of several too. What
+// atomics leave does not depend on their order. All items pass.
+INLINE void move_entries(const stretch *s, const dense_row *r, int item)
+{
+    for (int i = item; i < r->n; i += ITEMS) {
+        const int c = column_in(s, r, i);
+        if (c < 0)
+            continue;
+        const uint bit = 1u << c % WORD;
+#if ITEMS > 1
+        if (atomic_or(s->seen + c / WORD, bit) & bit)
+            atomic_or(s->repeated + c / WORD, bit);
+#else
+        if (s->seen[c / WORD] & bit)
+            s->repeated[c / WORD] |= bit;
+        else
+            r->D[c * r->step] = r->values[i];
+        s->seen[c / WORD] |= bit;
 #endif
     }
 #if ITEMS > 1
     ALL_PASS;
-    for (int i = item; i < n; i += ITEMS) {
-        const long c = indices[i] - from;
-        if (is_within(c, width) && (atomic_or(firsts + c, 0) & ~REPEATED) != i)
-            atomic_or(firsts + c, REPEATED);
+    for (int i = item; i < r->n; i += ITEMS) {
+        const int c = column_in(s, r, i);
+        if (c >= 0 && !has_bit(s->repeated, c))
+            r->D[c * r->step] = r->values[i];
     }
-    ALL_PASS;
 #endif
 }
 
-// Of the item's columns where entries are repeated: their sums, in order.
-INLINE void sum_repeated(local ACC *sums, local const int *firsts, int item,
-                         global const INDEX *indices, global const T *values, int n, long from,
-                         long width)
+// Whether entries are repeated in the item's words among those of columns first .. last - 1.
+INLINE bool is_repeated(const stretch *s, int first, int last, int item)
 {
-    for (int i = 0; i < n; ++i) {
-        const long c = indices[i] - from;
-        if (!is_within(c, width) || c % ITEMS != item || firsts[c] >= 0)
-            continue;
-        const ACC value = load_one(values + i);
-        sums[c] = i == (firsts[c] & ~REPEATED) ? value : sums[c] + value;
-    }
+    uint any = 0;
+    for (int i = first / WORD + item; i * WORD < last; i += ITEMS)
+        any |= s->repeated[i];
+    return any != 0;
 }
 
-// The item's columns of one row.
-INLINE void write_row(local const int *firsts, local ACC *sums, int item,
-                      global const INDEX *indices, global const MOVED *values, int n, long from,
-                      long width, global MOVED *D, long step)
+// The sums of columns first .. last - 1 where entries are repeated, in the order of the entries: an
+// item has every ITEMS-th word of the columns. A column's bit is taken from `seen` at its first
+// entry.
+INLINE void sum_repeated(const stretch *s, const dense_row *r, int first, int last, int item,
+                         local ACC *sums)
 {
-    bool is_repeated = false;
-    for (long c = item; c < width; c += ITEMS)
-        D[c * step] = 0;
-    for (long c = item; c < width; c += ITEMS) {
-        const int first = firsts[c];
-        is_repeated |= first < 0;
-        if (first >= 0 && first != NO_ENTRY)
-            D[c * step] = values[first];
+    for (int i = 0; i < r->n; ++i) {
+        const int c = column_in(s, r, i);
+        if (c < first || c >= last || (c - first) / WORD % ITEMS != item ||
+            !has_bit(s->repeated, c))
+            continue;
+        global T *const to = (global T *)(r->D + c * r->step);
+        const bool is_first = has_bit(s->seen, c);
+        const ACC value = load_one((global const T *)r->values + i);
+        ACC sum = value;
+        if (is_first)
+            s->seen[c / WORD] &= ~(1u << c % WORD);
+        else
+            sum += SUMS_IN_PLACE ? load_one(to) : sums[c - first];
+        store_one(sum, to);
+        if (!SUMS_IN_PLACE)
+            sums[c - first] = sum;
     }
-    if (!is_repeated)
-        return;
-    sum_repeated(sums, firsts, item, indices, (global const T *)values, n, from, width);
-    for (long c = item; c < width; c += ITEMS)
-        if (firsts[c] < 0)
-            store_one(sums[c], (global T *)(D + c * step));
 }
 
 kernel GROUP void csr_to_dense(long n_rows, long n_cols, long rows, int columns,
@@ -107,19 +148,28 @@ kernel GROUP void csr_to_dense(long n_rows, long n_cols, long rows, int columns,
                                global const INDEX *restrict indices, long indices_start,
                                global const MOVED *restrict values, long values_start,
                                long values_batch, global MOVED *restrict D, DENSE(d), long d_batch,
-                               local int *firsts, local ACC *sums)
+                               local uint *seen, local uint *repeated, local ACC *sums)
 {
     ROWS_OF_GROUP(rows, n_rows);
     const long batch = GROUP_ALONG_Z;
-    const long from = GROUP_ALONG_Y(1) * columns, width = min((long)columns, n_cols - from);
+    const long from = GROUP_ALONG_Y(1) * columns;
+    const stretch s = {from, (int)min((long)columns, n_cols - from), seen, repeated};
     for (long row = first_row; row < last_row; ++row) {
         const long start = offsets[offsets_start + row];
-        const int n = (int)(offsets[offsets_start + row + 1] - start);
-        global const INDEX *const of_row = indices + indices_start + start;
-        find_firsts(firsts, item, of_row, n, from, width);
-        write_row(firsts, sums, item, of_row, values + values_start + batch * values_batch + start,
-                  n, from, width, D + d_start + batch * d_batch + row * d_row + from * d_column,
-                  d_column);
+        const dense_row r = {
+            indices + indices_start + start, values + values_start + batch * values_batch + start,
+            (int)(offsets[offsets_start + row + 1] - start),
+            D + d_start + batch * d_batch + row * d_row + from * d_column, d_column};
+        clear_row(&s, &r, item);
+        ALL_SEE;
+        move_entries(&s, &r, item);
+        ALL_SEE;
+        const int part = SUMS_IN_PLACE ? s.width : SUMS;
+        for (int first = 0; first < s.width; first += part) {
+            const int last = min(first + part, s.width);
+            if (is_repeated(&s, first, last, item))
+                sum_repeated(&s, &r, first, last, item, sums);
+        }
         ALL_PASS;
     }
 }

@@ -19,6 +19,7 @@
 typedef struct {
     weft_csr_dense_tiling tiling;
     int64_t n_bundles; // of rows
+    int sums;          // in local memory
     weft_scan scan;    // of the rows' lengths
     size_t scratch_bytes;
     weft_kernel *kernel;
@@ -30,6 +31,7 @@ static schedule schedule_for(const weft_csr_dense_call *call, const weft_limits 
         .tiling = call->forced ? *call->forced : weft_csr_dense_tiling_for(limits, &call->problem),
     };
     s.n_bundles = ceil_div(call->A.n_rows, s.tiling.rows);
+    s.sums = weft_csr_dense_sums(limits, s.tiling.columns, &call->problem);
     if (call->step != WEFT_DENSE_TO_CSR_COUNT)
         return s;
     s.scan = weft_scan_for(limits, s.tiling.items, call->A.offset_dtype, call->A.n_rows);
@@ -48,6 +50,7 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_csr_dense_c
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "FOLD", 1);
+    weft_defines_add(&defines, "SUMS", s->sums);
     weft_defines_add_dtype(&defines, "DTYPE",
                            is_moved && call->A.dtype == WEFT_F64 && !call->ctx->limits.has_f64
                                ? WEFT_F32
@@ -129,8 +132,8 @@ static weft_status enqueue_to_dense(weft_launch *launch, const weft_csr_dense_ca
     // Where there are no entries some buffer must stand in: it is never read.
     const cl_mem indices = A->nnz > 0 ? A->indices : A->offsets;
     const cl_mem values = A->nnz > 0 ? A->values : A->offsets;
-    const size_t firsts_bytes = (size_t)columns * sizeof(cl_int);
-    const size_t bytes = (size_t)(columns * weft_csr_dense_column_bytes(&call->problem));
+    const size_t words_bytes = weft_csr_dense_words_bytes(columns);
+    const size_t sums_bytes = (size_t)s->sums * (size_t)weft_sum_bytes(A->dtype);
     const weft_argument arguments[] = {
         ARGUMENT(A->n_rows),
         ARGUMENT(A->n_cols),
@@ -148,8 +151,9 @@ static weft_status enqueue_to_dense(weft_launch *launch, const weft_csr_dense_ca
         ARGUMENT(D->row),
         ARGUMENT(D->column),
         ARGUMENT(D->batch),
-        {firsts_bytes, NULL},
-        {bytes - firsts_bytes, NULL},
+        {words_bytes, NULL},
+        {words_bytes, NULL},
+        {sums_bytes, NULL},
     };
     return ENQUEUE_ITEMS(launch, s->kernel, arguments, s->tiling.items, s->n_bundles,
                          ceil_div(A->n_cols, columns), call->n_batches);

@@ -37,7 +37,10 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
 weft_status weft_csr_dense_workspace_check(const weft_csr_dense_call *call, cl_mem workspace,
                                            size_t bytes);
 
-// Local memory for a column of a group.
-int64_t weft_csr_dense_column_bytes(const weft_csr_dense_problem *problem);
+// Local memory of a group: bytes of a bit for each of so many columns, and how many sums: 1 where
+// elements hold them.
+size_t weft_csr_dense_words_bytes(int columns);
+int weft_csr_dense_sums(const weft_limits *limits, int columns,
+                        const weft_csr_dense_problem *problem);
 
 #endif

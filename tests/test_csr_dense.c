@@ -224,6 +224,32 @@ static void test_all_data_types(void **state)
             }
 }
 
+// A row of more columns than a group has bits or sums for, in any order, and each at many places.
+static void test_long_rows_of_every_kind(void **state)
+{
+    (void)state;
+    static const weft_csr_dense_tiling cuts[] = {
+        {.items = 1, .rows = 2, .columns = 2500},
+        {.items = 8, .rows = 1, .columns = 1031},
+        {.items = 1, .rows = 1, .columns = 1 << 20},
+    };
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_BF16};
+    for (int kind = 0; kind < N_PATTERNS; kind += is_reduced ? 3 : 1)
+        for (int i = 0; i < 2; i++)
+            for (int j = 0; j < 4; j++) {
+                const dense_case of = {.seed = 80 + (uint64_t)kind,
+                                       .kind = (pattern_kind)kind,
+                                       .n_rows = 2,
+                                       .n_cols = is_reduced ? 2600 : 9000,
+                                       .nnz = is_reduced ? 3000 : 20000,
+                                       .dtype = dtypes[i],
+                                       .layout = (layout)j,
+                                       .tiling = j < 3 ? &cuts[j] : NULL};
+                if (j != 2 || weft_context_limits(ctx)->local_bytes >= 1 << 19)
+                    to_dense(&of);
+            }
+}
+
 // ---- from dense
 
 // Zeros of either sign, NaN, infinities, subnormals, and numbers at the threshold and beside it.
@@ -392,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_every_small_pattern),
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
+        cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_dense_matrices_of_every_shape),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_all_data_types_from_dense),
