@@ -250,6 +250,39 @@ static void test_long_rows_of_every_kind(void **state)
             }
 }
 
+// Sums that are rounded, of which the order shows.
+static void test_same_bits_over_runs(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, COLUMNS = 60, RUNS = 5 };
+    random_state random = {91};
+    pattern p = pattern_create(&random, PATTERN_REPEATED, ROWS, COLUMNS, 1500);
+    float *fractions = new_array(p.nnz, sizeof(float));
+    for (int64_t e = 0; e < p.nnz; e++)
+        fractions[e] = random_float(&random);
+    device_pattern A = device_pattern_create(ctx, &p, true, WEFT_I32, WEFT_I32, 0);
+    guarded values = guarded_create(ctx, fractions, p.nnz, sizeof(float), 0);
+    guarded out = guarded_create(ctx, NULL, ROWS * COLUMNS, sizeof(float), 0);
+    const weft_tensor D = weft_matrix(out.buffer, WEFT_F32, ROWS, COLUMNS);
+    A.csr.values = values.buffer;
+    float want[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        add_up(&want[i], WEFT_F32, &p, (const char *)fractions, i / COLUMNS, i % COLUMNS);
+    for (int run = 0; run < RUNS * (N_TILINGS + 1); run++) {
+        const weft_csr_dense_tiling *t = run < RUNS ? NULL : &tilings[run / RUNS - 1];
+        if (t && !takes_groups_of(t->items))
+            continue;
+        guarded_restore(&out, queue);
+        assert_ok(weft_csr_to_dense(ctx, queue, &A.csr, &D, WEFT_CSR_DENSE(.tiling = t)));
+        guarded_check(&out, queue, want, "the same bits");
+    }
+    guarded_destroy(&out);
+    guarded_destroy(&values);
+    device_pattern_destroy(&A);
+    pattern_destroy(&p);
+    free(fractions);
+}
+
 // ---- from dense
 
 // Zeros of either sign, NaN, infinities, subnormals, and numbers at the threshold and beside it.
@@ -419,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_long_rows_of_every_kind),
+        cmocka_unit_test(test_same_bits_over_runs),
         cmocka_unit_test(test_dense_matrices_of_every_shape),
         cmocka_unit_test(test_many_rows),
         cmocka_unit_test(test_all_data_types_from_dense),

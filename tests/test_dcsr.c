@@ -74,8 +74,8 @@ static weft_dcsr dcsr_of(const weft_csr *A, const stored *s, const dcsr_case *of
                        .values_start = A->values_start};
 }
 
-// There and back. Takes the pattern over.
-static void run_pattern(pattern p, const dcsr_case *of)
+// There and back, so many times. Takes the pattern over.
+static void run_pattern_often(pattern p, const dcsr_case *of, int n_runs)
 {
     device_pattern A = device_pattern_create(ctx, &p, true, of->offset_dtype, WEFT_I32, of->start);
     guarded back =
@@ -86,24 +86,33 @@ static void run_pattern(pattern p, const dcsr_case *of)
     int64_t n_stored = -1;
     assert_ok(weft_dcsr_workspace(ctx, &A.csr, &params, &bytes));
     params.workspace = new_workspace(ctx, bytes);
-    assert_ok(weft_dcsr_count(ctx, queue, &A.csr, &n_stored, &params));
-    assert_int_equal(n_stored, s.n);
     const weft_dcsr D = dcsr_of(&A.csr, &s, of);
-    assert_ok(weft_dcsr_from_csr(ctx, queue, &A.csr, &D, &params));
-    stored_check(&s, of);
-
     weft_csr again = A.csr;
     again.offsets = back.buffer;
     again.offsets_start = back.start;
-    assert_ok(weft_dcsr_to_csr(ctx, queue, &D, &again, &params));
     void *want = narrowed(p.offsets, p.n_rows + 1, of->offset_dtype);
-    guarded_check(&back, queue, want, "offsets again");
+    for (int run = 0; run < n_runs; run++) { // the same bits in each
+        guarded_restore(&s.d_rows, queue);
+        guarded_restore(&s.d_offsets, queue);
+        guarded_restore(&back, queue);
+        assert_ok(weft_dcsr_count(ctx, queue, &A.csr, &n_stored, &params));
+        assert_int_equal(n_stored, s.n);
+        assert_ok(weft_dcsr_from_csr(ctx, queue, &A.csr, &D, &params));
+        stored_check(&s, of);
+        assert_ok(weft_dcsr_to_csr(ctx, queue, &D, &again, &params));
+        guarded_check(&back, queue, want, "offsets again");
+    }
     free(want);
     clReleaseMemObject(params.workspace);
     stored_destroy(&s);
     guarded_destroy(&back);
     device_pattern_destroy(&A);
     pattern_destroy(&p);
+}
+
+static void run_pattern(pattern p, const dcsr_case *of)
+{
+    run_pattern_often(p, of, 1);
 }
 
 static const dcsr_case cases[] = {
@@ -145,6 +154,16 @@ static void test_patterns_of_every_kind(void **state)
                                            shapes[i][2]),
                             &cases[j]);
             }
+}
+
+static void test_same_bits_over_runs(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_CASES; i++) {
+        random_state random = {13};
+        if (takes_groups_of(cases[i].items))
+            run_pattern_often(pattern_create(&random, PATTERN_RANDOM, 3000, 9, 2000), &cases[i], 5);
+    }
 }
 
 // Stored rows as a CSR of their own: here, as a dense matrix without the empty rows.
@@ -388,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_set_of_rows),
         cmocka_unit_test(test_patterns_of_every_kind),
+        cmocka_unit_test(test_same_bits_over_runs),
         cmocka_unit_test(test_stored_rows_alone),
         WITH_OPERANDS(test_arguments),
         WITH_OPERANDS(test_matrices_that_disagree),

@@ -3,7 +3,10 @@
 // dense ones by such, against plain loops over the dense matrix. All numbers are small and whole,
 // so that f32 has them exactly, in whichever order they are added.
 #include <weft/csc.h>
+#include <weft/csr_dense.h>
+#include <weft/csr_transpose.h>
 #include <weft/dcsc.h>
+#include <weft/spgemm.h>
 #include <weft/spmm.h>
 
 #include "format_case.h"
@@ -297,6 +300,79 @@ static void test_dense_by_stored_columns(void **state)
 
 static int of_buffers[4];
 
+// The arrays of a matrix that a call writes.
+typedef struct written {
+    guarded offsets, indices, values;
+} written;
+
+static cl_mem new_array_of(guarded *array, int64_t n, size_t size)
+{
+    *array = guarded_create(ctx, NULL, n, size, 0);
+    return array->buffer;
+}
+
+static void written_destroy(written *w)
+{
+    guarded_destroy(&w->offsets);
+    guarded_destroy(&w->indices);
+    guarded_destroy(&w->values);
+}
+
+// A B, both sparse, where B is A^T: `turned` is B^T by rows, as B by columns has it.
+static void check_sparse_by_columns(const weft_csr *A, const weft_csr *turned)
+{
+    written b, c;
+    const weft_csr B = {.n_rows = K,
+                        .n_cols = M,
+                        .nnz = turned->nnz,
+                        .offsets = new_array_of(&b.offsets, K + 1, sizeof(cl_int)),
+                        .indices = new_array_of(&b.indices, turned->nnz, sizeof(cl_int)),
+                        .values = new_array_of(&b.values, turned->nnz, sizeof(float))};
+    weft_csr C = {
+        .n_rows = M, .n_cols = M, .offsets = new_array_of(&c.offsets, M + 1, sizeof(cl_int))};
+    assert_ok(weft_csr_transpose(ctx, queue, turned, &B, NULL));
+    assert_ok(weft_spgemm_count(ctx, queue, A, &B, &C, &C.nnz, NULL));
+    C.indices = new_array_of(&c.indices, C.nnz, sizeof(cl_int));
+    C.values = new_array_of(&c.values, C.nnz, sizeof(float));
+    assert_ok(weft_spgemm(ctx, queue, A, &B, &C, NULL));
+
+    float want[M * M] = {0};
+    for (int i = 0; i < M * M; i++)
+        for (int k = 0; k < K; k++)
+            want[i] += dense[i / M][k] * dense[i % M][k];
+    guarded out = guarded_create(ctx, NULL, (int64_t)M * M, sizeof(float), 0);
+    const weft_tensor D = weft_matrix(out.buffer, WEFT_F32, M, M);
+    assert_ok(weft_csr_to_dense(ctx, queue, &C, &D, NULL));
+    guarded_check(&out, queue, want, "A A^T");
+    guarded_destroy(&out);
+    written_destroy(&b);
+    written_destroy(&c);
+}
+
+static void test_sparse_by_columns(void **state)
+{
+    (void)state;
+    compressed A = compressed_create(false);
+    const weft_csc by_columns = weft_csc_of_csr(&A.csr); // A^T
+    const weft_csr turned = weft_csr_of_csc(&by_columns);
+    check_sparse_by_columns(&A.csr, &turned);
+    compressed_destroy(&A);
+}
+
+static void test_sparse_by_stored_columns(void **state)
+{
+    (void)state;
+    compressed A = compressed_create(false);
+    doubly_compressed stored = doubly_compressed_create(&A);
+    const weft_dcsc by_columns = weft_dcsc_of_dcsr(&stored.dcsr); // A^T
+    const weft_dcsr turned = weft_dcsr_of_dcsc(&by_columns);
+    const weft_csr with_all_offsets = expanded(&turned);
+    check_sparse_by_columns(&A.csr, &with_all_offsets);
+    clReleaseMemObject(with_all_offsets.offsets);
+    doubly_compressed_destroy(&stored);
+    compressed_destroy(&A);
+}
+
 static void test_columns_are_rows_of_the_transpose(void **state)
 {
     (void)state;
@@ -388,6 +464,8 @@ int main(void)
         cmocka_unit_test(test_stored_rows_alone),
         cmocka_unit_test(test_dense_by_stored_columns),
         cmocka_unit_test(test_what_has_no_two_axes_stays),
+        cmocka_unit_test(test_sparse_by_columns),
+        cmocka_unit_test(test_sparse_by_stored_columns),
         cmocka_unit_test(test_columns_are_rows_of_the_transpose),
         cmocka_unit_test(test_stored_columns_are_stored_rows_of_the_transpose),
     };

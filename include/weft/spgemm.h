@@ -58,6 +58,10 @@ typedef struct weft_spgemm_params {
 //   B  CSR [k x n]   the same data type; offsets and indices of its own types
 //   C  CSR [m x n]   the same data type; offsets and indices of its own types
 //
+// A matrix by columns is its transpose by rows (weft_csr_of_csc() of <weft/csc.h>, for a DCSC
+// weft_dcsr_to_csr() of what <weft/dcsc.h> gives), and weft_csr_transpose() of that the matrix by
+// rows, as A and B are wanted here.
+//
 // C has an entry wherever A and B have entries that meet, also where products cancel. Its columns
 // rise in each row; those of A and B need not, and repeated entries add up. Sums are f32 (f64 for
 // f64), over A's entries in the order in which they stand, rounded once: the same input gives the
