@@ -86,8 +86,8 @@ typedef struct weft_spgemm_params {
 // After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
 // Transposition" (TOMS 1978): row by row, with a dense accumulator, here for a stretch of columns.
 // All products of a row are gone through once for each stretch that has entries. It holds at least
-// as many columns as the row has products, as long as there is local memory for them, and 32 times
-// as many where entries are only counted.
+// as many columns as the row has products, as far as the tiling has that many, and 32 times as many
+// where entries are only counted.
 WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_csr *B, const weft_csr *C, int64_t *nnz,
                                        const weft_spgemm_params *params);
