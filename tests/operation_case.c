@@ -335,14 +335,28 @@ static weft_status dense_to_csr(operation_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
-static weft_status spgemm(operation_operands *o, weft_context *ctx)
+static weft_status spgemm_tiled(operation_operands *o, weft_context *ctx,
+                                const weft_spgemm_tiling *tiling)
 {
     int64_t nnz = -1;
     weft_csr C = sparse_output(o, 0);
-    STEP(weft_spgemm_count(ctx, o->queue, &o->A, &o->A, &C, &nnz, WEFT_SPGEMM(ORDER(o))));
+    STEP(weft_spgemm_count(ctx, o->queue, &o->A, &o->A, &C, &nnz,
+                           WEFT_SPGEMM(ORDER(o), .tiling = tiling)));
     C.nnz = nnz;
-    STEP(weft_spgemm(ctx, o->queue, &o->A, &o->A, &C, WEFT_SPGEMM(ORDER(o))));
+    STEP(weft_spgemm(ctx, o->queue, &o->A, &o->A, &C, WEFT_SPGEMM(ORDER(o), .tiling = tiling)));
     return WEFT_OK;
+}
+
+static weft_status spgemm(operation_operands *o, weft_context *ctx)
+{
+    return spgemm_tiled(o, ctx, NULL);
+}
+
+static weft_status spgemm_in_groups(operation_operands *o, weft_context *ctx)
+{
+    static const weft_spgemm_tiling shared = {
+        .items = 1, .rows = 4, .columns = 16, .long_from = 3, .long_columns = 32, .long_groups = 2};
+    return spgemm_tiled(o, ctx, &shared);
 }
 
 // To stored rows, and back when that is done.
@@ -532,6 +546,7 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "dense_to_csr", .run = dense_to_csr},
     {.name = "dcsr", .run = dcsr},
     {.name = "spgemm", .run = spgemm},
+    {.name = "spgemm with long rows in groups", .run = spgemm_in_groups},
     {.name = "reduce", .run = reduce},
     {.name = "softmax", .run = softmax},
     {.name = "log_softmax", .run = log_softmax},
