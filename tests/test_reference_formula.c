@@ -178,6 +178,8 @@ static void errors_follow_the_formula(void **state)
     expect_between("sqrt(a)", 0, 0x1p-20L, 0, INFINITY, INFINITY); // may be below 0
     expect_between("abs(a)", 0, 0x1p-20L, 0, 0x1p-20L, 0x1p-20L);
     expect_between("(a + 1) - (a + 1)", 0.5L, 0, 0, ULP, 4 * ULP);
+    expect_between("a - b", 1, 0, 1 - ULP / 2, 0, ULP / 1024);
+    expect_between("sqrt(a * a + b * b)", 0, 0, 0, 0, 1e-37L);
 }
 
 static void what_errors_leave_open_may_be_either(void **state)
@@ -188,7 +190,22 @@ static void what_errors_leave_open_may_be_either(void **state)
     expect_between("a == b", 1 + ULP / 2, ULP, 1, 1, 1);
     expect_between("a == b", 1 + ULP / 2, 0, 1, 0, 0);
     expect_between("floor(a)", 1, ULP, 0, 1, 1);
-    expect_between("a % b", 5.5L, 1, 2, INFINITY, INFINITY);
+    expect_between("a % b", 5.5L, 1, 2, 2, 2); // 0.5, or anything up to 2
+    expect_between("a % b", 5, ULP, 2, ULP, 2 * ULP);
+    expect_between("b % a", 0.476L, 2e-8L, 16777215, 0.476L, 0.477L);
+    expect_between("where(a, 10, 2)", 1e-20L, 1e-7L, 0, 8, 8);
+    expect_between("!a + (a && b)", 1e-20L, 1e-7L, 1, 2, 2.1L);
+    expect_between("where(b, a, 1)", 0, INFINITY, 0, 0, 0);
+    expect_between("a > b", 1, INFINITY, 0, 1, 1);
+    expect_between("clamp_backward(b, a, 0, 0)", 1e-8L, 1e-7L, 3, 3, 3);
+    expect_between("pow(a, b)", 0.5L, 1, -2, INFINITY, INFINITY);
+    expect_between("pow(a, b)", 2, ULP, -2, 0, 20 * ULP);
+    expect_between("b / a", 1e-20L, 1e-7L, 0, INFINITY, INFINITY);
+    expect_between("tan(a)", 1.57L, 0.01L, 0, INFINITY, INFINITY);
+    expect_between("tan(a)", 0, ULP, 0, ULP, 2 * ULP);
+    expect_between("atan2(a, b)", 1e-9L, 1e-7L, -1e-3L, 6.28L, 6.29L);
+    expect_between("erf_backward(b, a)", 3, 4, 1, INFINITY, INFINITY);
+    expect_between("erf_backward(b, a)", 0.4L, 0.5L, 1, 0.1L, 0.5L);
     expect_between("sin(a)", 1, 4, 0, INFINITY, INFINITY);
     expect_between("1 / a", ULP, 2 * ULP, 0, INFINITY, INFINITY);
 }
@@ -199,7 +216,12 @@ static void infinities_are_exact_and_overflow_is_anything(void **state)
     const formula_number beyond = of_numbers("a * b", WEFT_F32, named);
     (void)state;
     assert_true(isinf(beyond.real) && beyond.error == 0);
-    expect_between("a + b", FLT_MAX, 0, 0x1p102L, INFINITY, INFINITY); // nearly rounded up
+    expect_between("a + b", FLT_MAX, 0, 0x1p102L, 0, 0x1p104L); // rounds down
+    expect_between("a + b", FLT_MAX, 0x1p103L, 0x1p102L, INFINITY, INFINITY);
+    expect_between("a - b", 3e38L, 0, 2e38L, 0, 1e31L);
+    expect_between("mix(a, b, 1e-10)", 2e38L, 0, -2e38L, INFINITY, INFINITY);
+    expect_between("exp_backward(a, b)", INFINITY, 0, -200, INFINITY, INFINITY);
+    expect_between("exp_backward(a, b)", INFINITY, 0, 1, 0, 0);
     expect_between("a / b", 1, 0, 0, 0, 0);
     expect_between("a - a", INFINITY, 0, 0, 0, 0);
     expect_between("exp_backward(b, a)", 100, 0, 0x1p-100L, INFINITY, INFINITY);

@@ -90,7 +90,7 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
          0},
         {"runs", OPTION_RUNS, "R", 0, "How often to time the formula (default: 20)", 0},
         {"check", OPTION_CHECK, NULL, 0,
-         "Compare with the formula in double; fail beyond the error bound", 0},
+         "Compare with the formula on the host; fail beyond the error bound", 0},
         {0},
     };
     static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};

@@ -115,7 +115,7 @@ void reference_values_free(reference_values *values);
 
 typedef struct reference_worst {
     double error; // the largest |y - want| / bound, infinite where kinds differ, a difference meets
-                  // bound 0, or whole numbers differ
+                  // bound 0
     int64_t at;   // which element, in row-major order
     double got, want; // there
 } reference_worst;

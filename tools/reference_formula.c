@@ -294,62 +294,119 @@ static wide ulp(const range *r, wide x)
     return ldexpl(1, (exponent > r->least_exponent ? exponent : r->least_exponent) - r->digits + 1);
 }
 
-static bool is_named(const reference_function *function, const char *name)
+// ---- what errors of operands make of a function
+
+// Where a function is looked at for an operand: its ends, and 0, where truths, poles, cuts and peaks
+// are.
+typedef struct candidates {
+    wide at[4];
+    int n;
+} candidates;
+
+static bool holds_zero(formula_number x)
 {
-    return strcmp(function->name, name) == 0;
+    return x.error > 0 && fabsl(x.real) <= x.error;
 }
 
-// What f may be off by for its operands' errors, where corners do not tell.
-static wide beside_corners(const reference_function *f, const formula_number *x)
+static candidates candidates_of(formula_number x)
 {
-    if (is_named(f, "equal") || is_named(f, "not_equal"))
-        return fabsl(x[0].real - x[1].real) <= x[0].error + x[1].error ? 1 : 0;
-    if (is_named(f, "remainder") || is_named(f, "fmod"))
-        return 2 * x[0].error >= fabsl(x[1].real) || 2 * x[1].error >= fabsl(x[1].real) ? INFINITY
-                                                                                        : 0;
-    if (is_named(f, "sin") || is_named(f, "cos") || is_named(f, "tan"))
-        return x[0].error >= 1 ? INFINITY : 0;
-    return 0;
+    if (x.error == 0)
+        return (candidates){{x.real}, 1};
+    const candidates ends = {{x.real - x.error, x.real + x.error, 0, -0.0L}, 4};
+    return holds_zero(x) ? ends : (candidates){{ends.at[0], ends.at[1]}, 2};
 }
 
-static bool has_pole(const reference_function *f)
+// How far what it is there is from the value; infinite where it is of another kind.
+static wide distance(wide value, wide there)
 {
-    return is_named(f, "divide") || is_named(f, "reciprocal") || is_named(f, "tan") ||
-           is_named(f, "log_backward");
+    if (isnan(value) || isnan(there))
+        return isnan(value) && isnan(there) ? 0 : INFINITY;
+    return value == there ? 0 : fabsl(there - value);
 }
 
-// How far `corner` is from f's value there; infinite where it is of another kind.
-static wide corner_error(const reference_function *f, wide value, wide corner)
+static wide spread_of_candidates(const reference_function *f, const formula_number *x, wide value)
 {
-    if (isnan(value) || isnan(corner))
-        return isnan(value) && isnan(corner) ? 0 : INFINITY;
-    if (has_pole(f) && value * corner < 0)
+    candidates c[4];
+    wide at[4] = {0}, error = 0, size;
+    int n = 1;
+    for (int i = 0; i < f->n_arguments; i++) {
+        c[i] = candidates_of(x[i]);
+        n *= c[i].n;
+    }
+    for (int k = 0; k < n; k++) {
+        for (int i = 0, rest = k; i < f->n_arguments; rest /= c[i].n, i++)
+            at[i] = c[i].at[rest % c[i].n];
+        error = fmaxl(error, distance(value, f->real(at, &size)));
+    }
+    return error;
+}
+
+// Of a % b, where the whole number of times that b goes into a may be another one.
+static wide spread_of_remainder(const reference_function *f, const formula_number *x, wide value)
+{
+    const wide low = fabsl(x[1].real) - x[1].error, high = fabsl(x[1].real) + x[1].error;
+    const wide least = truncl((fabsl(x[0].real) - x[0].error) / high);
+    const wide most = truncl((fabsl(x[0].real) + x[0].error) / low);
+    if (low <= 0)
         return INFINITY;
-    return value == corner ? 0 : fabsl(corner - value);
+    if (least == most && !holds_zero(x[0]))
+        return spread_of_candidates(f, x, value);
+    return holds_zero(x[0]) ? 2 * high : high;
 }
 
-// Over all corners of what operands may be.
+// Of clamp_backward(dy, x, low, high).
+static wide spread_of_window(const reference_function *f, const formula_number *x, wide value)
+{
+    const bool is_low_sure = fabsl(x[1].real - x[2].real) > x[1].error + x[2].error;
+    const bool is_high_sure = fabsl(x[3].real - x[1].real) > x[1].error + x[3].error;
+    return is_low_sure && is_high_sure ? spread_of_candidates(f, x, value)
+                                       : fabsl(x[0].real) + x[0].error;
+}
+
+static wide spread_of_tangent(const reference_function *f, const formula_number *x, wide value)
+{
+    const bool has_pole = cosl(x[0].real - x[0].error) * cosl(x[0].real + x[0].error) <= 0;
+    return has_pole || x[0].error >= 1 ? INFINITY : spread_of_candidates(f, x, value);
+}
+
+// How far f may be from its value for what its operands are off by.
 static wide spread(const reference_function *f, const formula_number *x, wide value)
 {
-    const unsigned n_corners = 1u << f->n_arguments;
-    wide error = 0;
-    unsigned inexact = 0; // bit i: operand i has an error
-    for (int i = 0; i < f->n_arguments; i++) {
-        if (isinf(x[i].error))
-            return INFINITY;
-        inexact |= (x[i].error > 0 ? 1u : 0u) << i;
-    }
-    if (inexact == 0)
+    wide largest = 0;
+    for (int i = 0; i < f->n_arguments; i++)
+        largest = fmaxl(largest, x[i].error);
+    if (largest == 0)
         return 0;
-    for (unsigned corner = 0; corner < n_corners; corner++) {
-        wide at[4] = {0}, size = 0;
-        for (int i = 0; i < f->n_arguments; i++)
-            at[i] = x[i].real + (corner >> i & 1 ? x[i].error : -x[i].error);
-        if ((corner & ~inexact) == 0) // or another one is the same
-            error = fmaxl(error, corner_error(f, value, f->real(at, &size)));
+    if (isinf(largest))
+        return f->trait == REFERENCE_TRUTH || f->trait == REFERENCE_EQUALITY ? 1 : INFINITY;
+    switch (f->trait) {
+    case REFERENCE_EQUALITY:
+        return fabsl(x[0].real - x[1].real) <= x[0].error + x[1].error ? 1 : 0;
+    case REFERENCE_REMAINDER:
+        return spread_of_remainder(f, x, value);
+    case REFERENCE_WINDOW:
+        return spread_of_window(f, x, value);
+    case REFERENCE_TANGENT:
+        return spread_of_tangent(f, x, value);
+    case REFERENCE_WAVES:
+        return x[0].error >= 1 ? INFINITY : spread_of_candidates(f, x, value);
+    case REFERENCE_BACKWARD_WAVES:
+        return x[1].error >= 1 ? INFINITY : spread_of_candidates(f, x, value);
+    default:
+        return spread_of_candidates(f, x, value);
     }
-    return fmaxl(error, beside_corners(f, x));
 }
+
+// One of two numbers, whichever the truth takes.
+static formula_number pick(formula_number truth, formula_number one, formula_number other)
+{
+    formula_number y = truth.real != 0 ? one : other;
+    if (holds_zero(truth) || isinf(truth.error))
+        y.error = distance(one.real, other.real) + fmaxl(one.error, other.error);
+    return y;
+}
+
+// ---- what a function adds itself
 
 // Of what is smaller than some numbers of which devices may have no smaller ones.
 static wide flushed(const range *r, const reference_function *f, wide value)
@@ -358,42 +415,46 @@ static wide flushed(const range *r, const reference_function *f, wide value)
     return value != 0 && fabsl(value) < near ? near : 0;
 }
 
-static bool is_backward(const reference_function *f)
+// What steps on the way to the result may spoil: a derivative that is multiplied by dy when it is
+// already rounded, a difference that overflows.
+static wide step_error(const range *r, const reference_function *f, const wide *at)
 {
-    const size_t length = strlen(f->name);
-    return length > 9 && strcmp(f->name + length - 9, "_backward") == 0;
-}
-
-// What the derivative may add, which is multiplied by dy when it is already rounded.
-static wide derivative_error(const range *r, const reference_function *f, const wide *at)
-{
-    wide unit[4] = {1, at[1], at[2], at[3]}, size = 0;
-    const wide derivative = f->real(unit, &size);
-    if (fabsl(derivative) >= r->largest)
+    wide size;
+    if (f->trait == REFERENCE_MIX)
+        return fabsl(at[1] - at[0]) >= r->largest && isfinite(at[1] - at[0]) ? INFINITY : 0;
+    if (f->trait != REFERENCE_BACKWARD && f->trait != REFERENCE_BACKWARD_WAVES)
+        return 0;
+    const wide unit[4] = {1, at[1]};
+    const wide derivative = f->real(unit, &size), lost = flushed(r, f, derivative);
+    if (isfinite(derivative) && fabsl(derivative) >= r->largest)
         return INFINITY;
-    return derivative == 0 ? 0 : fabsl(at[0]) * flushed(r, f, derivative);
+    return lost > 0 ? fabsl(at[0]) * lost : 0;
 }
 
 static formula_number call_real(const range *r, const reference_function *f,
                                 const formula_number *x)
 {
+    if (f->trait == REFERENCE_WHERE)
+        return pick(x[0], x[1], x[2]);
+    if (f->trait == REFERENCE_SELECT)
+        return pick(x[2], x[1], x[0]);
     wide at[4] = {0}, size = 0;
     for (int i = 0; i < f->n_arguments; i++)
         at[i] = x[i].real;
     formula_number y = {.real = f->real(at, &size)};
-    y.error = spread(f, x, y.real);
-    if (!isfinite(y.real))
+    const wide before = spread(f, x, y.real);
+    const bool is_rounded_once = f->ulps <= 0.5;
+    y.error = before + step_error(r, f, at);
+    if (!isfinite(y.real) || (is_rounded_once && y.real == 0 && y.error == 0 && size == 0))
         return y;
     size = fmaxl(size, fabsl(y.real));
     if (f->ulps > 0) // and what C's own number is off by
         y.error += ((wide)f->ulps + 0x1p-10L) * ulp(r, size) + flushed(r, f, y.real);
-    if (f->ulps > 0 && is_backward(f))
-        y.error += derivative_error(r, f, at);
     // What rounds to an infinity is one, and what may is anything.
-    const wide end = r->largest + ulp(r, r->largest) / 2;
-    if (fabsl(y.real) - y.error >= end)
+    const wide end = r->largest + ulp(r, r->largest) / 2, off = is_rounded_once ? before : y.error;
+    if (fabsl(y.real) - off >= end)
         return (formula_number){.real = copysignl(INFINITY, y.real)};
-    if (size + y.error >= end)
+    if (size + off >= end)
         y.error = INFINITY;
     return y;
 }

@@ -5,17 +5,19 @@
 // one x comes with an error E, so that what a device has for it lies in x - E .. x + E; a number
 // that is stored, or written in a formula, has none. What a function f of such numbers is off by:
 //
-//   E = largest |f(x_1 +- E_1, x_2 +- E_2, ...) - f(x_1, x_2, ...)| + ulps ulp + flushed
+//   E = largest |f(x_1', x_2', ...) - f(x_1, x_2, ...)| + ulps ulp + flushed
 //
-// over all corners, which are the ends of what f takes there where it rises or falls throughout;
-// near its peaks, which no corner is, the corner behind is farther off. The ulps are f's own
-// (reference_function.h), of its largest term. `flushed`, where the result is smaller than 1024
-// times the smallest normal number t, is that for what is made of several functions, and 2 t for
-// others: devices may take subnormal numbers for 0.
+// over x' = x - E, x + E, and 0 where that lies between: there are truths, poles, cuts and peaks.
+// (Near other peaks the end behind them is farther off.) The ulps are f's own, of its result or of
+// a larger term (reference_function.h). `flushed`, where the result is smaller than 1024 times the
+// smallest normal number t, is that for what is made of several functions, and 2 t for others:
+// devices may give 0 for subnormal results. What is exactly 0 is so.
 //
-// A comparison that errors leave open is off by 1, and so takes either side. E is infinite, and any
-// result is right, where terms may overflow, corners are of another kind than f (NaN, infinity), an
-// error is as long as a period, or 1 / x goes through a pole.
+// A truth that errors leave open is off by 1, and a choice may be either of its two; a % b may be
+// anything up to b where the quotient may be another one. E is infinite, and any result is right,
+// where a step may overflow, f is of another kind at an x' (NaN, infinity), or an error is as long
+// as the waves of f. Not covered: devices that flush subnormal operands. The sign of a zero is not
+// compared.
 #ifndef WEFT_TOOLS_REFERENCE_FORMULA_H
 #define WEFT_TOOLS_REFERENCE_FORMULA_H
 
@@ -24,7 +26,7 @@
 #include "complaint.h"
 #include "reference_function.h"
 
-enum { FORMULA_STEPS = 512 }; // literals, names and calls
+enum { FORMULA_STEPS = 1024 }; // literals, names, calls, and signs of literals
 
 typedef enum formula_step_kind { FORMULA_NAMED, FORMULA_NUMBER, FORMULA_CALL } formula_step_kind;
 
@@ -45,7 +47,7 @@ typedef struct reference_formula {
     bool is_long;                      // has a whole number that i32 does not hold
 } reference_formula;
 
-// Of a text that weft_elementwise() takes. The first `n_inputs` names are of inputs.
+// Of a text that weft_elementwise() has taken, which bounds how deep it is. The first `n_inputs` names are of inputs.
 bool reference_formula_read(reference_formula *out, const char *text, int n_inputs, int n_names,
                             const char *const *names, complaint *why);
 

@@ -37,12 +37,11 @@
         return dy * (slope);                                                                       \
     }
 
-#define PI      3.14159265358979323846264338327950288L
 #define ROOT_PI 1.77245385090551602729816748334114518L
 #define ROOT_2  1.41421356237309504880168872420969808L
 
-REAL_2(add, (*size = fabsl(a) + fabsl(b), a + b))
-REAL_2(subtract, (*size = fabsl(a) + fabsl(b), a - b))
+REAL_2(add, a + b)
+REAL_2(subtract, a - b)
 REAL_2(multiply, a *b)
 REAL_2(divide, a / b)
 REAL_2(remainder, fmodl(a, b))
@@ -51,11 +50,11 @@ REAL_1(copy, x)
 REAL_1(abs, fabsl(x))
 REAL_1(sign, x > 0 ? 1 : x < 0 ? -1 : x)
 REAL_1(square, x *x)
-REAL_2(min, isnan(a) || isnan(b) ? NAN : fminl(a, b))
-REAL_2(max, isnan(a) || isnan(b) ? NAN : fmaxl(a, b))
-REAL_2(fmin, fminl(a, b))
-REAL_2(fmax, fmaxl(a, b))
-REAL_3(clamp, isnan(a) ? a : fminl(fmaxl(a, b), c))
+REAL_2(min, a < b || isnan(a) ? a : b)
+REAL_2(max, a > b || isnan(a) ? a : b)
+REAL_2(fmin, a < b || isnan(b) ? a : b)
+REAL_2(fmax, a > b || isnan(b) ? a : b)
+REAL_3(clamp, (a < b ? b : a) > c ? c : a < b ? b : a)
 REAL_3(where, a != 0 ? b : c)
 REAL_3(select, c != 0 ? b : a)
 REAL_1(relu, x < 0 ? 0 : x)
@@ -250,118 +249,118 @@ WHOLE(clamp_backward, b >= c && b <= p[3] ? a : 0)
 
 // ---- the table
 
-#define REALS(n, n_arguments, ulps)                                                                \
+#define REALS(n, n_arguments, ulps, trait)                                                         \
     {                                                                                              \
-#n, n_arguments, real_##n, NULL, ulps                                                      \
+#n, n_arguments, real_##n, NULL, ulps, REFERENCE_##trait                                   \
     }
-#define BOTH(n, n_arguments, ulps)                                                                 \
+#define BOTH(n, n_arguments, ulps, trait)                                                          \
     {                                                                                              \
-#n, n_arguments, real_##n, whole_##n, ulps                                                 \
+#n, n_arguments, real_##n, whole_##n, ulps, REFERENCE_##trait                              \
     }
 #define WHOLES(n, n_arguments)                                                                     \
     {                                                                                              \
-#n, n_arguments, NULL, whole_##n, 0                                                        \
+#n, n_arguments, NULL, whole_##n, 0, REFERENCE_PLAIN                                       \
     }
 // Ulps as OpenCL promises them for f32 and f64, one or two more for each further rounding, and what
 // a function makes of an argument that is already rounded.
 static const reference_function functions[] = {
-    BOTH(add, 2, 0.5),
-    BOTH(subtract, 2, 0.5),
-    BOTH(multiply, 2, 0.5),
-    BOTH(divide, 2, 2.5),
-    BOTH(remainder, 2, 0),
-    BOTH(negate, 1, 0),
-    BOTH(copy, 1, 0),
-    BOTH(abs, 1, 0),
-    {"fabs", 1, real_abs, whole_abs, 0},
-    BOTH(sign, 1, 0),
-    BOTH(square, 1, 0.5),
-    BOTH(min, 2, 0),
-    BOTH(max, 2, 0),
-    {"fmin", 2, real_fmin, whole_min, 0},
-    {"fmax", 2, real_fmax, whole_max, 0},
-    BOTH(clamp, 3, 0),
-    BOTH(where, 3, 0),
-    BOTH(select, 3, 0),
-    BOTH(relu, 1, 0),
-    BOTH(equal, 2, 0),
-    BOTH(not_equal, 2, 0),
-    BOTH(less, 2, 0),
-    BOTH(less_equal, 2, 0),
-    BOTH(greater, 2, 0),
-    BOTH(greater_equal, 2, 0),
-    BOTH(logical_and, 2, 0),
-    BOTH(logical_or, 2, 0),
-    BOTH(logical_not, 1, 0),
+    BOTH(add, 2, 0.5, PLAIN),
+    BOTH(subtract, 2, 0.5, PLAIN),
+    BOTH(multiply, 2, 0.5, PLAIN),
+    BOTH(divide, 2, 2.5, PLAIN),
+    BOTH(remainder, 2, 0, REMAINDER),
+    BOTH(negate, 1, 0, PLAIN),
+    BOTH(copy, 1, 0, PLAIN),
+    BOTH(abs, 1, 0, PLAIN),
+    {"fabs", 1, real_abs, whole_abs, 0, REFERENCE_PLAIN},
+    BOTH(sign, 1, 0, PLAIN),
+    BOTH(square, 1, 0.5, PLAIN),
+    BOTH(min, 2, 0, PLAIN),
+    BOTH(max, 2, 0, PLAIN),
+    {"fmin", 2, real_fmin, whole_min, 0, REFERENCE_PLAIN},
+    {"fmax", 2, real_fmax, whole_max, 0, REFERENCE_PLAIN},
+    BOTH(clamp, 3, 0, PLAIN),
+    BOTH(where, 3, 0, WHERE),
+    BOTH(select, 3, 0, SELECT),
+    BOTH(relu, 1, 0, PLAIN),
+    BOTH(equal, 2, 0, EQUALITY),
+    BOTH(not_equal, 2, 0, EQUALITY),
+    BOTH(less, 2, 0, TRUTH),
+    BOTH(less_equal, 2, 0, TRUTH),
+    BOTH(greater, 2, 0, TRUTH),
+    BOTH(greater_equal, 2, 0, TRUTH),
+    BOTH(logical_and, 2, 0, TRUTH),
+    BOTH(logical_or, 2, 0, TRUTH),
+    BOTH(logical_not, 1, 0, TRUTH),
     WHOLES(bitwise_and, 2),
     WHOLES(bitwise_or, 2),
     WHOLES(bitwise_xor, 2),
     WHOLES(bitwise_not, 1),
     WHOLES(left_shift, 2),
     WHOLES(right_shift, 2),
-    REALS(sqrt, 1, 3),
-    REALS(rsqrt, 1, 2),
-    REALS(cbrt, 1, 2),
-    REALS(reciprocal, 1, 2.5),
-    REALS(exp, 1, 3),
-    REALS(exp2, 1, 3),
-    REALS(exp10, 1, 3),
-    REALS(expm1, 1, 3),
-    REALS(log, 1, 3),
-    REALS(log2, 1, 3),
-    REALS(log10, 1, 3),
-    REALS(log1p, 1, 2),
-    REALS(pow, 2, 16),
-    {"power", 2, real_pow, NULL, 16},
-    REALS(hypot, 2, 4),
-    REALS(sin, 1, 4),
-    REALS(cos, 1, 4),
-    REALS(tan, 1, 5),
-    REALS(asin, 1, 4),
-    REALS(acos, 1, 4),
-    REALS(atan, 1, 5),
-    REALS(atan2, 2, 6),
-    REALS(sinh, 1, 4),
-    REALS(cosh, 1, 4),
-    REALS(tanh, 1, 5),
-    REALS(asinh, 1, 4),
-    REALS(acosh, 1, 4),
-    REALS(atanh, 1, 5),
-    REALS(erf, 1, 16),
-    REALS(erfc, 1, 16),
-    REALS(floor, 1, 0),
-    REALS(ceil, 1, 0),
-    REALS(round, 1, 0),
-    REALS(rint, 1, 0),
-    REALS(trunc, 1, 0),
-    {"fmod", 2, real_remainder, NULL, 0},
-    REALS(copysign, 2, 0),
-    REALS(fma, 3, 0.5),
-    REALS(mad, 3, 1),
-    REALS(mix, 3, 2),
-    REALS(isnan, 1, 0),
-    REALS(isinf, 1, 0),
-    REALS(isfinite, 1, 0),
-    REALS(sigmoid, 1, 8),
-    REALS(softplus, 1, 8),
-    REALS(silu, 1, 8),
-    REALS(gelu, 1, 24),
-    REALS(gelu_tanh, 1, 48), // exp multiplies what 3 roundings of a weight of -10 leave
-    REALS(leaky_relu, 2, 0.5),
-    REALS(elu, 2, 4),
-    BOTH(abs_backward, 2, 0),
-    BOTH(square_backward, 2, 1),
-    BOTH(relu_backward, 2, 0),
-    BOTH(clamp_backward, 4, 0),
-    REALS(sqrt_backward, 2, 6),
-    REALS(exp_backward, 2, 4),
-    REALS(log_backward, 2, 2.5),
-    REALS(tanh_backward, 2, 10),
-    REALS(erf_backward, 2, 8),
-    REALS(sigmoid_backward, 2, 8),
-    REALS(silu_backward, 2, 8),
-    REALS(gelu_backward, 2, 24),
-    REALS(gelu_tanh_backward, 2, 48),
+    REALS(sqrt, 1, 3, PLAIN),
+    REALS(rsqrt, 1, 2, PLAIN),
+    REALS(cbrt, 1, 2, PLAIN),
+    REALS(reciprocal, 1, 2.5, PLAIN),
+    REALS(exp, 1, 3, PLAIN),
+    REALS(exp2, 1, 3, PLAIN),
+    REALS(exp10, 1, 3, PLAIN),
+    REALS(expm1, 1, 3, PLAIN),
+    REALS(log, 1, 3, PLAIN),
+    REALS(log2, 1, 3, PLAIN),
+    REALS(log10, 1, 3, PLAIN),
+    REALS(log1p, 1, 2, PLAIN),
+    REALS(pow, 2, 16, PLAIN),
+    {"power", 2, real_pow, NULL, 16, REFERENCE_PLAIN},
+    REALS(hypot, 2, 4, PLAIN),
+    REALS(sin, 1, 4, WAVES),
+    REALS(cos, 1, 4, WAVES),
+    REALS(tan, 1, 5, TANGENT),
+    REALS(asin, 1, 4, PLAIN),
+    REALS(acos, 1, 4, PLAIN),
+    REALS(atan, 1, 5, PLAIN),
+    REALS(atan2, 2, 6, PLAIN),
+    REALS(sinh, 1, 4, PLAIN),
+    REALS(cosh, 1, 4, PLAIN),
+    REALS(tanh, 1, 5, PLAIN),
+    REALS(asinh, 1, 4, PLAIN),
+    REALS(acosh, 1, 4, PLAIN),
+    REALS(atanh, 1, 5, PLAIN),
+    REALS(erf, 1, 16, PLAIN),
+    REALS(erfc, 1, 16, PLAIN),
+    REALS(floor, 1, 0, PLAIN),
+    REALS(ceil, 1, 0, PLAIN),
+    REALS(round, 1, 0, PLAIN),
+    REALS(rint, 1, 0, PLAIN),
+    REALS(trunc, 1, 0, PLAIN),
+    {"fmod", 2, real_remainder, NULL, 0, REFERENCE_REMAINDER},
+    REALS(copysign, 2, 0, PLAIN),
+    REALS(fma, 3, 0.5, PLAIN),
+    REALS(mad, 3, 1, PLAIN),
+    REALS(mix, 3, 2, MIX),
+    REALS(isnan, 1, 0, TRUTH),
+    REALS(isinf, 1, 0, TRUTH),
+    REALS(isfinite, 1, 0, TRUTH),
+    REALS(sigmoid, 1, 8, PLAIN),
+    REALS(softplus, 1, 8, PLAIN),
+    REALS(silu, 1, 8, WAVES),
+    REALS(gelu, 1, 24, WAVES),
+    REALS(gelu_tanh, 1, 48, WAVES), // exp multiplies what 3 roundings of a weight of -10 leave
+    REALS(leaky_relu, 2, 0.5, PLAIN),
+    REALS(elu, 2, 4, PLAIN),
+    BOTH(abs_backward, 2, 0, PLAIN),
+    BOTH(square_backward, 2, 1, BACKWARD),
+    BOTH(relu_backward, 2, 0, PLAIN),
+    BOTH(clamp_backward, 4, 0, WINDOW),
+    REALS(sqrt_backward, 2, 6, BACKWARD),
+    REALS(exp_backward, 2, 4, BACKWARD),
+    REALS(log_backward, 2, 2.5, BACKWARD),
+    REALS(tanh_backward, 2, 10, BACKWARD_WAVES),
+    REALS(erf_backward, 2, 8, BACKWARD_WAVES),
+    REALS(sigmoid_backward, 2, 8, BACKWARD_WAVES),
+    REALS(silu_backward, 2, 8, BACKWARD_WAVES),
+    REALS(gelu_backward, 2, 24, BACKWARD_WAVES),
+    REALS(gelu_tanh_backward, 2, 48, BACKWARD_WAVES),
 };
 
 const reference_function *reference_function_find(const char *name, size_t length)
