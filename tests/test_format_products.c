@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices by columns, of those that store only rows or columns with entries, and of
-// dense ones by such, against plain loops over the dense matrix. All numbers are small and whole,
-// so that f32 has them exactly, in whichever order they are added.
+// Products of matrices by columns, of those that store only rows or columns with entries, of dense
+// ones by such, and of two sparse ones, against plain loops over the dense matrix. All numbers are
+// small and whole, so that f32 has them exactly, in whichever order they are added.
 #include <weft/csc.h>
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
 #include <weft/dcsc.h>
+#include <weft/sparse_linear.h>
 #include <weft/spgemm.h>
 #include <weft/spmm.h>
 
@@ -296,9 +297,7 @@ static void test_dense_by_stored_columns(void **state)
     compressed_destroy(&c);
 }
 
-// ---- views, field by field, there and back
-
-static int of_buffers[4];
+// ---- products of two sparse matrices
 
 // The arrays of a matrix that a call writes.
 typedef struct written {
@@ -318,35 +317,42 @@ static void written_destroy(written *w)
     guarded_destroy(&w->values);
 }
 
+// A B, both sparse, as a dense matrix.
+static void check_product(const weft_csr *A, const weft_csr *B, const float *want, const char *what)
+{
+    written c;
+    weft_csr C = {.n_rows = A->n_rows,
+                  .n_cols = B->n_cols,
+                  .offsets = new_array_of(&c.offsets, A->n_rows + 1, sizeof(cl_int))};
+    assert_ok(weft_spgemm_count(ctx, queue, A, B, &C, &C.nnz, NULL));
+    C.indices = new_array_of(&c.indices, C.nnz, sizeof(cl_int));
+    C.values = new_array_of(&c.values, C.nnz, sizeof(float));
+    assert_ok(weft_spgemm(ctx, queue, A, B, &C, NULL));
+    guarded out = guarded_create(ctx, NULL, C.n_rows * C.n_cols, sizeof(float), 0);
+    const weft_tensor D = weft_matrix(out.buffer, WEFT_F32, C.n_rows, C.n_cols);
+    assert_ok(weft_csr_to_dense(ctx, queue, &C, &D, NULL));
+    guarded_check(&out, queue, want, what);
+    guarded_destroy(&out);
+    written_destroy(&c);
+}
+
 // A B, both sparse, where B is A^T: `turned` is B^T by rows, as B by columns has it.
 static void check_sparse_by_columns(const weft_csr *A, const weft_csr *turned)
 {
-    written b, c;
+    written b;
+    float want[M * M] = {0};
     const weft_csr B = {.n_rows = K,
                         .n_cols = M,
                         .nnz = turned->nnz,
                         .offsets = new_array_of(&b.offsets, K + 1, sizeof(cl_int)),
                         .indices = new_array_of(&b.indices, turned->nnz, sizeof(cl_int)),
                         .values = new_array_of(&b.values, turned->nnz, sizeof(float))};
-    weft_csr C = {
-        .n_rows = M, .n_cols = M, .offsets = new_array_of(&c.offsets, M + 1, sizeof(cl_int))};
     assert_ok(weft_csr_transpose(ctx, queue, turned, &B, NULL));
-    assert_ok(weft_spgemm_count(ctx, queue, A, &B, &C, &C.nnz, NULL));
-    C.indices = new_array_of(&c.indices, C.nnz, sizeof(cl_int));
-    C.values = new_array_of(&c.values, C.nnz, sizeof(float));
-    assert_ok(weft_spgemm(ctx, queue, A, &B, &C, NULL));
-
-    float want[M * M] = {0};
     for (int i = 0; i < M * M; i++)
         for (int k = 0; k < K; k++)
             want[i] += dense[i / M][k] * dense[i % M][k];
-    guarded out = guarded_create(ctx, NULL, (int64_t)M * M, sizeof(float), 0);
-    const weft_tensor D = weft_matrix(out.buffer, WEFT_F32, M, M);
-    assert_ok(weft_csr_to_dense(ctx, queue, &C, &D, NULL));
-    guarded_check(&out, queue, want, "A A^T");
-    guarded_destroy(&out);
+    check_product(A, &B, want, "A A^T");
     written_destroy(&b);
-    written_destroy(&c);
 }
 
 static void test_sparse_by_columns(void **state)
@@ -372,6 +378,93 @@ static void test_sparse_by_stored_columns(void **state)
     doubly_compressed_destroy(&stored);
     compressed_destroy(&A);
 }
+
+// ---- a layer whose activations and gradients are sparse: W is A, X [K x N], dY [M x N]
+
+typedef struct sparse_batch {
+    pattern rows;
+    device_pattern device;
+    guarded values;
+    weft_csr csr;
+    float dense[K][N]; // of dY the first M rows; from 1 to 4, so that no product is -0
+} sparse_batch;
+
+static void batch_create(sparse_batch *b, uint64_t seed, int64_t n_rows)
+{
+    random_state random = {seed};
+    *b = (sparse_batch){.rows = pattern_create(&random, PATTERN_SORTED, n_rows, N, NNZ)};
+    float *numbers = new_array(b->rows.nnz, sizeof(float));
+    for (int64_t row = 0; row < n_rows; row++)
+        for (int64_t e = b->rows.offsets[row]; e < b->rows.offsets[row + 1]; e++)
+            b->dense[row][b->rows.columns[e]] = numbers[e] = (float)random_between(&random, 1, 4);
+    b->device = device_pattern_create(ctx, &b->rows, true, WEFT_I32, WEFT_I32, 0);
+    b->values = guarded_create(ctx, numbers, b->rows.nnz, sizeof(float), 0);
+    b->csr = b->device.csr;
+    b->csr.values = b->values.buffer;
+    free(numbers);
+}
+
+static void batch_destroy(sparse_batch *b)
+{
+    pattern_destroy(&b->rows);
+    device_pattern_destroy(&b->device);
+    guarded_destroy(&b->values);
+}
+
+static void test_sparse_activations(void **state)
+{
+    (void)state;
+    sparse_batch X;
+    float want[M][N] = {{0}};
+    batch_create(&X, 21, K);
+    compressed W = compressed_create(false);
+    for (int i = 0; i < M * N; i++)
+        for (int k = 0; k < K; k++)
+            want[i / N][i % N] += dense[i / N][k] * X.dense[k][i % N];
+    check_product(&W.csr, &X.csr, want[0], "W X");
+    compressed_destroy(&W);
+    batch_destroy(&X);
+}
+
+static void test_sparse_gradients(void **state)
+{
+    (void)state;
+    sparse_batch X, dY;
+    float want_dX[K][N] = {{0}}, want_dW[2 * NNZ] = {0};
+    batch_create(&X, 22, K);
+    batch_create(&dY, 23, M);
+    compressed W = compressed_create(false), turned = compressed_create(true);
+    for (int i = 0; i < K * N; i++)
+        for (int m = 0; m < M; m++)
+            want_dX[i / N][i % N] += dense[m][i / N] * dY.dense[m][i % N];
+    for (int64_t row = 0; row < M; row++)
+        for (int64_t e = rows.offsets[row]; e < rows.offsets[row + 1]; e++)
+            for (int j = 0; j < N; j++)
+                want_dW[e] += dY.dense[row][j] * X.dense[rows.columns[e]][j];
+    check_product(&turned.csr, &dY.csr, want_dX[0], "W^T dY");
+
+    guarded x = guarded_create(ctx, NULL, (int64_t)K * N, sizeof(float), 0);
+    guarded dy = guarded_create(ctx, NULL, (int64_t)M * N, sizeof(float), 0);
+    guarded out = guarded_create(ctx, NULL, rows.nnz, sizeof(float), 0);
+    const weft_tensor dense_X = weft_matrix(x.buffer, WEFT_F32, K, N);
+    const weft_tensor dense_dY = weft_matrix(dy.buffer, WEFT_F32, M, N);
+    const weft_tensor dW = {out.buffer, WEFT_F32, 0, 1, {rows.nnz}, {1}};
+    assert_ok(weft_csr_to_dense(ctx, queue, &X.csr, &dense_X, NULL));
+    assert_ok(weft_csr_to_dense(ctx, queue, &dY.csr, &dense_dY, NULL));
+    assert_ok(weft_sparse_linear_dw(ctx, queue, &dense_dY, &dense_X, &W.csr, &dW, NULL));
+    guarded_check(&out, queue, want_dW, "dW");
+    guarded_destroy(&x);
+    guarded_destroy(&dy);
+    guarded_destroy(&out);
+    compressed_destroy(&turned);
+    compressed_destroy(&W);
+    batch_destroy(&dY);
+    batch_destroy(&X);
+}
+
+// ---- views, field by field, there and back
+
+static int of_buffers[4];
 
 static void test_columns_are_rows_of_the_transpose(void **state)
 {
@@ -466,6 +559,8 @@ int main(void)
         cmocka_unit_test(test_what_has_no_two_axes_stays),
         cmocka_unit_test(test_sparse_by_columns),
         cmocka_unit_test(test_sparse_by_stored_columns),
+        cmocka_unit_test(test_sparse_activations),
+        cmocka_unit_test(test_sparse_gradients),
         cmocka_unit_test(test_columns_are_rows_of_the_transpose),
         cmocka_unit_test(test_stored_columns_are_stored_rows_of_the_transpose),
     };

@@ -296,8 +296,8 @@ static wide ulp(const range *r, wide x)
 
 // ---- what errors of operands make of a function
 
-// Where a function is looked at for an operand: its ends, and 0, where truths, poles, cuts and peaks
-// are.
+// Where a function is looked at for an operand: its ends, and 0, where truths, poles, cuts and
+// peaks are.
 typedef struct candidates {
     wide at[4];
     int n;

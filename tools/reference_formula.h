@@ -47,7 +47,8 @@ typedef struct reference_formula {
     bool is_long;                      // has a whole number that i32 does not hold
 } reference_formula;
 
-// Of a text that weft_elementwise() has taken, which bounds how deep it is. The first `n_inputs` names are of inputs.
+// Of a text that weft_elementwise() has taken, which bounds how deep it is. The first `n_inputs`
+// names are of inputs.
 bool reference_formula_read(reference_formula *out, const char *text, int n_inputs, int n_names,
                             const char *const *names, complaint *why);
 

@@ -13,6 +13,10 @@
 //     weft_sparse_linear_dw(ctx, queue, &dZ, &X, &W, &dW, NULL);
 //     weft_reduce(ctx, queue, WEFT_SUM, &dZ, 1, (const int[]){1}, &db, NULL);
 //     weft_sparse_linear_dx(ctx, queue, &W, &dZ, &dX, WEFT_SPARSE_LINEAR(.plan = transposed));
+//
+// Where activations or gradients are sparse themselves (CSR), weft_spgemm() multiplies W by X, and
+// W^T, of weft_csr_transpose(), by dY; weft_csr_to_dense() makes such a product dense, and X or dY
+// for dW, which looks at no other entries than W's.
 #ifndef WEFT_SPARSE_LINEAR_H
 #define WEFT_SPARSE_LINEAR_H
 
