@@ -158,7 +158,8 @@ static void check_by_weights(const layer *l)
 // Once more, and again.
 static void check_same_bits(const layer *l)
 {
-    weft_status (*const calls[])(const layer *) = {forward, by_input, by_weights};
+    typedef weft_status call(const layer *);
+    static call *const calls[] = {forward, by_input, by_weights};
     const operand *const results[] = {&l->Y, &l->dX, &l->dW};
     for (int i = 0; i < 12; i++) {
         const operand *o = results[i % 3];

@@ -173,11 +173,12 @@ static void set_up(job *j)
         j->stored = (precision){.half_ulp = 0x1p-24, .smallest = 0x1p-149};
     for (int k = 0; k < problem->n_inputs; k++)
         j->inputs[k] = broadcast(&problem->inputs[k], problem->ndim);
+    formula_number *const values = j->named + j->n_before + problem->n_inputs;
     for (int i = 0; i < problem->n_values; i++)
-        j->named[j->n_before + problem->n_inputs + i] =
-            scalar_is_float(j->arithmetic)
-                ? (formula_number){.real = rounded(j->arithmetic, problem->values[i])}
-                : (formula_number){.whole = (int64_t)problem->values[i]};
+        if (scalar_is_float(j->arithmetic))
+            values[i].real = rounded(j->arithmetic, problem->values[i]);
+        else
+            values[i].whole = (int64_t)problem->values[i];
 }
 
 bool reference_elementwise_run(reference_values *out, const reference_elementwise *problem,

@@ -474,6 +474,11 @@ static int64_t wrapped(weft_dtype dtype, int64_t x)
     return dtype == WEFT_I32 ? (int32_t)x : x;
 }
 
+static formula_number whole_number(const formula_step *step, weft_dtype dtype)
+{
+    return (formula_number){.whole = wrapped(dtype, (int64_t)step->whole)};
+}
+
 static formula_number call_whole(weft_dtype dtype, const reference_function *f,
                                  const formula_number *x)
 {
@@ -492,6 +497,7 @@ formula_number reference_formula_at(const reference_formula *formula, weft_dtype
     const range r = range_of(arithmetic);
     formula_number stack[FORMULA_STEPS + 1];
     int n = 0;
+    stack[0] = (formula_number){0};
     for (int i = 0; i < formula->n_steps; i++) {
         const formula_step *const step = &formula->steps[i];
         switch (step->kind) {
@@ -499,9 +505,7 @@ formula_number reference_formula_at(const reference_formula *formula, weft_dtype
             stack[n++] = named[step->named];
             break;
         case FORMULA_NUMBER:
-            stack[n++] = is_real
-                             ? real_number(step, arithmetic)
-                             : (formula_number){.whole = wrapped(arithmetic, (int64_t)step->whole)};
+            stack[n++] = is_real ? real_number(step, arithmetic) : whole_number(step, arithmetic);
             break;
         case FORMULA_CALL:
             n -= step->function->n_arguments;
