@@ -242,7 +242,7 @@ static void test_all_data_types(void **state)
     (void)state;
     static const weft_dtype dtypes[] = {WEFT_F64, WEFT_F16, WEFT_BF16};
     for (int i = weft_context_limits(ctx)->has_f64 ? 0 : 1; i < 3; i++)
-        for (int j = 0; j < 2; j++) {
+        for (int j = 0; j < N_TILINGS; j++) {
             const product_case of = {
                 .seed = 31,
                 .m = 12,
@@ -256,7 +256,7 @@ static void test_all_data_types(void **state)
                 .narrow = {i == 1 ? WEFT_I16 : WEFT_I32, i == 2 ? WEFT_I16 : WEFT_I32,
                            i == 0 ? WEFT_I16 : WEFT_I32},
                 .start = 4,
-                .tiling = &tilings[2 * j]};
+                .tiling = &tilings[j]};
             run(&of);
         }
 }
@@ -561,7 +561,7 @@ static void test_workspaces_of_long_rows(void **state)
     size_t bytes;
     assert_ok(weft_spgemm_workspace(ctx, &fine.A, &fine.B, &fine.C,
                                     WEFT_SPGEMM(.tiling = &tilings[3]), &bytes));
-    cl_mem less = new_workspace(ctx, 4096);
+    cl_mem less = new_workspace(ctx, bytes - 1);
     for (int i = 0; i < 2; i++)
         REFUSE(i, WEFT_BAD_BUFFER, "workspace [",
                (c.params.tiling = &tilings[3], c.params.workspace = less));

@@ -62,8 +62,9 @@ typedef struct weft_csr_dense_params {
 // to do. m and k up to 2^31 - 1; a row has fewer than 2^31 - 1 entries.
 //
 // All entries of a row are gone through, once or twice, for each stretch of columns that a group
-// keeps bits for: a million on a CPU with 1 MiB of local memory. f16 and bf16 whose entries share
-// places are gone through, besides, for each stretch that it keeps sums for, 65536 columns there.
+// keeps bits for: a million on a CPU with 1 MiB of local memory. Where entries share places they
+// are gone through once more, by each item of the group that has such places; in f16 and bf16 for
+// each stretch that it keeps sums for, 65536 columns there.
 //
 // Enqueues and returns; it blocks only while a kernel is compiled for the first time. Buffers stay
 // yours; keep them until `event` completes. The same input gives the same bits.

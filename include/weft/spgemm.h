@@ -20,10 +20,10 @@ typedef struct weft_spgemm_problem {
 typedef struct weft_spgemm_tiling {
     int items;        // of a group, which share a row's products: a power of two
     int rows;         // 1 to 32768
-    int columns;      // 1 to 32768: a group keeps a mark and a sum for each in local memory
+    int columns;      // 1 to 32768, at most: a group has local memory for a mark and a sum of each
     int long_from;    // up to 262144; 0: no row is long, and what follows does not count
     int long_columns; // a power of two, 32 to 65536: as `columns`
-    int long_groups;  // 1 to 256
+    int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
 } weft_spgemm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -85,9 +85,11 @@ typedef struct weft_spgemm_params {
 //
 // After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
 // Transposition" (TOMS 1978): row by row, with a dense accumulator, here for a stretch of columns.
-// All products of a row are gone through once for each stretch that has entries. It holds at least
-// as many columns as the row has products, as far as the tiling has that many, and 32 times as many
-// where entries are only counted.
+// All products of a row are gone through once for each stretch that has entries, and once more to
+// find the first one where n is more than a stretch holds. It holds at least as many columns as the
+// row has products, as far as the tiling has that many, and 32 times as many where entries are only
+// counted. Each group that shares a long row goes through all of its products, also for stretches
+// without entries, and weft_spgemm() counts such rows' entries once more.
 WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_csr *B, const weft_csr *C, int64_t *nnz,
                                        const weft_spgemm_params *params);
