@@ -466,8 +466,7 @@ kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int col
         const long row = notes[notes_start + 1 + i];
         global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
         const long before = sum_of_chunks(of_row, number, item, nodes);
-        const int begin = of_row[number] > 0 ? first : last;
-        fill_range(&f, row, n_cols, begin, last, columns, item, marks, sums, nodes, &x, &to,
+        fill_range(&f, row, n_cols, first, last, columns, item, marks, sums, nodes, &x, &to,
                    c_offsets[c_offsets_start + row] + before, c_offsets[c_offsets_start + row + 1]);
     }
 }

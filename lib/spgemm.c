@@ -19,7 +19,6 @@ typedef struct {
     weft_spgemm_tiling tiling;
     int64_t n_bundles;       // of rows
     bool has_long;           // rows, perhaps
-    cl_int most_noted;       // of these
     int64_t chunk, n_chunks; // columns; of a row
     int64_t share;           // chunks of a group that counts
     weft_scan scan;          // of the rows' lengths, where they are counted
@@ -35,7 +34,6 @@ static void schedule_long(schedule *s, const weft_spgemm_call *call)
     s->has_long = t->long_from > 0 && n > 0 && call->problem.m > 0;
     if (!s->has_long)
         return;
-    s->most_noted = (cl_int)min_i64(call->problem.m, WEFT_SPGEMM_NOTED);
     s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
     s->n_chunks = ceil_div(n, s->chunk);
     s->share = max_i64((int64_t)t->long_columns * WEFT_SPGEMM_WORD / s->chunk, 1);
@@ -46,8 +44,8 @@ static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
     const weft_dtype wide = call->C.offset_dtype;
     weft_scratch scratch = {0};
     if (s->has_long) {
-        s->notes = weft_scratch_add(&scratch, s->most_noted + 1, WEFT_I32);
-        s->counts = weft_scratch_add(&scratch, s->most_noted * s->n_chunks, wide);
+        s->notes = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED + 1, WEFT_I32);
+        s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, wide);
     }
     if (s->scan.n_groups > 1)
         s->sums = weft_scratch_add(&scratch, s->scan.n_groups, wide);
@@ -152,9 +150,10 @@ static void add_factors(weft_arguments *arguments, const weft_spgemm_call *call,
 // Without long rows some buffer must stand in: it is not looked at.
 static void add_notes(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)
 {
+    static const cl_int most_noted = WEFT_SPGEMM_NOTED;
     ADD_ARGUMENT(arguments, *scratch);
     ADD_ARGUMENT(arguments, s->notes);
-    ADD_ARGUMENT(arguments, s->most_noted);
+    ADD_ARGUMENT(arguments, most_noted);
 }
 
 static void add_counts(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)

@@ -331,7 +331,7 @@ static void work_is_counted(void **state)
         double bytes, operations;
     } asked[] = {
         {"spmm 3x4 4x5 --nnz 6", 4 * (4 + 6 + 6 + 4 * 5 + 3 * 5), 2 * 6 * 5},
-        {"spmm_dcsr A.mtx 4x2", 8 * (4 + 1) + 4 * (4 + 5 + 5 + 4 * 2 + 6 * 2), 2 * 5 * 2},
+        {"spmm_dcsr A.mtx 4x2", 4 * (4 + 1 + 4 + 5 + 5 + 4 * 2 + 6 * 2), 2 * 5 * 2},
         {"sddmm 3x4 3x5 5x4 --nnz 6", 4 * (4 + 6 + 6 + 3 * 5 + 5 * 4 + 6), 6 * (2 * 5 + 1)},
         {"sparse_softmax 3x4 --nnz 6", 4 * (4 + 6 + 6), 5 * 6},
         {"sparse_softmax_backward 3x4 --nnz 6", 4 * (4 + 6 + 6 + 6), 4 * 6},
