@@ -167,6 +167,15 @@ weft_status weft_pattern_overlap_check(const weft_tensor *output, const char *ou
                              weft_dtype_or(csr->index_dtype, WEFT_I32), csr_name, "indices", op);
 }
 
+weft_status weft_dcsr_rows_overlap_check(const weft_tensor *output, const char *output_name,
+                                         const weft_dcsr *dcsr, const char *dcsr_name,
+                                         const char *op)
+{
+    return dcsr->n_stored == 0 ? WEFT_OK
+                               : apart_check(output, output_name, dcsr->rows, dcsr->rows_start,
+                                             dcsr->n_stored, WEFT_I32, dcsr_name, "rows", op);
+}
+
 weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output_name,
                                    const weft_csr *csr, const char *csr_name, int64_t n_batches,
                                    const char *op)

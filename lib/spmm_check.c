@@ -157,12 +157,7 @@ static weft_status matrix_overlap_check(const weft_tensor *out, const char *name
                                         const weft_dcsr *stored, int64_t n_batches)
 {
     TRY(weft_csr_overlap_check(out, name, A, "A", n_batches, "spmm"));
-    if (!stored || stored->n_stored == 0)
-        return WEFT_OK;
-    const int64_t size = (int64_t)weft_dtype_size(WEFT_I32);
-    const weft_span bytes = {stored->rows_start * size,
-                             (stored->rows_start + stored->n_stored) * size};
-    return weft_overlap_check(out, name, stored->rows, bytes, "A's rows", "spmm");
+    return stored ? weft_dcsr_rows_overlap_check(out, name, stored, "A", "spmm") : WEFT_OK;
 }
 
 // Where n is 1 no stride along n is ever taken, and the field may hold anything.

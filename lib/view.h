@@ -92,6 +92,11 @@ weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output
 weft_status weft_pattern_overlap_check(const weft_tensor *output, const char *output_name,
                                        const weft_csr *csr, const char *csr_name, const char *op);
 
+// The same for the numbers of a DCSR's rows.
+weft_status weft_dcsr_rows_overlap_check(const weft_tensor *output, const char *output_name,
+                                         const weft_dcsr *dcsr, const char *dcsr_name,
+                                         const char *op);
+
 // The same for two tensors, but an input may be the output: the same view of the same data type.
 weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
                              const char *in_name, const char *what);

@@ -356,35 +356,12 @@ static numbers gather(const elementwise_operands *o, const int64_t *index)
     return x;
 }
 
-// A real number towards zero, ending at the type's limits; NaN as 0.
-static int64_t saturated(weft_dtype dtype, wide x)
-{
-    const int64_t least = dtype == WEFT_U8 ? 0 : dtype == WEFT_I32 ? INT32_MIN : INT64_MIN;
-    const int64_t most = dtype == WEFT_U8 ? 255 : dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
-    return isnan(x) ? 0 : x <= (wide)least ? least : x >= (wide)most ? most : (int64_t)x;
-}
-
-// A whole number that a double holds, and that rounds to a shorter type as x does.
-static double shortened(int64_t x)
-{
-    const int64_t kept = x & ~INT64_C(0x7ff);
-    const bool is_long = x >= INT64_C(1) << 53 || x <= -(INT64_C(1) << 53);
-    return (double)(is_long && kept != x ? kept | 0x400 : x);
-}
-
 // What an output may hold.
 typedef struct range {
     bool is_real;
     double least, most;
     int64_t whole_least, whole_most;
 } range;
-
-static double stored(weft_dtype dtype, double x)
-{
-    double element = 0;
-    scalar_put(dtype, &element, 0, x);
-    return scalar_get(dtype, &element, 0);
-}
 
 static wide ulp(weft_dtype arithmetic, wide x)
 {
@@ -418,9 +395,9 @@ static range real_range(const elementwise_operands *o, int j, const numbers *x)
         error += 2 * FLT_MIN;
     const wide least = rounded(arithmetic, want - error), most = rounded(arithmetic, want + error);
     if (!scalar_is_float(dtype))
-        return (range){.whole_least = saturated(dtype, least),
-                       .whole_most = saturated(dtype, most)};
-    range r = {true, stored(dtype, (double)least), stored(dtype, (double)most), 0, 0};
+        return (range){.whole_least = scalar_saturated(dtype, least),
+                       .whole_most = scalar_saturated(dtype, most)};
+    range r = {true, scalar_stored(dtype, (double)least), scalar_stored(dtype, (double)most), 0, 0};
     // And of numbers that are subnormal in the output.
     if (dtype != WEFT_F64 && fabs(r.least) < FLT_MIN && fabs(r.most) < FLT_MIN && flushes(o->ctx))
         r.least = fmin(r.least, 0), r.most = fmax(r.most, 0);
@@ -437,7 +414,7 @@ static range whole_range(const elementwise_operands *o, int j, const numbers *x)
     if (scalar_is_float(dtype)) {
         const double real = dtype == WEFT_F32   ? (double)to_f32(want)
                             : dtype == WEFT_F64 ? (double)want
-                                                : stored(dtype, shortened(want));
+                                                : scalar_stored(dtype, scalar_shortened(want));
         return (range){true, real, real, 0, 0};
     }
     const int64_t kept = dtype == WEFT_U8 ? (uint8_t)want : wrapped(dtype, want);

@@ -9,6 +9,27 @@
 #include "reference.h"
 #include "scalar.h"
 
+const weft_spmm_tiling spmm_folded = {
+    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
+const weft_spmm_tiling spmm_spread = {
+    .fold = 1, .vectors = 2, .lanes = 2, .rows_per_group = 2, .load = 1, .unroll = 1, .piece = 3};
+const weft_spmm_tiling spmm_staged = {.fold = 2,
+                                      .vectors = 1,
+                                      .lanes = 2,
+                                      .rows_per_group = 2,
+                                      .stage = 2,
+                                      .load = 2,
+                                      .unroll = 1,
+                                      .piece = 4};
+const weft_spmm_tiling spmm_packed = {.fold = 2,
+                                      .vectors = 2,
+                                      .lanes = 2,
+                                      .rows_per_group = 1,
+                                      .load = 1,
+                                      .unroll = 1,
+                                      .piece = 1000,
+                                      .packed = true};
+
 // ---- operands
 
 static sparse_form form_of(const spmm_case *of)
@@ -441,4 +462,21 @@ weft_spmm_problem spmm_problem(const spmm_operands *o)
         .reduction = o->of.reduction,
         .order = o->of.order,
     };
+}
+
+void spmm_check_same_bits(weft_context *ctx, const spmm_case *of)
+{
+    spmm_operands o;
+    spmm_create(&o, ctx, weft_context_queue(ctx), of);
+    spmm_call(&o);
+    void *want = spmm_read(&o);
+    for (int run = 0; run < 4; run++) {
+        spmm_restore(&o);
+        spmm_call(&o);
+        void *got = spmm_read(&o);
+        assert_memory_equal(got, want, o.c_bytes);
+        free(got);
+    }
+    free(want);
+    spmm_destroy(&o);
 }

@@ -94,6 +94,12 @@ reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const vo
 // All of it: create, call, check, destroy.
 void spmm_run(weft_context *ctx, const spmm_case *of);
 
+// The same bits run after run.
+void spmm_check_same_bits(weft_context *ctx, const spmm_case *of);
+
+// Tilings whose slices, rows, entries and pieces all end within a few.
+extern const weft_spmm_tiling spmm_folded, spmm_spread, spmm_staged, spmm_packed;
+
 // What the case is for the choice of a tiling.
 weft_spmm_problem spmm_problem(const spmm_operands *o);
 

@@ -8,19 +8,6 @@ static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 
-// Slices, rows, entries and pieces all end within a few.
-static const weft_spmm_tiling folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-static const weft_spmm_tiling spread = {
-    .fold = 1, .vectors = 2, .lanes = 2, .rows_per_group = 2, .load = 1, .unroll = 1, .piece = 3};
-static const weft_spmm_tiling staged = {.fold = 2,
-                                        .vectors = 1,
-                                        .lanes = 2,
-                                        .rows_per_group = 2,
-                                        .stage = 2,
-                                        .load = 2,
-                                        .unroll = 1,
-                                        .piece = 4};
 static const weft_spmm_tiling windowed = {.fold = 2,
                                           .vectors = 1,
                                           .lanes = 1,
@@ -30,14 +17,6 @@ static const weft_spmm_tiling windowed = {.fold = 2,
                                           .load = 1,
                                           .unroll = 1,
                                           .piece = 5};
-static const weft_spmm_tiling packed = {.fold = 2,
-                                        .vectors = 2,
-                                        .lanes = 2,
-                                        .rows_per_group = 1,
-                                        .load = 1,
-                                        .unroll = 1,
-                                        .piece = 1000,
-                                        .packed = true};
 
 // One build: what every case of a run shares.
 typedef struct variant {
@@ -50,26 +29,35 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {.tiling = &folded},
-    {.tiling = &spread, .offset_dtype = WEFT_I64},
-    {.tiling = &staged, .index_dtype = WEFT_I16},
+    {.tiling = &spmm_folded},
+    {.tiling = &spmm_spread, .offset_dtype = WEFT_I64},
+    {.tiling = &spmm_staged, .index_dtype = WEFT_I16},
     {.tiling = &windowed, .has_bias = true},
-    {.tiling = &packed, .activation = WEFT_ACTIVATION_RELU},
-    {.tiling = &folded, .dtype = WEFT_F16},
-    {.tiling = &staged, .dtype = WEFT_BF16, .has_bias = true, .activation = WEFT_ACTIVATION_RELU},
-    {.tiling = &spread, .reduction = WEFT_SPMM_MEAN},
+    {.tiling = &spmm_packed, .activation = WEFT_ACTIVATION_RELU},
+    {.tiling = &spmm_folded, .dtype = WEFT_F16},
+    {.tiling = &spmm_staged,
+     .dtype = WEFT_BF16,
+     .has_bias = true,
+     .activation = WEFT_ACTIVATION_RELU},
+    {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MEAN},
     {.tiling = &windowed, .reduction = WEFT_SPMM_MEAN, .dtype = WEFT_BF16},
-    {.tiling = &folded, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
-    {.tiling = &spread, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I64, .has_bias = true},
-    {.tiling = &folded, .reduction = WEFT_SPMM_MAX},
-    {.tiling = &folded, .transpose_a = true, .dtype = WEFT_BF16},
-    {.tiling = &staged, .transpose_a = true, .index_dtype = WEFT_I16, .offset_dtype = WEFT_I64},
-    {.tiling = &folded, .transpose_a = true, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
+    {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
+    {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I64, .has_bias = true},
+    {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX},
+    {.tiling = &spmm_folded, .transpose_a = true, .dtype = WEFT_BF16},
+    {.tiling = &spmm_staged,
+     .transpose_a = true,
+     .index_dtype = WEFT_I16,
+     .offset_dtype = WEFT_I64},
+    {.tiling = &spmm_folded,
+     .transpose_a = true,
+     .reduction = WEFT_SPMM_MAX,
+     .arguments = WEFT_I32},
 };
 static const variant wide_variants[] = {
-    {.tiling = &folded, .dtype = WEFT_F64},
-    {.tiling = &staged, .dtype = WEFT_F64, .has_bias = true},
-    {.tiling = &spread, .dtype = WEFT_F64, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I32},
+    {.tiling = &spmm_folded, .dtype = WEFT_F64},
+    {.tiling = &spmm_staged, .dtype = WEFT_F64, .has_bias = true},
+    {.tiling = &spmm_spread, .dtype = WEFT_F64, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I32},
 };
 enum {
     N_VARIANTS = sizeof(variants) / sizeof(variants[0]),
@@ -165,7 +153,7 @@ static void test_layouts(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < (is_reduced ? 9 : 4 * N_OUTPUT_LAYOUTS); seed++) {
-        const variant v = {.tiling = &spread};
+        const variant v = {.tiling = &spmm_spread};
         spmm_case of = varied(&v, seed);
         of.m = 9;
         of.k = 4;
@@ -212,7 +200,7 @@ static void test_every_order(void **state)
     (void)state;
     for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++)
         for (uint64_t seed = 0; seed < (is_reduced ? 2 : 8); seed++) {
-            const variant v = {.tiling = &spread};
+            const variant v = {.tiling = &spmm_spread};
             spmm_case of = varied(&v, seed);
             of.m = 60;
             of.k = 12;
@@ -291,7 +279,7 @@ static void check_same_bits(const spmm_case *of)
 static void test_same_bits_as_of_all_rows(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling *const tilings[] = {&folded, &staged, &windowed};
+    static const weft_spmm_tiling *const tilings[] = {&spmm_folded, &spmm_staged, &windowed};
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_BF16};
     static const weft_spmm_reduction reductions[] = {WEFT_SPMM_SUM, WEFT_SPMM_MEAN, WEFT_SPMM_MAX};
     for (uint64_t seed = 0; seed < 12; seed++) {

@@ -11,19 +11,6 @@ static bool is_reduced;
 
 enum { N_ACTIVATIONS = WEFT_ACTIVATION_TANH + 1 };
 
-// Slices, rows, entries and pieces all end within a few.
-static const weft_spmm_tiling folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-static const weft_spmm_tiling spread = {
-    .fold = 1, .vectors = 2, .lanes = 2, .rows_per_group = 2, .load = 1, .unroll = 1, .piece = 3};
-static const weft_spmm_tiling staged = {.fold = 2,
-                                        .vectors = 1,
-                                        .lanes = 2,
-                                        .rows_per_group = 2,
-                                        .stage = 2,
-                                        .load = 2,
-                                        .unroll = 1,
-                                        .piece = 4};
 static const weft_spmm_tiling windowed = {.fold = 4,
                                           .vectors = 1,
                                           .lanes = 1,
@@ -33,14 +20,6 @@ static const weft_spmm_tiling windowed = {.fold = 4,
                                           .load = 1,
                                           .unroll = 1,
                                           .piece = 5};
-static const weft_spmm_tiling packed = {.fold = 2,
-                                        .vectors = 2,
-                                        .lanes = 2,
-                                        .rows_per_group = 1,
-                                        .load = 1,
-                                        .unroll = 1,
-                                        .piece = 1000,
-                                        .packed = true};
 
 // One build: what every case of a run shares.
 typedef struct variant {
@@ -53,28 +32,28 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {&folded, WEFT_F32, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
-    {&folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_SUM, false},
-    {&folded, WEFT_F32, WEFT_ACTIVATION_RELU, false, WEFT_SPMM_SUM, true},
-    {&spread, WEFT_F32, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
-    {&staged, WEFT_F32, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, false, WEFT_SPMM_SUM, true},
+    {&spmm_spread, WEFT_F32, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_staged, WEFT_F32, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
     {&windowed, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
-    {&packed, WEFT_F32, WEFT_ACTIVATION_SIGMOID, false, WEFT_SPMM_SUM, false},
-    {&folded, WEFT_F32, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
-    {&folded, WEFT_F16, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
-    {&spread, WEFT_BF16, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, true},
-    {&staged, WEFT_F16, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
-    {&staged, WEFT_BF16, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MEAN, false},
-    {&folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
-    {&spread, WEFT_F32, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_MIN, true},
+    {&spmm_packed, WEFT_F32, WEFT_ACTIVATION_SIGMOID, false, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F16, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_spread, WEFT_BF16, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, true},
+    {&spmm_staged, WEFT_F16, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
+    {&spmm_staged, WEFT_BF16, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MEAN, false},
+    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
+    {&spmm_spread, WEFT_F32, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_MIN, true},
 };
 static const variant wide_variants[] = {
-    {&folded, WEFT_F64, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
-    {&folded, WEFT_F64, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
-    {&spread, WEFT_F64, WEFT_ACTIVATION_SILU, false, WEFT_SPMM_SUM, false},
-    {&spread, WEFT_F64, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_SUM, true},
+    {&spmm_folded, WEFT_F64, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_folded, WEFT_F64, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_SILU, false, WEFT_SPMM_SUM, false},
+    {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_SUM, true},
     {&windowed, WEFT_F64, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
-    {&spread, WEFT_F64, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
+    {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
 };
 enum {
     N_VARIANTS = sizeof(variants) / sizeof(variants[0]),
@@ -150,7 +129,8 @@ static void test_small_shapes_in_f64(void **state)
 static void test_layouts(void **state)
 {
     (void)state;
-    static const variant v = {&folded, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false};
+    static const variant v = {&spmm_folded, WEFT_F32,      WEFT_ACTIVATION_SILU,
+                              true,         WEFT_SPMM_SUM, false};
     for (uint64_t seed = 0; seed < 2 * N_OUTPUT_LAYOUTS; seed++) {
         spmm_case of = varied(&v, 5000 + seed);
         of.m = 4;
@@ -179,7 +159,7 @@ static void test_nothing_to_add(void **state)
                                   .has_bias = true,
                                   .bias_step = 1,
                                   .activation = (weft_activation)f,
-                                  .tiling = &folded};
+                                  .tiling = &spmm_folded};
             spmm_run(ctx, &of);
         }
 }
@@ -294,7 +274,7 @@ static int make_operands(void **state)
                           .has_bias = true,
                           .bias_step = 1,
                           .activation = WEFT_ACTIVATION_RELU,
-                          .tiling = &folded};
+                          .tiling = &spmm_folded};
     spmm_create(&o, ctx, queue, &of);
     return 0;
 }

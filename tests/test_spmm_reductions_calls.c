@@ -455,21 +455,9 @@ static void test_queues_of_either_kind(void **state)
 
 static void check_same_bits(weft_spmm_reduction reduction)
 {
-    spmm_operands p;
     spmm_case of = small_case(reduction);
     of.numbers = FRACTIONS;
-    spmm_create(&p, ctx, queue, &of);
-    spmm_call(&p);
-    void *want = spmm_read(&p);
-    for (int run = 0; run < 3; run++) {
-        spmm_restore(&p);
-        spmm_call(&p);
-        void *got = spmm_read(&p);
-        assert_memory_equal(got, want, p.c_bytes);
-        free(got);
-    }
-    free(want);
-    spmm_destroy(&p);
+    spmm_check_same_bits(ctx, &of);
 }
 
 static void test_same_bits_run_after_run(void **state)

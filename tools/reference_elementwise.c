@@ -42,44 +42,21 @@ static formula_number load(weft_dtype arithmetic, const host_tensor *X, int64_t 
 
 // ---- the result
 
-// A real number towards zero, ending at the type's limits; NaN as 0.
-static int64_t saturated(weft_dtype dtype, wide x)
-{
-    const int64_t least = dtype == WEFT_U8 ? 0 : dtype == WEFT_I32 ? INT32_MIN : INT64_MIN;
-    const int64_t most = dtype == WEFT_U8 ? UINT8_MAX : dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
-    return isnan(x) ? 0 : x <= (wide)least ? least : x >= (wide)most ? most : (int64_t)x;
-}
-
-static double as_stored(weft_dtype dtype, double x)
-{
-    double element = 0;
-    scalar_put(dtype, &element, 0, x);
-    return scalar_get(dtype, &element, 0);
-}
-
-// A double that rounds to a shorter type as x does.
-static double shortened(int64_t x)
-{
-    const int64_t kept = x & ~INT64_C(0x7ff);
-    const bool is_long = x >= INT64_C(1) << 53 || x <= -(INT64_C(1) << 53);
-    return (double)(is_long && kept != x ? kept | 0x400 : x);
-}
-
 static void put_real(const job *j, reference_values *out, int64_t i, formula_number y)
 {
     if (out->whole == NULL) {
         // In f64 the value itself is rounded once to be compared.
         const wide rounding =
             y.error > 0 && out->dtype == WEFT_F64 ? DBL_EPSILON * fabsl(y.real) : 0;
-        const wide want = y.error > 0 ? y.real : (wide)as_stored(out->dtype, (double)y.real);
+        const wide want = y.error > 0 ? y.real : (wide)scalar_stored(out->dtype, (double)y.real);
         values_put(out, &j->stored, i, want, y.error + rounding);
         return;
     }
-    const int64_t want = saturated(out->dtype, y.real);
+    const int64_t want = scalar_saturated(out->dtype, y.real);
     out->whole[i] = want;
     if (y.error > 0)
-        out->bound[i] = fmax((double)saturated(out->dtype, y.real + y.error) - (double)want,
-                             (double)want - (double)saturated(out->dtype, y.real - y.error));
+        out->bound[i] = fmax((double)scalar_saturated(out->dtype, y.real + y.error) - (double)want,
+                             (double)want - (double)scalar_saturated(out->dtype, y.real - y.error));
     if (isinf(y.error))
         out->bound[i] = INFINITY;
 }
@@ -89,7 +66,7 @@ static void put_whole(reference_values *out, int64_t i, int64_t y)
     if (out->whole == NULL)
         out->want[i] = out->dtype == WEFT_F32   ? (double)(float)y
                        : out->dtype == WEFT_F64 ? (double)y
-                                                : as_stored(out->dtype, shortened(y));
+                                                : scalar_stored(out->dtype, scalar_shortened(y));
     else
         out->whole[i] = out->dtype == WEFT_U8    ? (uint8_t)y
                         : out->dtype == WEFT_I32 ? (int32_t)y

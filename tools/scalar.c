@@ -75,3 +75,26 @@ void scalar_put(weft_dtype dtype, void *data, int64_t i, double value)
     else
         ((float *)data)[i] = (float)value;
 }
+
+double scalar_stored(weft_dtype dtype, double value)
+{
+    double element = 0;
+    scalar_put(dtype, &element, 0, value);
+    return scalar_get(dtype, &element, 0);
+}
+
+int64_t scalar_saturated(weft_dtype dtype, long double value)
+{
+    const int64_t least = dtype == WEFT_U8 ? 0 : dtype == WEFT_I32 ? INT32_MIN : INT64_MIN;
+    const int64_t most = dtype == WEFT_U8 ? UINT8_MAX : dtype == WEFT_I32 ? INT32_MAX : INT64_MAX;
+    if (isnan(value))
+        return 0;
+    return value <= (long double)least ? least : value >= (long double)most ? most : (int64_t)value;
+}
+
+double scalar_shortened(int64_t value)
+{
+    const int64_t kept = value & ~INT64_C(0x7ff);
+    const bool is_long = value >= INT64_C(1) << 53 || value <= -(INT64_C(1) << 53);
+    return (double)(is_long && kept != value ? kept | 0x400 : value);
+}
