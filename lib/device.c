@@ -222,6 +222,9 @@ static void ask_memory(asked *a, weft_limits *out)
     out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;
 }
 
+// Mesa's llvmpipe takes loops for endless that have had so many turns.
+enum { LLVMPIPE_TURNS = 65535 };
+
 // FP_FAST_FMAF is seen by device code only; the host sees whether fma() is correctly supported.
 static void ask_abilities(asked *a, weft_limits *out)
 {
@@ -234,6 +237,7 @@ static void ask_abilities(asked *a, weft_limits *out)
         (has_extension(a, "cl_khr_subgroups") &&
          has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
     out->least_subgroup = out->kind == WEFT_DEVICE_GPU ? intel_subgroups(a).least : 0;
+    out->max_turns = strncmp(out->name, "llvmpipe", 8) == 0 ? LLVMPIPE_TURNS : 0;
 }
 
 weft_status weft_limits_query(cl_device_id device, weft_limits *out)

@@ -109,6 +109,7 @@ weft_status weft_limits_check(const weft_limits *limits)
     TRY(geometry_check(limits));
     TRY(items_check(limits));
     TRY(subgroup_check(limits));
+    TRY(range_check("max_turns", limits->max_turns, 0, INT32_MAX));
     return memory_check(limits);
 }
 
@@ -132,6 +133,7 @@ const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
          "small work-groups: fewer than 128 items share local memory"},
         {is_spread && limits->max_items_along[1] == 1,
          "work-groups along one dimension: one item for each output of a reduction"},
+        {limits->max_turns > 0, "loops that end too early: long sums of one item are wrong"},
     };
     for (size_t at = 0; at < sizeof(quirks) / sizeof(quirks[0]); at++)
         if (quirks[at].is_so && i-- == 0)
@@ -169,6 +171,8 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.max_team = pow2_within(wanted->max_team, min_u64(out.max_items, out.max_items_along[1]));
     out.max_team = (int)min_i64(out.max_team, out.max_block);
 
+    if (real->max_turns > 0 && (wanted->max_turns == 0 || real->max_turns < wanted->max_turns))
+        out.max_turns = real->max_turns;
     out.has_f64 = wanted->has_f64 && real->has_f64;
     out.has_f16 = wanted->has_f16 && real->has_f16;
     out.has_fma = wanted->has_fma && real->has_fma;

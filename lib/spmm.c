@@ -551,7 +551,7 @@ static int describe(weft_context *ctx, const weft_csr *A, const weft_dcsr *store
                  p.plan->n_pieces, p.plan->piece);
     weft_spmm_tiling_print(&s.tiling, tiling, sizeof(tiling));
     if (s.is_planned)
-        weft_spmm_order_print(p.plan, s.n_queues > 0, order, sizeof(order));
+        weft_spmm_order_print(p.plan, s.unqueued, order, sizeof(order));
     return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s%s", tiling, order,
                     weft_spmm_has_segments(&p, &s) ? " in segments" : "", s.cut.n,
                     rows_words(&p, rows, sizeof(rows)), result_words(&p),

@@ -247,11 +247,10 @@ static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t s
 }
 
 // An order of GPUs, which depends on how many bundles of rows are resident at once, says that too.
-int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size)
+int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text, size_t size)
 {
-    if (plan->order_kind == WEFT_SPMM_ORDER_QUEUE && !is_queued)
-        return snprintf(text, size, "%s, as windows go without a queue",
-                        words_of(WEFT_SPMM_ORDER_SORTED));
+    if (unqueued)
+        return snprintf(text, size, "%s, as %s", words_of(WEFT_SPMM_ORDER_SORTED), unqueued);
     const bool counts_bundles = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
                                 plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
                                 plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;

@@ -63,8 +63,10 @@ bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
 // order; *out stays NULL where they stay as they come.
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p);
 
-// Which order it is, and why, as snprintf() does it. is_queued: as far as QUEUE can be kept.
-int weft_spmm_order_print(const weft_spmm_plan *plan, bool is_queued, char *text, size_t size);
+// Which order it is, and why, as snprintf() does it. unqueued: why QUEUE cannot be kept, or
+// NULL.
+int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text,
+                          size_t size);
 
 // Cuts the plan's rows, in their order (NULL: as they come), into segments. Wants p's indices.
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);

@@ -79,14 +79,30 @@ static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_produc
     return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
 }
 
+// One group may come to take all rows of a matrix. At most so many turns an item's loops then have:
+// an entry is staged and added, and a row has loops of its own, each with a part at its end.
+static double turns_of_all(const weft_spmm_problem *problem)
+{
+    enum { TURNS_OF_AN_ENTRY = 2, TURNS_OF_A_ROW = 16 };
+    return TURNS_OF_AN_ENTRY * (double)problem->nnz + TURNS_OF_A_ROW * (double)problem->m;
+}
+
 // Windows go without: the queue is for those who take rows one after the other. So does who has no
-// room for it.
+// room for it, and a device on which a group could not take all that is left.
 static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
 {
+    const int max_turns = p->ctx->limits.max_turns;
     if (!s->is_planned || p->plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
     if (s->tiling.window > 0) {
         refuse(QUEUES, "windows go without");
+        s->unqueued = "windows go without a queue";
+        return WEFT_OK;
+    }
+    if (max_turns > 0 && turns_of_all(&p->problem) > max_turns) {
+        refuse(QUEUES, "%.3g turns of one group's loops: the device ends them after %d",
+               turns_of_all(&p->problem), max_turns);
+        s->unqueued = "this device's loops end too early for a queue";
         return WEFT_OK;
     }
     const int64_t n_batches = p->problem.n_batches;
@@ -99,6 +115,7 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
         return WEFT_OK;
     }
     refuse(QUEUES, "scratch memory has room for %" PRIu64 " bytes", weft_workspace_most(p->ctx));
+    s->unqueued = "scratch memory has no room for a queue";
     s->queues_bytes = 0;
     return WEFT_OK;
 }

@@ -15,7 +15,8 @@ typedef struct weft_spmm_schedule {
     bool is_planned; // rows in the plan's order, cut as it says; else as they come
     weft_pieces cut; // of long rows: those the plan found, or all that there could be
     int64_t n_slices;
-    int64_t n_queues; // one for each slice and matrix; 0: bundles are not taken from queues
+    int64_t n_queues;     // one for each slice and matrix; 0: bundles are not taken from queues
+    const char *unqueued; // why not, where the plan's order is a queue; else NULL
     size_t packed_bytes, queues_bytes;
 } weft_spmm_schedule;
 

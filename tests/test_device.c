@@ -20,6 +20,7 @@
 #include "random.h"
 
 typedef struct pretended {
+    const char *name; // NULL: "pretended"
     uint64_t type;
     uint32_t units, float_width;
     size_t group, along[3];
@@ -108,8 +109,10 @@ cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *
     assert_non_null(id);
     if (device.all_silent || what == device.silent)
         return CL_INVALID_VALUE;
-    if (what == CL_DEVICE_NAME)
-        return give("pretended", sizeof("pretended"), room, out, needed);
+    if (what == CL_DEVICE_NAME) {
+        const char *name = device.name ? device.name : "pretended";
+        return give(name, strlen(name) + 1, room, out, needed);
+    }
     if (what == CL_DEVICE_EXTENSIONS)
         return give(device.extensions, strlen(device.extensions) + 1, room, out, needed);
     if (what == CL_DEVICE_SUB_GROUP_SIZES_INTEL)
@@ -245,6 +248,20 @@ static void test_intel(void **state)
     assert_int_equal(queried(&odd).warp, 8);
 }
 
+static void test_loops_that_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        int max_turns;
+    } known[] = {{"llvmpipe (LLVM 15.0.6, 256 bits)", 65535}, {"not llvmpipe", 0}, {NULL, 0}};
+    for (int i = 0; i < 3; i++) {
+        pretended other = pocl;
+        other.name = known[i].name;
+        assert_int_equal(queried(&other).max_turns, known[i].max_turns);
+    }
+}
+
 static void test_cpu_folds(void **state)
 {
     (void)state;
@@ -373,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_nvidia),
         cmocka_unit_test(test_amd),
         cmocka_unit_test(test_intel),
+        cmocka_unit_test(test_loops_that_end),
         cmocka_unit_test(test_cpu_folds),
         cmocka_unit_test(test_caches_of_a_core_are_a_cpus_only),
         cmocka_unit_test(test_a_multiple_of_one_says_nothing),

@@ -126,6 +126,7 @@ static void test_check_names_the_field(void **state)
     SPOILT(cache_line_bytes, 0);
     SPOILT(least_subgroup, -1);
     SPOILT(least_subgroup, 12);
+    SPOILT(max_turns, -1);
     SPOILT(peak_gbps, -1);
     SPOILT(peak_gflops, (double)NAN);
 
@@ -159,8 +160,8 @@ static void test_quirks_are_what_is_lacking(void **state)
     weft_limits whole = *weft_profile_find("v100");
     whole.has_f16 = whole.has_subgroups = true;
     assert_null(weft_limits_quirk_at(&whole, 0));
-    weft_limits less[7];
-    for (int i = 0; i < 7; i++)
+    weft_limits less[8];
+    for (int i = 0; i < 8; i++)
         less[i] = whole;
     less[0].has_f64 = false;
     less[1].has_f16 = false;
@@ -169,14 +170,20 @@ static void test_quirks_are_what_is_lacking(void **state)
     less[4].local_is_fast = false;
     less[5].max_items = 127;
     less[6].max_items_along[1] = 1;
-    static const char *const words[] = {
-        "f64",          "f16", "multiply-add", "sub-groups", "part of global", "small work-groups",
-        "one dimension"};
-    for (int i = 0; i < 7; i++) {
+    less[7].max_turns = 65535;
+    static const char *const words[] = {"f64",
+                                        "f16",
+                                        "multiply-add",
+                                        "sub-groups",
+                                        "part of global",
+                                        "small work-groups",
+                                        "one dimension",
+                                        "end too early"};
+    for (int i = 0; i < 8; i++) {
         assert_int_equal(count_quirks(&less[i]), 1);
         assert_true(has_quirk(&less[i], words[i]));
         less[i].fold = 16; // one item does it all
-        assert_int_equal(count_quirks(&less[i]), i < 3);
+        assert_int_equal(count_quirks(&less[i]), i < 3 || i == 7);
     }
     whole.max_items = 128;
     assert_int_equal(count_quirks(&whole), 0);
@@ -185,6 +192,19 @@ static void test_quirks_are_what_is_lacking(void **state)
     assert_int_equal(count_quirks(&nothing), 6); // groups of no size along y
     nothing.max_items_along[1] = 1;
     assert_int_equal(count_quirks(&nothing), 7);
+}
+
+// The end that comes first, of those there are.
+static void test_the_earlier_end_of_loops_holds(void **state)
+{
+    (void)state;
+    static const int ends[][3] = {{0, 0, 0}, {0, 7, 7}, {7, 0, 7}, {7, 9, 7}, {9, 7, 7}};
+    for (int i = 0; i < 5; i++) {
+        weft_limits wanted = *weft_profile_find("v100"), real = wanted;
+        wanted.max_turns = ends[i][0];
+        real.max_turns = ends[i][1];
+        assert_int_equal(weft_limits_clamp(&wanted, &real).max_turns, ends[i][2]);
+    }
 }
 
 // Planned again, a group is no larger than its kernel takes, and there is an end to it.
@@ -347,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_profiles_say_what_the_documents_say),
         cmocka_unit_test(test_check_names_the_field),
         cmocka_unit_test(test_quirks_are_what_is_lacking),
+        cmocka_unit_test(test_the_earlier_end_of_loops_holds),
         cmocka_unit_test(test_groups_that_kernels_do_not_take),
         cmocka_unit_test(test_clamping_holds_for_all_pairs),
         cmocka_unit_test(test_blocks_for_another_device_fit_the_real_one),

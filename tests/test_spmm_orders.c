@@ -188,6 +188,28 @@ static void test_what_is_chosen(void **state)
     }
 }
 
+// One group may come to take all 40 rows with their 185 entries: 16 turns a row and 2 an entry.
+static void test_a_queue_that_loops_too_often(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"taken from a queue, as asked for",
+                                        "by length, as this device's loops end too early for a q"};
+    for (int i = 0; i < 2; i++) {
+        weft_limits limits = spread_limits();
+        limits.max_turns = 40 * 16 + 185 * 2 - i;
+        weft_context *ctx = open_context(&limits);
+        lengths_case of;
+        char text[512];
+        plan_lengths(&of, ctx, 40, very_uneven, 8, 0, WEFT_SPMM_ORDER_QUEUE);
+        assert_int_equal(of.A.nnz, 185);
+        describe_lengths(&of, ctx, text, sizeof(text));
+        if (!strstr(text, words[i]))
+            fail_msg("not there: \"%s\": %s", words[i], text);
+        forget_lengths(&of);
+        weft_context_destroy(&ctx);
+    }
+}
+
 static void test_what_is_asked_for(void **state)
 {
     (void)state;
@@ -454,6 +476,7 @@ int main(void)
         cmocka_unit_test(test_a_snake),
         cmocka_unit_test(test_runs_that_alternate),
         cmocka_unit_test(test_what_is_chosen),
+        cmocka_unit_test(test_a_queue_that_loops_too_often),
         cmocka_unit_test(test_what_is_asked_for),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_no_such_order),

@@ -44,6 +44,7 @@ static const device_fact facts[] = {
     FACT(has_fma, FACT_BOOL, "fused multiply-add in hardware"),
     FACT(has_subgroups, FACT_BOOL, "sub-groups with shuffles"),
     FACT(least_subgroup, FACT_INT, "work-items of the smallest one to ask for"),
+    FACT(max_turns, FACT_INT, "turns of a work-item's loops, 0: no end"),
     FACT(peak_gbps, FACT_DOUBLE, "memory, GB/s by the data sheet"),
     FACT(peak_gflops, FACT_DOUBLE, "f32, GFLOP/s by the data sheet"),
 };

@@ -64,6 +64,9 @@ typedef struct weft_limits {
     int least_subgroup; // items of the smallest sub-group that a kernel may ask for (by Intel's
                         // extension), which has the most registers for each; 0 where none may be
                         // asked for
+    int max_turns;      // of all its loops together that an item may go through, after which the
+                        // device ends them without a word; 0 where there is no such end. Longer
+                        // sums are then wrong: 65535 on Mesa's llvmpipe, which is for trials
 
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked, also where
     // plans are made as for a known one.

@@ -37,7 +37,8 @@ typedef enum weft_spmm_order {
     WEFT_SPMM_ORDER_SNAKE,       // and groups dealt to compute units forth and back: 1 .. q, q .. 1
     WEFT_SPMM_ORDER_ALTERNATING, // runs of neighbouring rows, heavy ones and light ones by turns
     WEFT_SPMM_ORDER_QUEUE,       // sorted; as many groups as fit the device take bundles of rows
-                                 // from a queue as they finish
+                                 // from a queue as they finish; SORTED where one group could
+                                 // not take them all (limits' max_turns)
 } weft_spmm_order;
 
 // "default", "given", "sorted", "snake", "alternating" or "queue"; NULL where there is no such
