@@ -469,6 +469,7 @@ void spmm_check_same_bits(weft_context *ctx, const spmm_case *of)
     spmm_operands o;
     spmm_create(&o, ctx, weft_context_queue(ctx), of);
     spmm_call(&o);
+    spmm_check(&o);
     void *want = spmm_read(&o);
     for (int run = 0; run < 4; run++) {
         spmm_restore(&o);

@@ -94,7 +94,7 @@ reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const vo
 // All of it: create, call, check, destroy.
 void spmm_run(weft_context *ctx, const spmm_case *of);
 
-// The same bits run after run.
+// As spmm_run() does it, and the same bits run after run.
 void spmm_check_same_bits(weft_context *ctx, const spmm_case *of);
 
 // Tilings whose slices, rows, entries and pieces all end within a few.
