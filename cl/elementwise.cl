@@ -417,42 +417,59 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 // By the last element: where a vector lies in two lines of the cache, the first came with its
 // neighbour.
 #define ASK_1(k) FETCH_AHEAD((size_t)line + (2 * FOLD - 1) * sizeof(*line), 2);
-// What follows in a line is asked for by the tile's image, where two inputs mirror each other.
+// What follows in a line is asked for only if that is what comes next.
 #define ASK_3(k)                                                                                   \
-    if (!has_image || INPUTS > 2)                                                                  \
+    if (along)                                                                                     \
         ASK_1(k)                                                                                   \
     FETCH_AHEAD((size_t)line + FOLD * sizeof(*line) * (size_t)s->x##k##_column +                   \
                     (FOLD - 1) * sizeof(*line),                                                    \
                 2);
 
-// n lines, `step` apart, of so many lanes; more are asked for.
-#define READ_EACH(k, step, n, lanes, ask)                                                          \
-    if (is_whole) {                                                                                \
-        _Pragma("unroll") for (int i = 0; i < FOLD; i++)                                           \
-        {                                                                                          \
-            global const TYPE_OF(IN##k) *line = s->x##k + i * (step);                              \
-            ask(k) lines##k[i] = READ(IN##k, line);                                                \
-        }                                                                                          \
-    } else {                                                                                       \
-        for (int i = 0; i < FOLD; i++)                                                             \
-            lines##k[i] = (ACCS)0;                                                                 \
-        for (int i = 0; i < n; i++)                                                                \
-            lines##k[i] = READ_SOME(IN##k, s->x##k + i * (step), 1, lanes);                        \
-    }
+// n lines, `step` apart, of so many lanes.
+#define READ_SOME_EACH(k, step, n, lanes)                                                          \
+    for (int i = 0; i < FOLD; i++)                                                                 \
+        lines##k[i] = (ACCS)0;                                                                     \
+    for (int i = 0; i < n; i++)                                                                    \
+        lines##k[i] = READ_SOME(IN##k, s->x##k + i * (step), 1, lanes);
 
-#define READ_LINES_0(k)
-#define READ_LINES_1(k) READ_EACH(k, s->x##k##_row, rows, columns, ASK_1)
-#define READ_LINES_2(k)
-#define READ_LINES_3(k)                                                                            \
-    READ_EACH(k, s->x##k##_column, columns, rows, ASK_3)                                           \
+#define READ_SOME_LINES_0(k)
+#define READ_SOME_LINES_1(k) READ_SOME_EACH(k, s->x##k##_row, rows, columns)
+#define READ_SOME_LINES_2(k)
+#define READ_SOME_LINES_3(k)                                                                       \
+    READ_SOME_EACH(k, s->x##k##_column, columns, rows)                                             \
     transpose(lines##k);
-#define READ_LINES(k) JOIN(READ_LINES_, IN_WAY##k)(k)
+#define READ_SOME_LINES(k) JOIN(READ_SOME_LINES_, IN_WAY##k)(k)
 
 // All that is adjacent in a tile is read before any of it is written: a CPU lets a read wait for a
 // write where the lowest twelve bits of both addresses are the same, as in columns of 1024 floats.
-INLINE void read_tile(const spot *s, int rows, int columns, bool has_image EACH_INPUT(ARGUMENT))
+INLINE void read_part(const spot *s, int rows, int columns EACH_INPUT(ARGUMENT))
 {
-    const bool is_whole = rows == FOLD && columns == FOLD;
+    EACH_INPUT(READ_SOME_LINES)
+}
+
+// FOLD lines, in registers until they are as rows have them; more are asked for.
+#define READ_EACH(k, step, ask, turn)                                                              \
+    {                                                                                              \
+        ACCS each[FOLD];                                                                           \
+        _Pragma("unroll") for (int i = 0; i < FOLD; i++)                                           \
+        {                                                                                          \
+            global const TYPE_OF(IN##k) *line = s->x##k + i * (step);                              \
+            ask(k) each[i] = READ(IN##k, line);                                                    \
+        }                                                                                          \
+        turn(each);                                                                                \
+        _Pragma("unroll") for (int i = 0; i < FOLD; i++) lines##k[i] = each[i];                    \
+    }
+
+#define AS_THEY_ARE(rows) (void)0
+#define READ_LINES_0(k)
+#define READ_LINES_1(k) READ_EACH(k, s->x##k##_row, ASK_1, AS_THEY_ARE)
+#define READ_LINES_2(k)
+#define READ_LINES_3(k) READ_EACH(k, s->x##k##_column, ASK_3, transpose)
+#define READ_LINES(k) JOIN(READ_LINES_, IN_WAY##k)(k)
+
+// The same of a whole tile.
+INLINE void read_tile(const spot *s, bool along EACH_INPUT(ARGUMENT))
+{
     EACH_INPUT(READ_LINES)
 }
 
@@ -471,13 +488,46 @@ INLINE numbers taken(const spot *row, int j, int columns EACH_INPUT(ARGUMENT))
     return x;
 }
 
-INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
-                     bool streams EACH_INPUT(ARGUMENT))
+INLINE void put_part(const spot *s, const values *v, int rows, int columns EACH_INPUT(ARGUMENT))
 {
     for (int j = 0; j < rows; j++) {
         const spot row = row_at(*s, j);
-        put(&row, taken(&row, j, columns EACH_INPUT(LINES_NAME)), v, 0, columns, streams);
+        put(&row, taken(&row, j, columns EACH_INPUT(LINES_NAME)), v, 0, columns, false);
     }
+}
+
+INLINE void put_tile(const spot *s, const values *v, bool streams EACH_INPUT(ARGUMENT))
+{
+    for (int j = 0; j < FOLD; j++) {
+        const spot row = row_at(*s, j);
+        put(&row, taken(&row, j, FOLD EACH_INPUT(LINES_NAME)), v, 0, FOLD, streams);
+    }
+}
+
+// A tile, and if `pairs` its image, of which one asks for what follows in the other's lines.
+INLINE void do_tile(const spot *s, const spot *image, const values *v, bool streams, bool pairs)
+{
+    EACH_INPUT(LINES)
+    EACH_INPUT(OTHERS)
+    read_tile(s, pairs ? INPUTS > 2 : true EACH_INPUT(LINES_NAME));
+    if (pairs)
+        read_tile(image, INPUTS > 2 EACH_INPUT(OTHERS_NAME));
+    put_tile(s, v, streams EACH_INPUT(LINES_NAME));
+    if (pairs)
+        put_tile(image, v, streams EACH_INPUT(OTHERS_NAME));
+}
+
+INLINE void do_part(const spot *s, const spot *image, const values *v, int rows, int columns,
+                    bool pairs)
+{
+    EACH_INPUT(LINES)
+    EACH_INPUT(OTHERS)
+    read_part(s, rows, columns EACH_INPUT(LINES_NAME));
+    if (pairs)
+        read_part(image, columns, rows EACH_INPUT(OTHERS_NAME));
+    put_part(s, v, rows, columns EACH_INPUT(LINES_NAME));
+    if (pairs)
+        put_part(image, v, columns, rows EACH_INPUT(OTHERS_NAME));
 }
 
 // A block, and if `pairs` its mirror image tile by tile: what one reads along rows the other reads
@@ -485,25 +535,24 @@ INLINE void put_tile(const spot *s, const values *v, int rows, int columns,
 INLINE void do_tiles(const spot *s, const spot *image, const values *v, INDEX rows, INDEX columns,
                      bool streams, bool pairs)
 {
-    EACH_INPUT(LINES)
-    EACH_INPUT(OTHERS)
     const bool past = streams && rows_aligned(s) && all_aligned(image, 0);
     for (INDEX j = 0; j < rows; j += FOLD)
         for (INDEX i = 0; i < columns; i += FOLD) {
             const spot tile = moved(*s, j, i), other = moved(*image, i, j);
             const int n_rows = (int)min(rows - j, (INDEX)FOLD);
             const int n_columns = (int)min(columns - i, (INDEX)FOLD);
-            read_tile(&tile, n_rows, n_columns, pairs EACH_INPUT(LINES_NAME));
-            if (pairs)
-                read_tile(&other, n_columns, n_rows, true EACH_INPUT(OTHERS_NAME));
-            put_tile(&tile, v, n_rows, n_columns, past EACH_INPUT(LINES_NAME));
-            if (pairs)
-                put_tile(&other, v, n_columns, n_rows, past EACH_INPUT(OTHERS_NAME));
+            if (n_rows == FOLD && n_columns == FOLD)
+                do_tile(&tile, &other, v, past, pairs);
+            else
+                do_part(&tile, &other, v, n_rows, n_columns, pairs);
         }
 }
 
 #if SHIFTS
-#define STRIP 256 // columns whose results wait in the nearest cache
+// Rows whose results wait in a cache, and so many of their columns.
+#define BAND    128
+#define STRIP   (1024 / (int)sizeof(ACC))
+#define WAITING (STRIP / FOLD + 2) // vectors of a row
 
 INLINE ACCS result(numbers x, const values *v)
 {
@@ -512,13 +561,23 @@ INLINE ACCS result(numbers x, const values *v)
     return F0;
 }
 
-INLINE void keep_tile(const spot *s, const values *v, int rows, int columns,
-                      ACC strip[FOLD][STRIP + 2 * FOLD], int first EACH_INPUT(ARGUMENT))
+INLINE void keep_tile(const spot *s, const values *v, ACCS *kept)
 {
-    for (int j = 0; j < rows; j++) {
-        const spot row = row_at(*s, j);
-        const numbers x = taken(&row, j, columns EACH_INPUT(LINES_NAME));
-        VSTORE(result(x, v), strip[j] + first);
+    EACH_INPUT(LINES)
+    read_tile(s, false EACH_INPUT(LINES_NAME));
+    for (int r = 0; r < FOLD; r++) {
+        const spot row = row_at(*s, r);
+        kept[r * WAITING] = result(taken(&row, r, FOLD EACH_INPUT(LINES_NAME)), v);
+    }
+}
+
+INLINE void keep_part(const spot *s, const values *v, int rows, int columns, ACCS *kept)
+{
+    EACH_INPUT(LINES)
+    read_part(s, rows, columns EACH_INPUT(LINES_NAME));
+    for (int r = 0; r < rows; r++) {
+        const spot row = row_at(*s, r);
+        kept[r * WAITING] = result(taken(&row, r, columns EACH_INPUT(LINES_NAME)), v);
     }
 }
 
@@ -530,35 +589,37 @@ INLINE void put_shifted(const spot *row, const ACC *results, int n, int behind, 
     const int stop = n + behind;
     int i = min(lanes_before(row), stop);
     if (!has_before)
-        WRITE_SOME(OUT0, VLOAD(results), row->y0, 1, i);
+        WRITE_SOME(OUT0, PRIVATE_LOAD(ACC, results), row->y0, 1, i);
     for (; i < n; i += FOLD)
         if (i + FOLD <= stop)
-            WRITE_PAST(OUT0, VLOAD(results + i), row->y0 + i);
+            WRITE_PAST(OUT0, PRIVATE_LOAD(ACC, results + i), row->y0 + i);
         else
-            WRITE_SOME(OUT0, VLOAD(results + i), row->y0 + i, 1, stop - i);
+            WRITE_SOME(OUT0, PRIVATE_LOAD(ACC, results + i), row->y0 + i, 1, stop - i);
 }
 
-// Tiles whose rows begin anywhere in memory: a strip of them, and one tile more, whose columns the
+// Tiles whose rows begin anywhere in memory: a band of them and one tile more, whose columns the
 // last vectors end in; then its rows. The block has so many columns before it and behind it.
 INLINE void do_shifted_tiles(const spot *s, const values *v, INDEX rows, INDEX columns,
                              INDEX before, INDEX behind)
 {
-    EACH_INPUT(LINES)
-    ACC strip[FOLD][STRIP + 2 * FOLD];
-    for (INDEX j = 0; j < rows; j += FOLD)
+    ACCS strip[BAND * WAITING];
+    for (INDEX top = 0; top < rows; top += BAND)
         for (INDEX first = 0; first < columns; first += STRIP) {
-            const int n_rows = (int)min(rows - j, (INDEX)FOLD);
+            const int n_rows = (int)min(rows - top, (INDEX)BAND);
             const int n = (int)min(columns - first, (INDEX)STRIP);
             const int more = (int)min(columns - first - n + behind, (INDEX)FOLD);
-            for (int i = 0; i < n + more; i += FOLD) {
-                const spot tile = moved(*s, j, first + i);
-                const int n_columns = min(n + more - i, FOLD);
-                read_tile(&tile, n_rows, n_columns, false EACH_INPUT(LINES_NAME));
-                keep_tile(&tile, v, n_rows, n_columns, strip, i EACH_INPUT(LINES_NAME));
-            }
+            for (int i = 0; i < n + more; i += FOLD)
+                for (int j = 0; j < n_rows; j += FOLD) {
+                    const spot tile = moved(*s, top + j, first + i);
+                    ACCS *kept = strip + j * WAITING + i / FOLD;
+                    if (j + FOLD <= n_rows && i + FOLD <= n + more)
+                        keep_tile(&tile, v, kept);
+                    else
+                        keep_part(&tile, v, min(n_rows - j, FOLD), min(n + more - i, FOLD), kept);
+                }
             for (int r = 0; r < n_rows; r++) {
-                const spot row = moved(*s, j + r, first);
-                put_shifted(&row, strip[r], n, more, before + first > 0);
+                const spot row = moved(*s, top + r, first);
+                put_shifted(&row, (const ACC *)(strip + r * WAITING), n, more, before + first > 0);
             }
         }
 }

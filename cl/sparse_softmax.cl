@@ -34,19 +34,6 @@
 #define ITEMS  (LANES * ROWS_PER_GROUP)
 #define GROUP  __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
-// A vector in private memory, wherever it stands there.
-#ifdef IN_MEMORY
-#define PRIVATE_LOAD(p)     (*(const IN_MEMORY(ACC) *)(p))
-#define PRIVATE_STORE(x, p) (*(IN_MEMORY(ACC) *)(p) = (x))
-#define LOAD_INTS(p)        (*(const IN_MEMORY(int) *)(p))
-#define STORE_INTS(x, p)    (*(IN_MEMORY(int) *)(p) = (x))
-#else
-#define PRIVATE_LOAD(p)     VLOAD(p)
-#define PRIVATE_STORE(x, p) VSTORE(x, p)
-#define LOAD_INTS(p)        VLOAD(p)
-#define STORE_INTS(x, p)    VSTORE(x, p)
-#endif
-
 #include "exp.clh"
 #include "lanes.clh"
 #include "rows.clh"

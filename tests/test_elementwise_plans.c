@@ -243,6 +243,7 @@ static void test_turned_rows_that_begin_anywhere(void **state)
         {"wide blocks in vectors of 8", HIGH_TILES(8, 64, 10, 1, 1)},
         {"wide blocks in vectors of 16", HIGH_TILES(16, 128, 16, 2, 1)},
         {"blocks of several strips", HIGH_TILES(4, 600, 5, 2, 1)},
+        {"blocks of several bands", HIGH_TILES(4, 40, 150, 2, 1)},
     };
     static const weft_dtype types[] = {WEFT_F32, WEFT_F16, WEFT_U8, WEFT_I64};
     weft_limits limits = *weft_context_limits(ctx);
@@ -253,7 +254,8 @@ static void test_turned_rows_that_begin_anywhere(void **state)
              j += is_reduced ? 7 : 1) {
             const int64_t block = broad[i].tiling.columns, more[] = {0, 1, 3, 17, -1};
             const uint64_t seed = 5800 + (uint64_t)(20 * i + j);
-            elementwise_case of = case_of(false, 19, block * (1 + j % 3) + more[j % 5], seed);
+            const int64_t rows = broad[i].tiling.rows > 128 ? broad[i].tiling.rows + 7 : 19;
+            elementwise_case of = case_of(false, rows, block * (1 + j % 3) + more[j % 5], seed);
             of.out[0].dtype = types[j % 4];
             of.out[0].gap = 1 + j % 3;
             of.over = of.out[0].dtype == WEFT_F32 && j >= 12 ? 1 : 0;
