@@ -3,7 +3,8 @@
 // row divided by the number of its entries. Slices, groups and how C ends are those of slices.clh.
 //
 //   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
-//   spmm_csr_windows   the same, side by side through one window of B at a time
+//   spmm_csr_windows   the same, but rows of window_from entries and more go side by side through
+//                      one window of B at a time
 //   spmm_csr_segments  the same, as a plan has cut them
 //   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
 //   spmm_csr_combine   adds a long row's pieces up, in order
@@ -209,6 +210,14 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 #endif
 }
 
+// A row of C from sums of that row.
+#define PUT_ROW(sums, number)                                                                      \
+    do {                                                                                           \
+        finish_sums(sums, VECTORS, offsets + offsets_start, number);                               \
+        const int row = OUT_ROW(number);                                                           \
+        write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
+    } while (0)
+
 kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
     DECLARE_STAGES
@@ -222,11 +231,8 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
             const row_entries mine = ROW_AT(bundle, i);
             ACCS sums[VECTORS];
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
-            if (mine.row >= 0) {
-                finish_sums(sums, VECTORS, offsets + offsets_start, mine.row);
-                const int row = OUT_ROW(mine.row);
-                write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
-            }
+            if (mine.row >= 0)
+                PUT_ROW(sums, mine.row);
         }
     }
 }
@@ -268,24 +274,36 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
 }
 
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
-// it, in the slice's columns. Their sums wait in private memory.
+// it, in the slice's columns. Their sums wait in private memory. Rows of fewer entries have too few
+// in a window to make up for that, and are done at once.
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
-                                   int k, int window)
+                                   int window_from, int k, int window)
 {
+    DECLARE_STAGES
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     row_entries rows[MOST_ROWS];
+    int n_side_by_side = 0;
     for (int i = 0; i < rows_per_item; ++i) {
-        rows[i] = ROW_AT(get_group_id(0), i);
+        const row_entries mine = ROW_AT(get_group_id(0), i);
+        const bool is_short = mine.stop - mine.start < window_from;
+        ACCS own[VECTORS];
+        sum_entries(own, A, mine.start, is_short ? mine.stop : mine.start, matrix, c, S);
+        if (!is_short)
+            rows[n_side_by_side++] = mine;
+        else if (mine.row >= 0)
+            PUT_ROW(own, mine.row);
+    }
+    for (int i = 0; i < n_side_by_side; ++i)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             sums[i][v] = 0;
-    }
-    for (int from = 0; from < k; from += window) {
+    for (int from = 0; from < k && n_side_by_side > 0; from += window) {
         const int limit = from + window;
-        for (int i = 0; i < rows_per_item; ++i) {
+        for (int i = 0; i < n_side_by_side; ++i) {
             const long e = rows[i].start, stop = rows[i].stop;
             if (c.whole)
                 rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, true);
@@ -293,29 +311,38 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
                 rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
         }
     }
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
-    for (int i = 0; i < rows_per_item; ++i)
+    for (int i = 0; i < n_side_by_side; ++i)
         if (rows[i].row >= 0) {
             end_pairs(sums[i], c);
-            finish_sums(sums[i], VECTORS, offsets + offsets_start, rows[i].row);
-            const int row = OUT_ROW(rows[i].row);
-            write_row(sums[i], alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
+            PUT_ROW(sums[i], rows[i].row);
         }
 }
 
 // The same with a plan: the entries of one row in one window are a segment, and the plan has put
 // each item's segments in order, window by window and by length within one, so that loops end where
 // the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
-// on, of the item's row segments[q] % MOST_ROWS.
+// on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than window_from entries have none.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
-                                    global const OFFSET *restrict segment_starts,
+                                    int window_from, global const OFFSET *restrict segment_starts,
                                     global const OFFSET *restrict segment_entries,
                                     global const int *restrict segments)
 {
+    DECLARE_STAGES
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
+    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
+    int numbers[MOST_ROWS]; // of rows that are not done; else -1
+    for (int i = 0; i < rows_per_item; ++i) {
+        const row_entries mine = ROW_AT(get_group_id(0), i);
+        const bool is_short = mine.stop - mine.start < window_from;
+        ACCS own[VECTORS];
+        sum_entries(own, A, mine.start, is_short ? mine.stop : mine.start, matrix, c, S);
+        numbers[i] = is_short ? -1 : mine.row;
+        if (is_short && mine.row >= 0)
+            PUT_ROW(own, mine.row);
+    }
     for (int i = 0; i < rows_per_item; ++i)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
@@ -332,17 +359,11 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
         else
             add_segment(sums[i], A, e, stop, matrix, c, false);
     }
-
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
-    for (int i = 0; i < rows_per_item; ++i) {
-        const row_entries mine = ROW_AT(get_group_id(0), i);
-        if (mine.row >= 0) {
+    for (int i = 0; i < rows_per_item; ++i)
+        if (numbers[i] >= 0) {
             end_pairs(sums[i], c);
-            finish_sums(sums[i], VECTORS, offsets + offsets_start, mine.row);
-            const int row = OUT_ROW(mine.row);
-            write_row(sums[i], alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
+            PUT_ROW(sums[i], numbers[i]);
         }
-    }
 }
 
 // list, where there is one, names the entries p * piece at which pieces of long rows begin; else p

@@ -19,7 +19,8 @@
 
 // Values as kernels take them; the lists below point into it.
 typedef struct {
-    cl_int n_rows, n, k, rows_per_item, window, n_ordered, has_order, n_pieces, has_list;
+    cl_int n_rows, n, k, rows_per_item, window_from, window, n_ordered, has_order, n_pieces,
+        has_list;
     cl_int c_rows; // of C
     cl_int run;    // rows of an item where spmm_scale and spmm_peaks_none write them
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
@@ -91,6 +92,7 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
         .n = (cl_int)p->problem.n,
         .k = (cl_int)p->problem.k,
         .rows_per_item = s->tiling.rows_per_item,
+        .window_from = weft_spmm_has_segments(p, s) ? p->plan->window_from : s->tiling.window_from,
         .window = s->tiling.window,
         .piece = s->cut.piece,
         .n_pieces = (cl_int)s->cut.n,
@@ -201,10 +203,12 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
     } else if (weft_spmm_has_segments(p, s)) {
+        ADD_ARGUMENT(&a, v->window_from);
         ADD_ARGUMENT(&a, p->plan->segment_starts);
         ADD_ARGUMENT(&a, p->plan->segment_entries);
         ADD_ARGUMENT(&a, p->plan->segments);
     } else if (v->window > 0) {
+        ADD_ARGUMENT(&a, v->window_from);
         ADD_ARGUMENT(&a, v->k);
         ADD_ARGUMENT(&a, v->window);
     }

@@ -34,6 +34,7 @@ struct weft_spmm_plan {
 
     // For rows side by side in windows of B: the entries of one row in one window. NULL: none.
     int64_t run_rows, window; // rows of an item, rows of B in a window
+    int window_from;          // entries of a row that has segments
     cl_mem segment_starts;    // of each item, in the two below; A's offset type
     cl_mem segment_entries;   // where each begins; A's offset type
     cl_mem segments;          // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item

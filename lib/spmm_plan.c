@@ -25,9 +25,11 @@ enum {
     WINDOW_BYTES = 1 << 15, // of B at least, or rows have too few entries in a window
     WINDOW_ROW_BYTES = 256, // of a row of B in a slice
     FAR_L1S = 10,           // L1 caches that a slice of B is as large as: mostly out of it
+    OUT_OF_L1S = 4,         // the same, for rows that go through most of it
 };
-static const double WINDOW_DENSITY = 0.15; // entries / (m k) from which windows of B pay
+static const double WINDOW_DENSITY = 0.15; // of A or of a row of it, from which windows of B pay
 static const double FAR_DENSITY = 0.08;    // where the slice is far away
+static const double UNEVEN_COV = 0.75;     // from which rows are of different lengths
 static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
 
 // Slices narrower than usual, so that the rows of B that a core goes back to come nearer.
@@ -35,8 +37,7 @@ enum {
     NARROW_BYTES = 128, // of a row of B
     NARROW_SUMS = 16,   // where there are registers for them: rows end so often
 };
-static const double NARROW_USES = 40;  // entries for each row of A and of B together
-static const double NARROW_COV = 0.75; // long rows go through a slice in order: nothing stays near
+static const double NARROW_USES = 40; // entries for each row of A and of B together
 
 // Where lanes are items: GPUs.
 enum {
@@ -78,6 +79,13 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
+// Whether rows are known to be of about the same length: long ones go through a slice of B in order,
+// and leave nothing near.
+static bool is_even(const weft_spmm_problem *problem)
+{
+    return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
+}
+
 static bool is_half(const weft_spmm_problem *problem)
 {
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
@@ -94,37 +102,78 @@ static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, in
            (is_planned || slice_bytes > near->l2_bytes / 2);
 }
 
-// A window pays where its rows of B are read several times while they are near, and each row of A
-// has several entries in it: where the matrix is dense enough, and earlier where B is far away. The
-// sparser, the larger: what is near must make up for fetching a row's sums and putting them back.
-// Rows of B = bytes / row_bytes.
-static int folded_window(const weft_caches *near, const weft_spmm_problem *problem,
-                         int64_t row_bytes)
+// Rows of B in a window, and entries of a row that goes through it; 0 rows: no windows.
+typedef struct {
+    int rows, from;
+} windows;
+
+// Leaves windows to rows of that density. Whether there are any, as far as anybody knows.
+static bool dense_rows(windows *w, double density, const weft_spmm_problem *problem)
 {
-    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return refuse(WINDOWS, "rows are taken one after the other");
+    w->from = (int)(density * (double)problem->k) + 1;
+    return problem->rows == NULL || problem->rows->max >= w->from;
+}
+
+static double density_of(const weft_spmm_problem *problem)
+{
+    return (double)problem->nnz / ((double)problem->m * (double)problem->k);
+}
+
+// A window pays where its rows of B are read several times while they are near, and each row of A
+// has several entries in it: where the matrix is dense enough, and earlier where B is far away, or
+// for those rows alone that are. The sparser, the larger: what is near must make up for fetching a
+// row's sums and putting them back. 0: none pays.
+static int64_t window_bytes(windows *w, const weft_caches *near, const weft_spmm_problem *problem,
+                            int64_t row_bytes)
+{
     const bool is_planned = problem->rows != NULL;
-    const bool is_away = is_far(near, problem, row_bytes);
-    const double density = (double)problem->nnz / ((double)problem->m * (double)problem->k);
-    int64_t bytes = 0;
-    if (density >= FAR_DENSITY && is_away)
-        bytes = 2 * near->l1_bytes;
-    if (density >= WINDOW_DENSITY)
-        bytes = is_planned ? 2 * near->l1_bytes / 3 : near->l1_bytes;
+    const int64_t l1_bytes = near->l1_bytes;
+    const double density = density_of(problem);
     if (density >= 0.4)
-        bytes = 2 * near->l1_bytes / 3;
-    if (bytes == 0)
-        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted", density,
-                      is_away ? FAR_DENSITY : WINDOW_DENSITY);
-    if (row_bytes < WINDOW_ROW_BYTES)
-        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
-                      row_bytes, WINDOW_ROW_BYTES);
-    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
-    if (problem->k <= 2 * window)
-        return refuse(WINDOWS,
-                      "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
-                      problem->k, window);
-    return (int)window;
+        return 2 * l1_bytes / 3;
+    if (density >= WINDOW_DENSITY)
+        return is_planned ? 2 * l1_bytes / 3 : l1_bytes;
+    if (density >= FAR_DENSITY && is_far(near, problem, row_bytes)) {
+        if (is_even(problem))
+            return 2 * l1_bytes;
+        if (dense_rows(w, FAR_DENSITY, problem))
+            return is_planned ? l1_bytes : 7 * l1_bytes / 6;
+    }
+    if (!is_half(problem) && problem->k * row_bytes >= OUT_OF_L1S * l1_bytes &&
+        dense_rows(w, WINDOW_DENSITY, problem))
+        return l1_bytes;
+    return 0;
+}
+
+// Rows of B = bytes / row_bytes.
+static windows folded_windows(const weft_caches *near, const weft_spmm_problem *problem,
+                              int64_t row_bytes)
+{
+    static const windows none = {0};
+    windows found = {0};
+    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE) {
+        refuse(WINDOWS, "rows are taken one after the other");
+        return none;
+    }
+    const int64_t bytes = window_bytes(&found, near, problem, row_bytes);
+    if (bytes == 0) {
+        refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted, of a row at least",
+               density_of(problem),
+               is_far(near, problem, row_bytes) ? FAR_DENSITY : WINDOW_DENSITY);
+        return none;
+    }
+    if (row_bytes < WINDOW_ROW_BYTES) {
+        refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+               WINDOW_ROW_BYTES);
+        return none;
+    }
+    found.rows = (int)min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
+    if (problem->k <= 2 * found.rows) {
+        refuse(WINDOWS, "B has %" PRId64 " rows, and a window %d: more than two are wanted",
+               problem->k, found.rows);
+        return none;
+    }
+    return found;
 }
 
 // Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
@@ -154,9 +203,8 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns
 static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *problem,
                         int64_t row_bytes)
 {
-    const bool is_even = problem->rows != NULL && problem->rows->cov < NARROW_COV;
     const int64_t slice_bytes = problem->k * row_bytes;
-    const int64_t room = is_even ? near->l2_bytes / 2 : near->l2_bytes;
+    const int64_t room = is_even(problem) ? near->l2_bytes / 2 : near->l2_bytes;
     if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_peaks(problem->reduction))
         return refuse(NARROW, "for sums of 32 or 64 bits whose columns lie side by side");
     if (row_bytes <= NARROW_BYTES)
@@ -189,9 +237,12 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
-    const int window = folded_window(&near, problem, fold * usual * sum_bytes);
-    const bool is_narrow = window > 0 ? refuse(NARROW, "rows of A go through windows of B")
-                                      : narrow_pays(&near, problem, fold * usual * sum_bytes);
+    windows through = folded_windows(&near, problem, fold * usual * sum_bytes);
+    const bool is_narrow = through.rows > 0 && through.from == 0
+                               ? refuse(NARROW, "rows of A go through windows of B")
+                               : narrow_pays(&near, problem, fold * usual * sum_bytes);
+    if (is_narrow)
+        through = (windows){0};
     const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
@@ -199,8 +250,9 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = folded_rows(limits, problem, window > 0 || is_narrow),
-        .window = window,
+        .rows_per_item = folded_rows(limits, problem, through.rows > 0 || is_narrow),
+        .window = through.rows,
+        .window_from = through.from,
         .load = 1,
         .unroll = folded_unroll(fold, vectors, is_narrow),
         .piece = FOLDED_PIECE,
@@ -318,6 +370,9 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MARGIN)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
                     tiling->window, WEFT_SPARSE_MARGIN);
+    if (tiling->window_from < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window_from is %d: 0 or more is wanted",
+                    tiling->window_from);
     return WEFT_OK;
 }
 
@@ -375,8 +430,12 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
 {
     const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
-    char staging[64] = "entries read where they lie";
-    if (tiling->window > 0)
+    char staging[96] = "entries read where they lie";
+    if (tiling->window > 0 && tiling->window_from > 0)
+        snprintf(staging, sizeof(staging),
+                 "rows of %d entries and more side by side through windows of %d",
+                 tiling->window_from, tiling->window);
+    else if (tiling->window > 0)
         snprintf(staging, sizeof(staging), "side by side through windows of %d", tiling->window);
     else if (tiling->stage > 0)
         snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,

@@ -37,9 +37,12 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
     for (int r = 0; r < it->n_rows; ++r) {
         const int64_t place = i * plan->run_rows + r;
         const int64_t row = place >= plan->n_ordered ? -1 : order ? order[place] : place;
-        const bool is_cut = row >= 0 && !weft_pattern_is_long(p, row, plan->piece);
-        it->next[r] = is_cut ? weft_pattern_start(p, row) : 0;
-        it->stop[r] = is_cut ? weft_pattern_start(p, row + 1) : 0;
+        const int64_t start = row < 0 ? 0 : weft_pattern_start(p, row);
+        const int64_t stop = row < 0 ? 0 : weft_pattern_start(p, row + 1);
+        const bool is_cut = row >= 0 && stop - start >= plan->window_from &&
+                            !weft_pattern_is_long(p, row, plan->piece);
+        it->next[r] = is_cut ? start : 0;
+        it->stop[r] = is_cut ? stop : 0;
     }
 }
 

@@ -214,15 +214,15 @@ static void test_as_planned(void **state)
     weft_context_destroy(&gpu);
 }
 
-// A plan for a CPU cuts dense rows into segments.
-static void run_segments(weft_dtype dtype)
+// A plan for a CPU cuts dense rows into segments: all of a dense matrix, or the one there is.
+static void run_segments(weft_dtype dtype, sparse_rows rows)
 {
     const spmm_case of = {.seed = 8,
                           .m = 70,
                           .k = 1500,
                           .n = 128,
                           .dtype = dtype,
-                          .rows = ROWS_RANDOM,
+                          .rows = rows,
                           .numbers = FRACTIONS,
                           .alpha = 1,
                           .has_bias = true,
@@ -235,6 +235,7 @@ static void run_segments(weft_dtype dtype)
     const weft_spmm_params params = spmm_params(&o);
     assert_true(weft_spmm_describe(ctx, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
     assert_non_null(strstr(text, "in segments"));
+    assert_int_equal(strstr(text, "rows of 226 entries and more") != NULL, rows == ROWS_ONE_FULL);
     assert_non_null(strstr(text, "; bias; relu"));
     spmm_call(&o);
     spmm_check(&o);
@@ -246,8 +247,9 @@ static void test_segments(void **state)
     (void)state;
     if (weft_context_limits(ctx)->fold < 16)
         skip();
-    run_segments(WEFT_F32);
-    run_segments(WEFT_BF16);
+    run_segments(WEFT_F32, ROWS_RANDOM);
+    run_segments(WEFT_F32, ROWS_ONE_FULL);
+    run_segments(WEFT_BF16, ROWS_RANDOM);
 }
 
 // ---- what is refused

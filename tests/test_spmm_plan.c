@@ -63,9 +63,9 @@ static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
 {
     return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
            a->rows_per_group == b->rows_per_group && a->rows_per_item == b->rows_per_item &&
-           a->window == b->window && a->stage == b->stage && a->load == b->load &&
-           a->unroll == b->unroll && a->piece == b->piece && a->packed == b->packed &&
-           a->aligned == b->aligned;
+           a->window == b->window && a->window_from == b->window_from && a->stage == b->stage &&
+           a->load == b->load && a->unroll == b->unroll && a->piece == b->piece &&
+           a->packed == b->packed && a->aligned == b->aligned;
 }
 
 static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
@@ -253,20 +253,19 @@ static void test_windows_follow_the_caches(void **state)
     (void)state;
     static const windows sapphire_rapids[] = {
         {512, 128, 50, 64, 64, false},   {512, 128, 30, 96, 64, false},
-        {512, 128, 10, 0, 0, false},     {512, 256, 30, 96, 64, true},
+        {512, 128, 10, 96, 0, false},    {512, 256, 30, 96, 64, true},
         {2048, 128, 50, 64, 64, false},  {2048, 128, 30, 96, 64, false},
-        {2048, 128, 20, 96, 64, false},  {2048, 128, 10, 0, 192, false},
-        {2048, 128, 5, 0, 0, false},     {2048, 256, 10, 0, 192, true},
+        {2048, 128, 20, 96, 64, false},  {2048, 128, 10, 96, 192, false},
+        {2048, 128, 5, 96, 0, false},    {2048, 256, 10, 96, 192, true},
         {2048, 32, 30, 0, 0, false},     {256, 256, 30, 96, 64, false},
-        {4096, 128, 10, 192, 192, false}};
-    static const windows zen_4[] = {
-        {512, 128, 50, 64, 64, false},  {512, 128, 30, 64, 64, false},
-        {512, 128, 10, 0, 0, false},    {512, 256, 30, 64, 64, true},
-        {2048, 128, 50, 64, 64, false}, {2048, 128, 30, 64, 64, false},
-        {2048, 128, 20, 64, 64, false}, {2048, 128, 10, 128, 128, false},
-        {1024, 128, 5, 0, 0, false},    {2048, 256, 10, 128, 128, true},
-        {2048, 32, 30, 0, 0, false},    {256, 256, 30, 64, 64, true},
-        {1024, 128, 10, 0, 128, false}};
+        {4096, 128, 10, 112, 192, false}};
+    static const windows zen_4[] = {{512, 128, 50, 64, 64, false},  {512, 128, 30, 64, 64, false},
+                                    {512, 128, 10, 64, 0, false},   {512, 256, 30, 64, 64, true},
+                                    {2048, 128, 50, 64, 64, false}, {2048, 128, 30, 64, 64, false},
+                                    {2048, 128, 20, 64, 64, false}, {2048, 128, 10, 74, 128, false},
+                                    {1024, 128, 5, 64, 0, false},   {2048, 256, 10, 74, 128, true},
+                                    {2048, 32, 30, 0, 0, false},    {256, 256, 30, 64, 64, true},
+                                    {1024, 128, 10, 64, 128, false}};
     const size_t count = sizeof(zen_4) / sizeof(zen_4[0]);
     check_windows(sapphire_rapids, sizeof(sapphire_rapids) / sizeof(sapphire_rapids[0]), 48 << 10,
                   2 << 20);
@@ -282,6 +281,37 @@ static void test_windows_follow_the_caches(void **state)
                                     .columns_adjacent = true,
                                     .rows = &rows};
     assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &half).window, 0);
+}
+
+// Rows that are dense by themselves go through windows alone: of rows of different lengths, and of
+// those that nobody has looked at.
+static void test_windows_for_dense_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t k, percent, longest; // entries; below 0: no plan
+        int window, from;
+    } known[] = {{512, 10, -1, 96, 77},       {512, 10, 512, 96, 77},   {512, 10, 77, 96, 77},
+                 {512, 10, 76, 0, 0},         {2048, 10, -1, 112, 164}, {2048, 10, 2048, 96, 164},
+                 {2048, 10, 163, 0, 0},       {2048, 5, -1, 96, 308},   {2048, 5, 2048, 96, 308},
+                 {2048, 20, 2048, 64, 0},     {2048, 20, -1, 96, 0},    {256, 10, -1, 0, 0},
+                 {1 << 20, 0, -1, 96, 157287}};
+    weft_limits limits = *weft_profile_find("intel-xeon-8380");
+    limits.l1_bytes = 48 << 10;
+    limits.l2_bytes = 1 << 20;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const weft_row_stats rows = {.n_rows = 2048, .max = known[i].longest, .cov = 2};
+        const weft_spmm_problem problem = {.m = 2048,
+                                           .k = known[i].k,
+                                           .n = 128,
+                                           .nnz = 2048 * known[i].k * known[i].percent / 100,
+                                           .columns_adjacent = true,
+                                           .rows = known[i].longest < 0 ? NULL : &rows};
+        const weft_spmm_tiling t = weft_spmm_tiling_for(&limits, &problem);
+        if (t.window != known[i].window || t.window_from != known[i].from)
+            fail_msg("k %" PRId64 ", %" PRId64 "%%, longest row %" PRId64 ": %d rows of B from %d",
+                     known[i].k, known[i].percent, known[i].longest, t.window, t.window_from);
+    }
 }
 
 typedef struct {
@@ -464,6 +494,7 @@ static void test_wrong_groups_are_refused(void **state)
     REFUSE("tiling.rows_per_item is 65:", rows_per_item, 65);
     REFUSE("tiling.window is -1:", window, -1);
     REFUSE("tiling.window is 4097: 0 to 4096", window, 4097);
+    REFUSE("tiling.window_from is -1: 0 or more", window_from, -1);
     tiling.lanes = tiling.rows_per_group = 64;
     tiling.stage = 0;
     tiling.load = 1;
@@ -539,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_windows_follow_the_caches),
+        cmocka_unit_test(test_windows_for_dense_rows),
         cmocka_unit_test(test_narrow_slices_bring_B_nearer),
         cmocka_unit_test(test_tilings_of_peaks),
         cmocka_unit_test(test_wrong_columns_are_refused),
