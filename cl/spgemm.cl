@@ -34,19 +34,21 @@
 #ifndef C_INDEX // of C; its offsets are NUMBER
 #define C_INDEX int
 #endif
+#ifndef WORD // marks in an int where entries are counted
+#define WORD 32
+#endif
 #ifndef LEAST // columns or words of marks that a row is given, where there are so many
 #define LEAST 256
 #endif
 #ifndef ROOM // and for each of its products
 #define ROOM 4
 #endif
-
+#ifndef MOST_PRODUCTS // of an item, that make a difference
+#define MOST_PRODUCTS (1 << 18)
+#endif
 #ifndef ROWS_AT_ONCE // noted rows that have groups of their own
 #define ROWS_AT_ONCE 32
 #endif
-
-#define WORD          32        // marks in an int where entries are counted
-#define MOST_PRODUCTS (1 << 18) // of an item, that make a difference
 
 // A and B from where their arrays begin.
 typedef struct {

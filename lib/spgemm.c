@@ -74,6 +74,10 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "ROWS_AT_ONCE", WEFT_SPGEMM_AT_ONCE);
+    weft_defines_add(&defines, "WORD", WEFT_SPGEMM_WORD);
+    weft_defines_add(&defines, "ROOM", WEFT_SPGEMM_ROOM);
+    weft_defines_add(&defines, "LEAST", WEFT_SPGEMM_LEAST);
+    weft_defines_add(&defines, "MOST_PRODUCTS", WEFT_SPGEMM_MOST_PRODUCTS);
     weft_defines_add_dtype(&defines, "DTYPE", call->A.dtype);
     weft_defines_add_word(&defines, "OFFSET", weft_word(call->A.offset_dtype));
     weft_defines_add_word(&defines, "INDEX", weft_word(call->A.index_dtype));

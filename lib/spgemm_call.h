@@ -30,9 +30,12 @@ weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem wor
 int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem);
 
 enum {
-    WEFT_SPGEMM_WORD = 32,    // columns that have a mark in an int where entries are counted
-    WEFT_SPGEMM_NOTED = 1024, // long rows that are shared by groups
-    WEFT_SPGEMM_AT_ONCE = 32, // of these, that have groups of their own
+    WEFT_SPGEMM_WORD = 32,               // columns with a mark in an int where entries are counted
+    WEFT_SPGEMM_NOTED = 1024,            // long rows that are shared by groups
+    WEFT_SPGEMM_AT_ONCE = 32,            // of these, that have groups of their own
+    WEFT_SPGEMM_ROOM = 4,                // columns, or words of marks, for each product of a row
+    WEFT_SPGEMM_LEAST = 256,             // of them at least, where there are so many
+    WEFT_SPGEMM_MOST_PRODUCTS = 1 << 18, // of a row, that make a difference
 };
 
 #endif

@@ -12,18 +12,15 @@
 enum {
     MAX_ROWS = 1 << 15,
     MAX_COLUMNS = 1 << 15,
-    MAX_LONG_FROM = 1 << 18,
     MAX_LONG_COLUMNS = 1 << 16,
     MAX_LONG_GROUPS = 256,
 };
 
 enum {
-    LEAST_COLUMNS = 256,           // of a group at a time
     FOLDED_COLUMNS = 1 << 15,      // what a CPU keeps near
     SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
     LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
     LONG_SPREAD_COLUMNS = 2048,
-    ROOM = 4,              // columns for each product that a row has on average
     SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
@@ -91,9 +88,9 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
     const int64_t items = min_i64(weft_items_for(limits), SPREAD_ITEMS);
     const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
     const int64_t wanted =
-        limits->fold > 1
-            ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)
-            : min_i64(pow2_up(max_i64(ROOM * products, LEAST_COLUMNS)), SPREAD_COLUMNS);
+        limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)
+                         : min_i64(pow2_up(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST)),
+                                   SPREAD_COLUMNS);
     const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
     const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
     weft_spgemm_tiling tiling = {
@@ -108,9 +105,9 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
 static weft_status long_check(const weft_spgemm_tiling *tiling)
 {
     const int from = tiling->long_from, columns = tiling->long_columns;
-    if (from < 0 || from > MAX_LONG_FROM)
+    if (from < 0 || from > WEFT_SPGEMM_MOST_PRODUCTS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_from is %d: 0 to %d is wanted", from,
-                    MAX_LONG_FROM);
+                    WEFT_SPGEMM_MOST_PRODUCTS);
     if (from == 0)
         return WEFT_OK;
     if (columns < WEFT_SPGEMM_WORD || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
