@@ -79,8 +79,8 @@ static int folded_rows(const weft_limits *limits, const weft_spmm_problem *probl
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// Whether rows are known to be of about the same length: long ones go through a slice of B in order,
-// and leave nothing near.
+// Whether rows are known to be of about the same length. Long ones go through a slice of B from end
+// to end, and leave nothing near.
 static bool is_even(const weft_spmm_problem *problem)
 {
     return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
