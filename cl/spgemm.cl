@@ -43,7 +43,7 @@
 #ifndef ROOM // and for each of its products
 #define ROOM 4
 #endif
-#ifndef MOST_PRODUCTS // of an item, that make a difference
+#ifndef MOST_PRODUCTS // of a row or an item, that make a difference
 #define MOST_PRODUCTS (1 << 18)
 #endif
 #ifndef ROWS_AT_ONCE // noted rows that have groups of their own

@@ -275,7 +275,8 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
 
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
 // it, in the slice's columns. Their sums wait in private memory. Rows of fewer entries have too few
-// in a window to make up for that, and are done at once.
+// in a window to make up for that, and are done at once. (Items of a group stage entries together:
+// for other rows they have none to add.)
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
                                    int window_from, int k, int window)
 {

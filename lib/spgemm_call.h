@@ -35,7 +35,7 @@ enum {
     WEFT_SPGEMM_AT_ONCE = 32,            // of these, that have groups of their own
     WEFT_SPGEMM_ROOM = 4,                // columns, or words of marks, for each product of a row
     WEFT_SPGEMM_LEAST = 256,             // of them at least, where there are so many
-    WEFT_SPGEMM_MOST_PRODUCTS = 1 << 18, // of a row, that make a difference
+    WEFT_SPGEMM_MOST_PRODUCTS = 1 << 18, // of a row or an item, that make a difference
 };
 
 #endif

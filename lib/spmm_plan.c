@@ -29,6 +29,7 @@ enum {
 };
 static const double WINDOW_DENSITY = 0.15; // of A or of a row of it, from which windows of B pay
 static const double FAR_DENSITY = 0.08;    // where the slice is far away
+static const double DENSE_ROWS = 0.03;     // of A, where some rows may be dense by themselves
 static const double UNEVEN_COV = 0.75;     // from which rows are of different lengths
 static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
 
@@ -107,16 +108,24 @@ typedef struct {
     int rows, from;
 } windows;
 
-// Leaves windows to rows of that density. Whether there are any, as far as anybody knows.
-static bool dense_rows(windows *w, double density, const weft_spmm_problem *problem)
-{
-    w->from = (int)(density * (double)problem->k) + 1;
-    return problem->rows == NULL || problem->rows->max >= w->from;
-}
-
 static double density_of(const weft_spmm_problem *problem)
 {
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
+}
+
+// Where A as a whole is too sparse: windows for rows of that density alone, if there may be several
+// that share what they read, and they are not so long that they are cut into pieces.
+static bool has_dense_rows(windows *w, double density, const weft_spmm_problem *problem)
+{
+    const double from = density * (double)problem->k + 1;
+    if (is_half(problem) || density_of(problem) < DENSE_ROWS || from > 2 * FOLDED_PIECE)
+        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
+                      density_of(problem), density);
+    if (problem->rows && problem->rows->max < (int64_t)from)
+        return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
+                      problem->rows->max, (int)from);
+    w->from = (int)from;
+    return true;
 }
 
 // A window pays where its rows of B are read several times while they are near, and each row of A
@@ -127,25 +136,25 @@ static int64_t window_bytes(windows *w, const weft_caches *near, const weft_spmm
                             int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
-    const int64_t l1_bytes = near->l1_bytes;
+    const int64_t l1_bytes = near->l1_bytes, slice_bytes = problem->k * row_bytes;
     const double density = density_of(problem);
     if (density >= 0.4)
         return 2 * l1_bytes / 3;
     if (density >= WINDOW_DENSITY)
         return is_planned ? 2 * l1_bytes / 3 : l1_bytes;
-    if (density >= FAR_DENSITY && is_far(near, problem, row_bytes)) {
-        if (is_even(problem))
-            return 2 * l1_bytes;
-        if (dense_rows(w, FAR_DENSITY, problem))
-            return is_planned ? l1_bytes : 7 * l1_bytes / 6;
-    }
-    if (!is_half(problem) && problem->k * row_bytes >= OUT_OF_L1S * l1_bytes &&
-        dense_rows(w, WINDOW_DENSITY, problem))
-        return l1_bytes;
-    return 0;
+    const bool pays_far = density >= FAR_DENSITY && is_far(near, problem, row_bytes);
+    if (pays_far && is_even(problem))
+        return 2 * l1_bytes;
+    if (pays_far)
+        return !has_dense_rows(w, FAR_DENSITY, problem) ? 0
+               : is_planned                             ? l1_bytes
+                                                        : 7 * l1_bytes / 6;
+    if (slice_bytes < OUT_OF_L1S * l1_bytes)
+        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted", density,
+                      WINDOW_DENSITY);
+    return has_dense_rows(w, WINDOW_DENSITY, problem) ? l1_bytes : 0;
 }
 
-// Rows of B = bytes / row_bytes.
 static windows folded_windows(const weft_caches *near, const weft_spmm_problem *problem,
                               int64_t row_bytes)
 {
@@ -156,12 +165,8 @@ static windows folded_windows(const weft_caches *near, const weft_spmm_problem *
         return none;
     }
     const int64_t bytes = window_bytes(&found, near, problem, row_bytes);
-    if (bytes == 0) {
-        refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted, of a row at least",
-               density_of(problem),
-               is_far(near, problem, row_bytes) ? FAR_DENSITY : WINDOW_DENSITY);
+    if (bytes == 0)
         return none;
-    }
     if (row_bytes < WINDOW_ROW_BYTES) {
         refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
                WINDOW_ROW_BYTES);
@@ -241,8 +246,10 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const bool is_narrow = through.rows > 0 && through.from == 0
                                ? refuse(NARROW, "rows of A go through windows of B")
                                : narrow_pays(&near, problem, fold * usual * sum_bytes);
-    if (is_narrow)
+    if (is_narrow && through.rows > 0) {
+        refuse(WINDOWS, "narrow slices bring B nearer");
         through = (windows){0};
+    }
     const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){

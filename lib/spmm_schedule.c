@@ -152,6 +152,8 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
+    if (s->is_planned && p->plan->segments && s->tiling.window > 0 && !p->forced)
+        s->tiling.window_from = p->plan->window_from;
     TRY(schedule_queues(s, p));
     return schedule_packing(s, p);
 }
@@ -159,6 +161,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
 bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
     return s->is_planned && p->plan->segments && s->tiling.window > 0 &&
+           s->tiling.window_from == p->plan->window_from &&
            s->tiling.rows_per_item == p->plan->run_rows;
 }
 

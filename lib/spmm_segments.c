@@ -18,7 +18,7 @@ typedef struct {
     const weft_pattern *p;
     int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
     segment window[WEFT_SPMM_MOST_ROWS];
-    int n_rows, n_window;
+    int n_rows, n_cut, n_window; // n_cut of the rows have segments
 } item;
 
 static int shorter_first(const void *a, const void *b)
@@ -34,6 +34,7 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
 {
     it->p = p;
     it->n_rows = (int)plan->run_rows;
+    it->n_cut = 0;
     for (int r = 0; r < it->n_rows; ++r) {
         const int64_t place = i * plan->run_rows + r;
         const int64_t row = place >= plan->n_ordered ? -1 : order ? order[place] : place;
@@ -41,6 +42,7 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
         const int64_t stop = row < 0 ? 0 : weft_pattern_start(p, row + 1);
         const bool is_cut = row >= 0 && stop - start >= plan->window_from &&
                             !weft_pattern_is_long(p, row, plan->piece);
+        it->n_cut += is_cut;
         it->next[r] = is_cut ? start : 0;
         it->stop[r] = is_cut ? stop : 0;
     }
@@ -70,7 +72,7 @@ static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, cons
     for (int64_t i = 0; i * plan->run_rows < plan->n_ordered; ++i) {
         item it;
         begin_item(&it, plan, p, order, i);
-        for (int64_t from = 0; from < p->n_cols; from += plan->window) {
+        for (int64_t from = 0; from < p->n_cols && it.n_cut > 0; from += plan->window) {
             take_window(&it, from + plan->window);
             for (int j = 0; segments && j < it.n_window; ++j) {
                 const segment *s = &it.window[j];

@@ -243,7 +243,7 @@ static void test_turned_rows_that_begin_anywhere(void **state)
         {"wide blocks in vectors of 8", HIGH_TILES(8, 64, 10, 1, 1)},
         {"wide blocks in vectors of 16", HIGH_TILES(16, 128, 16, 2, 1)},
         {"blocks of several strips", HIGH_TILES(4, 600, 5, 2, 1)},
-        {"blocks of several bands", HIGH_TILES(4, 40, 150, 2, 1)},
+        {"blocks of several bands", HIGH_TILES(4, 300, 150, 2, 1)},
     };
     static const weft_dtype types[] = {WEFT_F32, WEFT_F16, WEFT_U8, WEFT_I64};
     weft_limits limits = *weft_context_limits(ctx);

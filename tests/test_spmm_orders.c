@@ -387,6 +387,47 @@ static void test_same_bits_in_every_order(void **state)
     }
 }
 
+// A plan's segments are of the rows that its own tilings would have in windows; a forced tiling that
+// has others there goes without.
+static void test_same_bits_beside_segments(void **state)
+{
+    (void)state;
+    weft_spmm_tiling all_rows = {.fold = 4,
+                                 .vectors = 2,
+                                 .lanes = 1,
+                                 .rows_per_group = 1,
+                                 .window = 64,
+                                 .window_from = 0,
+                                 .load = 1,
+                                 .unroll = 2,
+                                 .piece = 4096};
+    spmm_case of = {.seed = 520,
+                    .m = 30,
+                    .k = 1500,
+                    .n = 24,
+                    .rows = ROWS_ONE_FULL,
+                    .numbers = FRACTIONS,
+                    .alpha = 1,
+                    .order = WEFT_SPMM_ORDER_GIVEN,
+                    .with_plan = true};
+    spmm_operands o;
+    size_t bytes;
+    weft_limits limits = *weft_profile_find("xeon");
+    weft_context *there = open_context(&limits);
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    assert_non_null(o.plan->segments);
+    assert_int_equal(o.plan->window_from, 226);
+    all_rows.rows_per_item = (int)o.plan->run_rows;
+    spmm_destroy(&o);
+    of.tiling = &all_rows;
+    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
+    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
+    assert_memory_equal(got, want, bytes);
+    free(got);
+    free(want);
+    weft_context_destroy(&there);
+}
+
 static void test_largest_products_from_a_queue(void **state)
 {
     (void)state;
@@ -471,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_queues_of_few_bundles),
         cmocka_unit_test(test_queues_of_a_batch),
         cmocka_unit_test(test_same_bits_in_every_order),
+        cmocka_unit_test(test_same_bits_beside_segments),
         cmocka_unit_test(test_largest_products_from_a_queue),
         cmocka_unit_test(test_a_queue_or_windows),
         cmocka_unit_test(test_windows_that_are_forced_go_without_a_queue),

@@ -247,7 +247,7 @@ static void check_windows(const windows *known, size_t count, uint64_t l1_bytes,
     }
 }
 
-// As measured on two machines; docs/performance.md has the figures.
+// As measured on three machines; docs/performance.md has the figures.
 static void test_windows_follow_the_caches(void **state)
 {
     (void)state;
@@ -291,11 +291,11 @@ static void test_windows_for_dense_rows(void **state)
     static const struct {
         int64_t k, percent, longest; // entries; below 0: no plan
         int window, from;
-    } known[] = {{512, 10, -1, 96, 77},       {512, 10, 512, 96, 77},   {512, 10, 77, 96, 77},
-                 {512, 10, 76, 0, 0},         {2048, 10, -1, 112, 164}, {2048, 10, 2048, 96, 164},
-                 {2048, 10, 163, 0, 0},       {2048, 5, -1, 96, 308},   {2048, 5, 2048, 96, 308},
-                 {2048, 20, 2048, 64, 0},     {2048, 20, -1, 96, 0},    {256, 10, -1, 0, 0},
-                 {1 << 20, 0, -1, 96, 157287}};
+    } known[] = {{512, 10, -1, 96, 77},   {512, 10, 512, 96, 77},   {512, 10, 77, 96, 77},
+                 {512, 10, 76, 0, 0},     {2048, 10, -1, 112, 164}, {2048, 10, 2048, 96, 164},
+                 {2048, 10, 163, 0, 0},   {2048, 5, -1, 96, 308},   {2048, 5, 2048, 96, 308},
+                 {2048, 20, 2048, 64, 0}, {2048, 20, -1, 96, 0},    {256, 10, -1, 0, 0},
+                 {2048, 2, -1, 0, 0},     {1 << 20, 0, -1, 0, 0}};
     weft_limits limits = *weft_profile_find("intel-xeon-8380");
     limits.l1_bytes = 48 << 10;
     limits.l2_bytes = 1 << 20;

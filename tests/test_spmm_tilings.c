@@ -103,7 +103,7 @@ static void test_every_variant(void **state)
     for (int i = 0; i < N_VARIANTS; i++)
         for (int j = 0; is_taken(&variants[i]) && j < n_cases; j++) {
             weft_spmm_tiling tiling = variants[i].tiling;
-            tiling.window_from = tiling.window > 0 ? 3 * j % 4 : 0;
+            tiling.window_from = tiling.window > 0 ? j % 4 : 0; // some rows have fewer
             const spmm_case one =
                 fitting_case(&tiling, variants[i].dtype, (uint64_t)(1000 * i + j));
             spmm_run(ctx, &one);

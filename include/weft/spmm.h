@@ -75,7 +75,8 @@ typedef struct weft_spmm_tiling {
     int rows_per_item;  // rows that a slice goes through, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
     int window;      // rows of B, in the slice's columns, that those rows go through side by side;
                      // 0: each row of A from end to end
-    int window_from; // entries of a row that goes through windows; shorter ones go from end to end
+    int window_from; // entries of a row that goes through windows, shorter ones go from end to end;
+                     // 0: all rows; a plan object brings its own
     int stage;       // entries of a row that the lanes of a slice, 2 or more, stage in local memory
                      // at a time; 0: each item reads them
     int load;        // entries in one aligned load while staging: 1, 2 or 4
@@ -115,8 +116,8 @@ typedef struct weft_spmm_plan_params {
 // found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
 // alternating runs, unless neighbouring rows give each core its share as they come; on a GPU sorted
 // where all groups fit the device at once, else dealt in a snake, or from a queue where they vary
-// by more than their mean. weft_spmm_describe() says which it was and why. Where A or
-// some of its rows are dense enough a CPU's plan also cuts their entries where windows of B end.
+// by more than their mean. weft_spmm_describe() says which it was and why. Where A is dense enough,
+// or rows of it are, a CPU's plan also cuts their entries where windows of B end.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,

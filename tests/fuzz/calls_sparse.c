@@ -16,6 +16,7 @@ static weft_spmm_tiling take_spmm_tiling(call_input *in)
     t.piece = take_number(in);
     t.packed = take_chance(in, 128);
     t.aligned = take_chance(in, 128);
+    t.window_from = take_int(in);
     return t;
 }
 
