@@ -121,6 +121,12 @@ static bool has_dense_rows(windows *w, double density, const weft_spmm_problem *
     if (is_half(problem) || density_of(problem) < DENSE_ROWS || from > 2 * FOLDED_PIECE)
         return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
                       density_of(problem), density);
+    if (is_even(problem))
+        return refuse(
+            WINDOWS,
+            "%.3g of A's elements are entries, and rows vary by %.2g: %.3g are wanted, or "
+            "rows that vary by %g",
+            density_of(problem), problem->rows->cov, density, UNEVEN_COV);
     if (problem->rows && problem->rows->max < (int64_t)from)
         return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
                       problem->rows->max, (int)from);

@@ -387,8 +387,8 @@ static void test_same_bits_in_every_order(void **state)
     }
 }
 
-// A plan's segments are of the rows that its own tilings would have in windows; a forced tiling that
-// has others there goes without.
+// A plan's segments are of the rows that its own tilings have in windows; a forced tiling that has
+// others there goes without.
 static void test_same_bits_beside_segments(void **state)
 {
     (void)state;
