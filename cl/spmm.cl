@@ -273,10 +273,18 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
         sums[v] = near[v];
 }
 
+// Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
+// of it. Items of a group stage entries together, so that every one must call this.
+INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_from,
+                         const entries A, const dense B, const columns c, const stages S)
+{
+    const bool is_short = mine.stop - mine.start < window_from;
+    sum_entries(sums, A, mine.start, is_short ? mine.stop : mine.start, B, c, S);
+    return is_short;
+}
+
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
-// it, in the slice's columns. Their sums wait in private memory. Rows of fewer entries have too few
-// in a window to make up for that, and are done at once. (Items of a group stage entries together:
-// for other rows they have none to add.)
+// it, in the slice's columns. Their sums wait in private memory. Short rows are done first.
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
                                    int window_from, int k, int window)
 {
@@ -290,9 +298,8 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     int n_side_by_side = 0;
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
-        const bool is_short = mine.stop - mine.start < window_from;
         ACCS own[VECTORS];
-        sum_entries(own, A, mine.start, is_short ? mine.stop : mine.start, matrix, c, S);
+        const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
         if (!is_short)
             rows[n_side_by_side++] = mine;
         else if (mine.row >= 0)
@@ -337,9 +344,8 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     int numbers[MOST_ROWS]; // of rows that are not done; else -1
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
-        const bool is_short = mine.stop - mine.start < window_from;
         ACCS own[VECTORS];
-        sum_entries(own, A, mine.start, is_short ? mine.stop : mine.start, matrix, c, S);
+        const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
         numbers[i] = is_short ? -1 : mine.row;
         if (is_short && mine.row >= 0)
             PUT_ROW(own, mine.row);

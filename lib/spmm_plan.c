@@ -103,22 +103,20 @@ static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, in
            (is_planned || slice_bytes > near->l2_bytes / 2);
 }
 
-// Rows of B in a window, and entries of a row that goes through it; 0 rows: no windows.
-typedef struct {
-    int rows, from;
-} windows;
-
 static double density_of(const weft_spmm_problem *problem)
 {
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
 }
 
-// Where A as a whole is too sparse: windows for rows of that density alone, if there may be several
-// that share what they read, and they are not so long that they are cut into pieces.
-static bool has_dense_rows(windows *w, double density, const weft_spmm_problem *problem)
+// Where A as a whole is too sparse: windows for rows of that density alone, of *from entries, if B
+// is out of L1, there may be several that share what they read, and they are not so long that they
+// are cut into pieces.
+static bool has_dense_rows(int *from, double density, const weft_caches *near,
+                           const weft_spmm_problem *problem, int64_t row_bytes)
 {
-    const double from = density * (double)problem->k + 1;
-    if (is_half(problem) || density_of(problem) < DENSE_ROWS || from > 2 * FOLDED_PIECE)
+    const double wanted = density * (double)problem->k + 1;
+    if (is_half(problem) || problem->k * row_bytes < OUT_OF_L1S * near->l1_bytes ||
+        density_of(problem) < DENSE_ROWS || wanted > 2 * FOLDED_PIECE)
         return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
                       density_of(problem), density);
     if (is_even(problem))
@@ -127,10 +125,10 @@ static bool has_dense_rows(windows *w, double density, const weft_spmm_problem *
             "%.3g of A's elements are entries, and rows vary by %.2g: %.3g are wanted, or "
             "rows that vary by %g",
             density_of(problem), problem->rows->cov, density, UNEVEN_COV);
-    if (problem->rows && problem->rows->max < (int64_t)from)
+    if (problem->rows && problem->rows->max < (int64_t)wanted)
         return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
-                      problem->rows->max, (int)from);
-    w->from = (int)from;
+                      problem->rows->max, (int)wanted);
+    *from = (int)wanted;
     return true;
 }
 
@@ -138,11 +136,11 @@ static bool has_dense_rows(windows *w, double density, const weft_spmm_problem *
 // has several entries in it: where the matrix is dense enough, and earlier where B is far away, or
 // for those rows alone that are. The sparser, the larger: what is near must make up for fetching a
 // row's sums and putting them back. 0: none pays.
-static int64_t window_bytes(windows *w, const weft_caches *near, const weft_spmm_problem *problem,
+static int64_t window_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                             int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
-    const int64_t l1_bytes = near->l1_bytes, slice_bytes = problem->k * row_bytes;
+    const int64_t l1_bytes = near->l1_bytes;
     const double density = density_of(problem);
     if (density >= 0.4)
         return 2 * l1_bytes / 3;
@@ -151,40 +149,29 @@ static int64_t window_bytes(windows *w, const weft_caches *near, const weft_spmm
     const bool pays_far = density >= FAR_DENSITY && is_far(near, problem, row_bytes);
     if (pays_far && is_even(problem))
         return 2 * l1_bytes;
-    if (pays_far)
-        return !has_dense_rows(w, FAR_DENSITY, problem) ? 0
-               : is_planned                             ? l1_bytes
-                                                        : 7 * l1_bytes / 6;
-    if (slice_bytes < OUT_OF_L1S * l1_bytes)
-        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted", density,
-                      WINDOW_DENSITY);
-    return has_dense_rows(w, WINDOW_DENSITY, problem) ? l1_bytes : 0;
+    if (!has_dense_rows(from, pays_far ? FAR_DENSITY : WINDOW_DENSITY, near, problem, row_bytes))
+        return 0;
+    return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
-static windows folded_windows(const weft_caches *near, const weft_spmm_problem *problem,
-                              int64_t row_bytes)
+// Rows of B in a window; with *from above 0 for rows of so many entries alone.
+static int folded_window(int *from, const weft_caches *near, const weft_spmm_problem *problem,
+                         int64_t row_bytes)
 {
-    static const windows none = {0};
-    windows found = {0};
-    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE) {
-        refuse(WINDOWS, "rows are taken one after the other");
-        return none;
-    }
-    const int64_t bytes = window_bytes(&found, near, problem, row_bytes);
+    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+        return refuse(WINDOWS, "rows are taken one after the other");
+    const int64_t bytes = window_bytes(from, near, problem, row_bytes);
     if (bytes == 0)
-        return none;
-    if (row_bytes < WINDOW_ROW_BYTES) {
-        refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
-               WINDOW_ROW_BYTES);
-        return none;
-    }
-    found.rows = (int)min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
-    if (problem->k <= 2 * found.rows) {
-        refuse(WINDOWS, "B has %" PRId64 " rows, and a window %d: more than two are wanted",
-               problem->k, found.rows);
-        return none;
-    }
-    return found;
+        return 0;
+    if (row_bytes < WINDOW_ROW_BYTES)
+        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
+                      row_bytes, WINDOW_ROW_BYTES);
+    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
+    if (problem->k <= 2 * window)
+        return refuse(WINDOWS,
+                      "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
+                      problem->k, window);
+    return (int)window;
 }
 
 // Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
@@ -248,14 +235,13 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
-    windows through = folded_windows(&near, problem, fold * usual * sum_bytes);
-    const bool is_narrow = through.rows > 0 && through.from == 0
+    int from = 0;
+    int window = folded_window(&from, &near, problem, fold * usual * sum_bytes);
+    const bool is_narrow = window > 0 && from == 0
                                ? refuse(NARROW, "rows of A go through windows of B")
                                : narrow_pays(&near, problem, fold * usual * sum_bytes);
-    if (is_narrow && through.rows > 0) {
-        refuse(WINDOWS, "narrow slices bring B nearer");
-        through = (windows){0};
-    }
+    if (is_narrow && window > 0)
+        window = refuse(WINDOWS, "narrow slices bring B nearer");
     const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
@@ -263,9 +249,9 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = folded_rows(limits, problem, through.rows > 0 || is_narrow),
-        .window = through.rows,
-        .window_from = through.from,
+        .rows_per_item = folded_rows(limits, problem, window > 0 || is_narrow),
+        .window = window,
+        .window_from = window > 0 ? from : 0,
         .load = 1,
         .unroll = folded_unroll(fold, vectors, is_narrow),
         .piece = FOLDED_PIECE,

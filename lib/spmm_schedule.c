@@ -143,6 +143,12 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     return WEFT_OK;
 }
 
+// Whether the plan has segments for rows that go through windows, if those are its own.
+static bool plan_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
+{
+    return s->is_planned && p->plan->segments && s->tiling.window > 0;
+}
+
 static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
                                 const weft_limits *limits)
 {
@@ -152,7 +158,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
-    if (s->is_planned && p->plan->segments && s->tiling.window > 0 && !p->forced)
+    if (plan_has_segments(p, s) && !p->forced)
         s->tiling.window_from = p->plan->window_from;
     TRY(schedule_queues(s, p));
     return schedule_packing(s, p);
@@ -160,8 +166,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
 
 bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    return s->is_planned && p->plan->segments && s->tiling.window > 0 &&
-           s->tiling.window_from == p->plan->window_from &&
+    return plan_has_segments(p, s) && s->tiling.window_from == p->plan->window_from &&
            s->tiling.rows_per_item == p->plan->run_rows;
 }
 
