@@ -4,13 +4,15 @@
 // A slice is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
 // dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
 // registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
-// all tiles, entry by entry, or there is one for each of them, and sums wait in scratch memory.
-// SLICES_PER_GROUP slices make a group; group (x, 0, z) has bundle x of slices, for matrix z of the
-// batch.
+// all tiles, entry by entry, or through some of them, each from end to end: then sums wait in
+// scratch memory for the next one. SLICES_PER_GROUP slices make a group; group (x, 0, z) has bundle
+// x of slices, for matrix z of the batch, unless they come from a queue.
 //
-//   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
-//   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
-//   sddmm_scale        D = beta D, where there is nothing to add
+//   sddmm_csr_entries   one tile's share of the dot products, and after the last tile D
+//   sddmm_csr_windows   the same of tiles alike, rows side by side through windows of B's columns
+//   sddmm_start_queues  where its slices come from
+//   sddmm_pack          one tile of B to scratch memory, as [n][TILE]
+//   sddmm_scale         D = beta D, where there is nothing to add
 //
 // The last vector along k would reach past the end. It is moved back to end there, and its lanes
 // that come twice are 0 in A and in B. The host promises k >= FOLD.
@@ -105,12 +107,9 @@ INLINE void write_entry(ACC x, const output o, long e)
 }
 
 #if LANES == 1
-// Writes the entries e .. e + BLOCK - 1, as far as they come before `stop`, of which shares[] are
-// what the item has. Every item of the group must call it.
-INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
-                        long stop)
+// Writes x, the sums of the entries e .. e + BLOCK - 1, as far as they come before `stop`.
+INLINE void write_sums(ACCS x, const output o, long e, long stop)
 {
-    ACCS x = block_sums(shares, exchange);
     if (ALIGNED || e + FOLD > stop) { // D and C's values begin anywhere, whatever A and B do
         ACC lanes[FOLD];
         VSTORE(x, lanes);
@@ -131,6 +130,13 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
     if (o.beta != 0)
         x = multiply_add((ACCS)o.beta, load_vector(o.d + e), x);
     store_vector(x, o.d + e);
+}
+
+// The same, of which shares[] are what the item has. Every item of the group must call it.
+INLINE void write_block(state shares[BLOCK], local state *exchange, const output o, long e,
+                        long stop)
+{
+    write_sums(block_sums(shares, exchange), o, e, stop);
 }
 #else
 #if SHUFFLES
@@ -168,28 +174,34 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #endif
 
+#define PRODUCT                                                                                    \
+    DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values, long values_start,                  \
+        long values_batch, global T *D, long d_start, long d_batch, int k, int from, int upto,     \
+        long entries, ACC alpha, ACC beta, global ACC *sums, long sums_start
+
+// Where the matrices of this batch are, and which entries of C this slice has.
+#define SLICE_OF_PRODUCT(batch, slice)                                                             \
+    global const OFFSET *rows = offsets + offsets_start;                                           \
+    global const INDEX *columns = indices + indices_start;                                         \
+    global const T *matrix_a = A + a_start + (batch)*a_batch;                                      \
+    global const T *matrix_b = B + b_start + (batch)*b_batch;                                      \
+    output o = {values + values_start + (batch)*values_batch,                                      \
+                D + d_start + (batch)*d_batch,                                                     \
+                sums + sums_start + (batch)*nnz,                                                   \
+                alpha,                                                                             \
+                beta,                                                                              \
+                from == 0,                                                                         \
+                upto >= k};                                                                        \
+    const long first = (slice)*entries, stop = min(first + entries, nnz)
+
 // Tiles of k from `from` on, up to `upto`.
-kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values,
-                                    long values_start, long values_batch, global T *D, long d_start,
-                                    long d_batch, int k, int from, int upto, long entries,
-                                    ACC alpha, ACC beta, global ACC *sums, long sums_start)
+kernel GROUP void sddmm_csr_entries(PRODUCT)
 {
     local state exchange[EXCHANGED(SLICES_PER_GROUP)];
     const long batch = GROUP_ALONG_Z;
-    const output o = {values + values_start + batch * values_batch,
-                      D + d_start + batch * d_batch,
-                      sums + sums_start + batch * nnz,
-                      alpha,
-                      beta,
-                      from == 0,
-                      upto >= k};
-    global const OFFSET *rows = offsets + offsets_start;
-    global const INDEX *columns = indices + indices_start;
-    global const T *matrix_a = A + a_start + batch * a_batch;
-    global const T *matrix_b = B + b_start + batch * b_batch;
-    const bool is_one_tile = from + TILE >= upto;
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
-    const long first = slice * entries, stop = min(first + entries, nnz);
+    SLICE_OF_PRODUCT(batch, slice);
+    const bool is_one_tile = from + TILE >= upto;
 
 #if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
     const bool is_whole = is_one_tile && (PACKED || from + TILE <= k);
@@ -202,13 +214,12 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
 #if LANES == 1
         // Of the row at hand, up to where columns may be asked for.
         if (is_whole && e + BLOCK <= row_stop && e + BLOCK + AHEAD <= stop) {
-            state whole[BLOCK];
             if (AHEAD > 0)
                 for (int b = 0; b < BLOCK; ++b)
                     fetch_row(first_column + columns[e + b + AHEAD] * b_column, 0);
-            take_block(whole, a, first_column, b_column, PACKED ? 1 : B_STRIDE,
-                       PACKED || B_ADJACENT, columns + e);
-            write_block(whole, exchange, o, e, stop);
+            write_sums(sums_of_block(a, first_column, b_column, PACKED ? 1 : B_STRIDE,
+                                     PACKED || B_ADJACENT, 0, columns + e),
+                       o, e, stop);
             continue;
         }
 #endif
@@ -236,6 +247,151 @@ kernel GROUP void sddmm_csr_entries(DENSE_A, DENSE_B, ENTRIES_OF_C, global const
         write_block(shares, exchange, o, e, stop);
     }
 }
+
+#if LANES == 1
+#define SIDE_BY_SIDE 256 // rows that go through windows together, at most
+
+// Columns of a window: as many as asked for, or more, so that rows have a block of entries in each.
+INLINE long window_for(long window, int n, long entries, int n_rows)
+{
+    const long most = max(entries / (n_rows * (long)BLOCK), 1L);
+    return max(window, (n + most - 1) / most);
+}
+
+// How many of the entries e .. stop - 1 of a row come next, before column `edge`: a block, the rest
+// of the row, or none where the last of these is in a later window.
+INLINE int due_before(global const INDEX *columns, long e, long stop, long edge)
+{
+    const int count = (int)min(stop - e, (long)BLOCK);
+    return count > 0 && columns[e + count - 1] < edge ? count : 0;
+}
+
+// A tile of k: where its part of B's columns begins, and how many lanes of it come twice.
+typedef struct {
+    global const T *first_column;
+    long b_column, b_row;
+    int twice;
+} b_tile;
+
+// Asks for what a row's next turn starts with, at entry e: no prefetcher follows so many rows.
+INLINE void fetch_turn(global const INDEX *columns, const output o, long e)
+{
+#pragma unroll
+    for (int i = 0; i < 2 * BLOCK; i += BLOCK) {
+        FETCH_AHEAD((size_t)(columns + e + BLOCK + i), 1);
+        if (!o.is_first || !o.is_last)
+            FETCH_TO_WRITE((size_t)(o.sums + e + i));
+        if (o.is_last) {
+            if (!INDICATOR)
+                FETCH_AHEAD((size_t)((global const T *)o.c + e + i), 1);
+            FETCH_TO_WRITE((size_t)(o.d + e + i));
+        }
+    }
+}
+
+// Takes the next `count` entries of a row, from entry e on, up to BLOCK.
+INLINE void take_due(const ACCS a[VECTORS], const b_tile b, global const INDEX *columns,
+                     local state *exchange, const output o, long e, int count)
+{
+    const long b_row = b.b_row; // for B_STRIDE
+    if (count == BLOCK) {
+        const ACCS x = b.twice > 0
+                           ? sums_of_block(a, b.first_column, b.b_column, B_STRIDE, B_ADJACENT,
+                                           b.twice, columns + e)
+                           : sums_of_block(a, b.first_column, b.b_column, PACKED ? 1 : B_STRIDE,
+                                           PACKED || B_ADJACENT, 0, columns + e);
+        write_sums(x, o, e, e + BLOCK);
+        return;
+    }
+    state shares[BLOCK];
+    for (int i = 0; i < BLOCK; ++i) {
+        ACCS sum = 0;
+        if (i < count) {
+            global const T *column = b.first_column + columns[e + i] * b.b_column;
+            sum = b.twice > 0
+                      ? add_last(sum, a, column, B_STRIDE, B_ADJACENT, b.twice)
+                      : add_whole(sum, a, column, PACKED ? 1 : B_STRIDE, PACKED || B_ADJACENT);
+        }
+        put_share(shares, i, sum);
+    }
+    write_block(shares, exchange, o, e, e + count);
+}
+
+// Rows that go side by side: of C, from its first entry in the slice on, and of A.
+typedef struct {
+    int count; // SIDE_BY_SIDE at most
+    global const OFFSET *rows;
+    long first, stop; // the slice
+    global const T *a;
+    long a_row, a_column;
+} bundle;
+
+// One tile of k. The rows take turns in each window of B's columns, which stay in cache meanwhile.
+INLINE void sweep_tile(const bundle r, global const INDEX *columns, const b_tile b,
+                       local state *exchange, const output o, int tile, int k, int n, long width)
+{
+    const long a_column = r.a_column; // for A_STRIDE
+    int reached[SIDE_BY_SIDE];        // of the slice: the next entry of each row
+    for (int i = 0; i < r.count; ++i)
+        reached[i] = (int)(max((long)r.rows[i], r.first) - r.first);
+    for (long begin = 0; begin < n; begin += width) {
+        // What is no column of B is not waited for.
+        const long edge = begin + width < n ? begin + width : LONG_MAX;
+        for (int i = 0; i < r.count; ++i) {
+            const long stop = min((long)r.rows[i + 1], r.stop);
+            long e = r.first + reached[i];
+            int due = due_before(columns, e, stop, edge);
+            if (due == 0)
+                continue;
+            ACCS a[VECTORS];
+            load_row(a, r.a + i * r.a_row, A_STRIDE, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
+            for (; due > 0; due = due_before(columns, e, stop, edge)) {
+                take_due(a, b, columns, exchange, o, e, due);
+                e += due;
+            }
+            reached[i] = (int)(e - r.first);
+            fetch_turn(columns, o, e);
+        }
+    }
+}
+
+// The same as sddmm_csr_entries, and any number of tiles alike, of which the last one's last vector
+// alone may reach past k; one where B is packed. Slices are long, and come from a queue: a counter
+// of those that are taken, of all matrices of the batch.
+kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window, long n_slices, int n_batches,
+                                    volatile global uint *queues, long queue)
+{
+    local state exchange[EXCHANGED(SLICES_PER_GROUP)];
+    for (;;) {
+        const long taken = atomic_inc(queues + queue), batch = taken / n_slices;
+        if (batch >= n_batches)
+            return;
+        SLICE_OF_PRODUCT(batch, taken - batch * n_slices);
+        for (int row = row_of_entry(rows, n_rows, first); row < n_rows && rows[row] < stop;) {
+            bundle r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, a_column};
+            while (r.count < SIDE_BY_SIDE && row + r.count < n_rows && r.rows[r.count] < stop)
+                ++r.count;
+            const long found = min((long)r.rows[r.count], stop) - max((long)r.rows[0], first);
+            const long width = window_for(window, n, found, r.count);
+            for (int tile = from; tile < upto; tile += TILE) {
+                const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column, b_row,
+                                  PACKED ? 0 : max(tile + TILE - k, 0)};
+                o.is_first = tile == 0;
+                o.is_last = tile + TILE >= k;
+                sweep_tile(r, columns, b, exchange, o, tile, k, n, width);
+            }
+            row += r.count;
+        }
+    }
+}
+
+// Nothing is taken yet from so many queues.
+kernel GROUP void sddmm_start_queues(global uint *restrict queues, long first, long n_queues)
+{
+    for (long i = get_local_id(1); i < n_queues; i += SLICES_PER_GROUP)
+        queues[first + i] = 0;
+}
+#endif
 
 // Item (lane, slice): its vectors of FOLD columns of B. Where neighbours in memory are neighbours
 // along n they are turned round.

@@ -132,13 +132,13 @@ INLINE ACC base_of(ACC top)
 INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, int count,
                           bool is_new, const exchange X)
 {
-    if (LANES == 1 && A.depth == TILE && count == BLOCK) {
-        state whole[BLOCK];
+#if LANES == 1
+    if (A.depth == TILE && count == BLOCK) {
         if (is_new)
             load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
-        take_block(whole, q, A.k, A.k_row, A.k_column, QK_ADJACENT, A.columns + e);
-        return block_sums(whole, X.shares);
+        return sums_of_block(q, A.k, A.k_row, A.k_column, QK_ADJACENT, 0, A.columns + e);
     }
+#endif
     state shares[BLOCK];
     for (int b = 0; b < BLOCK; ++b) {
         ACCS sum = 0;

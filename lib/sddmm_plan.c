@@ -17,7 +17,7 @@
 
 enum {
     MAX_FOLD = 16,
-    MAX_VECTORS = 8,
+    MAX_VECTORS = 16,
     SLICE_STEP = 16, // entries: vectors of D begin where vectors do
     PASSES_USES = 8, // of each column of B, from which sums are worth keeping it near
     PACKED_USES = 8, // and from which it is worth writing and reading once more
@@ -30,6 +30,18 @@ enum {
     FOLDED_ENTRIES = 2048, // that cost a core tens of microseconds
     FOLDED_LEAST = 64,
     FOLDED_AHEAD = 16, // entries: about as long as memory takes
+    FOLDED_VECTORS = 8,
+};
+
+// Where its rows go side by side through windows of B's columns.
+enum {
+    WINDOW_ROW = 64,         // entries on average: four blocks, so that their ends are a small part
+    WINDOW_ERRANDS = 8,      // slices for each core, at least: columns wait longer for longer ones
+    WINDOW_MOST_USES = 16,   // of a column by a slice, after which no more is won
+    WINDOW_LEAST_USES = 4,   // and before which windows only cost
+    WINDOW_SHARE = 8,        // of L2: rows of A and sums pass through it, too
+    WINDOW_NEAR = 2,         // the share of L2 that all of B may be, and need no windows
+    WINDOW_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them, others 16
 };
 
 // Where lanes are items: GPUs.
@@ -45,6 +57,7 @@ enum {
 // What plans say that they do without.
 static const char PACKED[] = "packed B", PASSES[] = "a pass for each tile of k";
 static const char AHEAD[] = "columns asked for ahead", ALIGNED[] = "aligned vectors";
+static const char WINDOWS[] = "rows side by side through windows of columns";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
@@ -85,22 +98,27 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
     const int64_t n = min_i64(problem->n, WEFT_SPARSE_MAX_EXTENT);
     const int64_t uses = problem->nnz / max_i64(n, 1);
     const int64_t tile_bytes = n * min_i64(tile, f->k) * f->bytes;
-    const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8;
+    const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8 && tiling->window == 0;
     const int64_t wanted = problem->b_adjacent ? PACKED_USES : APART_USES;
     tiling->packed =
         (is_long || !problem->b_adjacent ||
-         refuse(PACKED, "columns of B lie together, and a tile of them has %" PRId64 " bytes",
-                tile_bytes)) &&
+         (tiling->window > 0
+              ? refuse(PACKED, "columns of B lie together, and windows keep them near")
+              : refuse(PACKED,
+                       "columns of B lie together, and a tile of them has %" PRId64 " bytes",
+                       tile_bytes))) &&
         (uses >= wanted ||
          refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted", uses,
                 wanted));
     tiling->passes = tiling->packed ||
                      ((f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
-                      (uses >= PASSES_USES ||
+                      (tiling->window > 0 || uses >= PASSES_USES ||
                        refuse(PASSES, "each column of B is used %" PRId64 " times: %d are wanted",
                               uses, PASSES_USES)));
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
-    if (is_far && limits->fold > 1)
+    if (tiling->window > 0)
+        refuse(AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
+    else if (is_far && limits->fold > 1)
         tiling->ahead = FOLDED_AHEAD;
     else if (limits->fold > 1)
         refuse(AHEAD, "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
@@ -122,11 +140,57 @@ static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f
     const int64_t slices = (int64_t)limits->compute_units * FOLDED_ERRANDS;
     return (weft_sddmm_tiling){
         .fold = (int)fold,
-        .vectors = vectors_for(f->k, fold, min_i64(limits->vectors, MAX_VECTORS)),
+        .vectors = vectors_for(f->k, fold, min_i64(limits->vectors, FOLDED_VECTORS)),
         .lanes = 1,
         .slices_per_group = 1,
         .entries = slice_entries(f, slices, FOLDED_LEAST, FOLDED_ENTRIES),
     };
+}
+
+// Entries of a slice where windows are to serve it: as many as all cores can have several of.
+static int64_t window_entries(const weft_limits *limits, int64_t n, const facts *f)
+{
+    const int64_t slices = (int64_t)limits->compute_units * WINDOW_ERRANDS;
+    const int64_t most = min_i64(WINDOW_MOST_USES * n, WEFT_SDDMM_MOST_ENTRIES);
+    return slice_entries(f, slices, FOLDED_LEAST, most / SLICE_STEP * SLICE_STEP);
+}
+
+// Rows go side by side where they are long, B is more than stays near by itself or has several
+// tiles, and slices may be so long that they use its columns several times.
+static bool pays_windows(const weft_limits *limits, const weft_sddmm_problem *problem,
+                         const facts *f, int64_t tile)
+{
+    const int64_t n = max_i64(problem->n, 1), row = problem->nnz / max_i64(problem->m, 1);
+    const int64_t bytes = n * min_i64(f->k, tile) * f->bytes;
+    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_NEAR;
+    const int64_t uses = min_i64(window_entries(limits, n, f), problem->nnz) / n;
+    return (limits->max_turns == 0 ||
+            refuse(WINDOWS, "this device's loops end after %d turns", limits->max_turns)) &&
+           (row >= WINDOW_ROW ||
+            refuse(WINDOWS, "rows have %" PRId64 " entries on average: %d are wanted", row,
+                   WINDOW_ROW)) &&
+           (f->k > tile || bytes > near ||
+            refuse(WINDOWS, "B has %" PRId64 " bytes, of which %" PRId64 " are near", bytes,
+                   near)) &&
+           (uses >= WINDOW_LEAST_USES ||
+            refuse(WINDOWS,
+                   "a slice, one of %d for each core, uses a column %" PRId64
+                   " times: %d are wanted",
+                   WINDOW_ERRANDS, uses, WINDOW_LEAST_USES));
+}
+
+static void choose_windows(weft_sddmm_tiling *tiling, const weft_limits *limits,
+                           const weft_sddmm_problem *problem, const facts *f)
+{
+    if (!pays_windows(limits, problem, f, (int64_t)tiling->vectors * tiling->fold))
+        return;
+    const bool is_wide = weft_limits_fold(limits, 1, INT64_MAX) >= WINDOW_WIDE_VECTOR;
+    const int64_t most = is_wide ? 2 * FOLDED_VECTORS : FOLDED_VECTORS;
+    tiling->vectors = vectors_for(f->k, tiling->fold, min_i64(most, 2 * limits->vectors));
+    const int64_t bytes = (int64_t)tiling->vectors * tiling->fold * f->bytes;
+    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_SHARE;
+    tiling->window = min_i64(max_i64(near / bytes, SLICE_STEP), problem->n);
+    tiling->entries = window_entries(limits, problem->n, f);
 }
 
 // What lanes tell each other, of one slice.
@@ -169,6 +233,8 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
     const facts f = facts_of(problem);
     weft_sddmm_tiling tiling =
         weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    if (weft_lanes_are_folded(limits))
+        choose_windows(&tiling, limits, problem, &f);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
 }
@@ -234,6 +300,18 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_sddmm_
                     tiling->ahead);
     if (tiling->packed && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
+    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MAX_EXTENT)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.window is %" PRId64 ": 0 to %d is wanted",
+                    tiling->window, WEFT_SPARSE_MAX_EXTENT);
+    if (tiling->window > 0 && tiling->lanes > 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.window is %" PRId64 ", but tiling.lanes is %d: 1 is wanted",
+                    tiling->window, tiling->lanes);
+    if (tiling->window > 0 && tile < f->k && !tiling->passes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.window with tiles of %" PRId64 " and k = %" PRId64
+                    " wants tiling.passes",
+                    tile, f->k);
     return WEFT_OK;
 }
 
@@ -255,12 +333,16 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
 
 int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size)
 {
+    char windows[64] = "";
+    if (tiling->window > 0)
+        snprintf(windows, sizeof(windows),
+                 ", rows side by side through windows of %" PRId64 " columns", tiling->window);
     return snprintf(
         text, size,
         "fold %d, vectors %d, lanes %d, slices per group %d, entries of a slice %" PRId64
-        ", k %s%s%s%s",
+        ", k %s%s%s%s%s",
         tiling->fold, tiling->vectors, tiling->lanes, tiling->slices_per_group, tiling->entries,
         tiling->passes ? "tile by tile" : "from end to end", tiling->packed ? ", B packed" : "",
         tiling->aligned ? ", aligned vectors" : "",
-        tiling->ahead > 0 ? ", columns asked for ahead" : "");
+        tiling->ahead > 0 ? ", columns asked for ahead" : "", windows);
 }

@@ -20,6 +20,13 @@ static const weft_sddmm_tiling packed = {.fold = 2,
                                          .entries = 16,
                                          .passes = true,
                                          .packed = true};
+static const weft_sddmm_tiling windows = {.fold = 2,
+                                          .vectors = 1,
+                                          .lanes = 1,
+                                          .slices_per_group = 2,
+                                          .entries = 16,
+                                          .passes = true,
+                                          .window = 2};
 static const weft_sddmm_tiling spread = {
     .fold = 1, .vectors = 2, .lanes = 2, .slices_per_group = 2, .entries = 16};
 
@@ -92,6 +99,7 @@ static void test_small_shapes_in_every_type(void **state)
 {
     (void)state;
     run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &folded, &folded_narrow);
+    run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &windows, &folded_narrow);
     run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &spread, NULL);
     for (int i = 0; i < N_NARROW; i++) {
         const sddmm_case of = {.dtype = narrow_dtypes[i], .indicator = i == 0};
@@ -114,6 +122,8 @@ static void test_small_shapes_with_every_index_type(void **state)
     (void)state;
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64}, NEIGHBOURS, &spread, NULL);
     run_shapes((sddmm_case){.index_dtype = WEFT_I16}, NEIGHBOURS, &packed, NULL);
+    run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16}, NEIGHBOURS,
+               &windows, &folded_narrow);
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16, .indicator = true},
                NEIGHBOURS, &folded, NULL);
 }

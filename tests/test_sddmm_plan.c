@@ -61,7 +61,8 @@ static bool are_equal(const weft_sddmm_tiling *a, const weft_sddmm_tiling *b)
 {
     return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
            a->slices_per_group == b->slices_per_group && a->entries == b->entries &&
-           a->passes == b->passes && a->packed == b->packed && a->aligned == b->aligned;
+           a->passes == b->passes && a->packed == b->packed && a->aligned == b->aligned &&
+           a->ahead == b->ahead && a->window == b->window;
 }
 
 static void check_problem(const weft_limits *limits, const weft_sddmm_problem *problem)
@@ -194,6 +195,12 @@ static void test_known_tilings(void **state)
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F64, false,
          "fold 8, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
          "B packed"},
+        {"intel-xeon-8380", 40000, 2048, 520, 8000000, 8, WEFT_F32, true,
+         "fold 16, vectors 11, lanes 1, slices per group 1, entries of a slice 12496, k tile by "
+         "tile, rows side by side through windows of 232 columns"},
+        {"arm-graviton2", 40000, 2048, 128, 8000000, 8, WEFT_F16, false,
+         "fold 4, vectors 8, lanes 1, slices per group 1, entries of a slice 15616, k tile by "
+         "tile, B packed, rows side by side through windows of 2048 columns"},
         {"arm-graviton2", 100, 100, 5, 300, 1, WEFT_F32, true,
          "fold 4, vectors 2, lanes 1, slices per group 1, entries of a slice 64, k from end to "
          "end"},
@@ -284,8 +291,8 @@ static void test_wrong_tiles_are_refused(void **state)
     REFUSE("tiling.fold is -8:", fold, -8);
     REFUSE("tiling.fold is 3:", fold, 3);
     REFUSE("tiling.fold is 32:", fold, 32);
-    REFUSE("tiling.vectors is 0: 1 to 8", vectors, 0);
-    REFUSE("tiling.vectors is 9: 1 to 8", vectors, 9);
+    REFUSE("tiling.vectors is 0: 1 to 16", vectors, 0);
+    REFUSE("tiling.vectors is 17: 1 to 16", vectors, 17);
     REFUSE("tiling.packed wants tiling.passes", passes, false);
     problem.k = 7;
     refuse(sound, &problem, "at most k = 7");
@@ -314,6 +321,21 @@ static void test_wrong_tiles_are_refused(void **state)
     tiling.entries = 64;
     refuse(tiling, &problem,
            "tiling.fold 16 x vectors 8 x lanes 64 are 8192 elements along k: at most 4096");
+}
+
+static void test_wrong_windows_are_refused(void **state)
+{
+    (void)state;
+    weft_sddmm_tiling tiling = sound;
+    REFUSE("tiling.window is -1: 0 to 2147479551", window, -1);
+    REFUSE("tiling.window is 2147479552: 0 to 2147479551", window, INT32_MAX - 4095);
+    REFUSE("tiling.window is 9, but tiling.lanes is 4: 1 is wanted", window, 9);
+    tiling.lanes = 1;
+    tiling.window = 9;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    tiling.passes = tiling.packed = false;
+    refuse(tiling, &usual, "tiling.window with tiles of 16 and k = 24 wants tiling.passes");
 }
 
 // Whatever a device may take.
@@ -381,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_slices_follow_the_entries),
         cmocka_unit_test(test_wrong_tiles_are_refused),
+        cmocka_unit_test(test_wrong_windows_are_refused),
         cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
         cmocka_unit_test(test_wrong_slices_are_refused),

@@ -16,6 +16,16 @@ static const weft_sddmm_tiling all_kernels = {.fold = 2,
                                               .passes = true,
                                               .packed = true};
 
+// And those of rows side by side, whose slices come from a queue.
+static const weft_sddmm_tiling windows = {.fold = 2,
+                                          .vectors = 2,
+                                          .lanes = 1,
+                                          .slices_per_group = 1,
+                                          .entries = 32,
+                                          .passes = true,
+                                          .packed = true,
+                                          .window = 5};
+
 // Seeds 0 and 1 (modulo 4) take scratch memory from the pool, 2 and 3 bring their own.
 static sddmm_case heavy_case(uint64_t seed)
 {
@@ -43,8 +53,8 @@ static void check_same_bits(const sddmm_operands *o, const void *want, const cha
 static void test_same_bits_run_after_run(void **state)
 {
     (void)state;
-    static const weft_sddmm_tiling *const tilings[] = {NULL, &all_kernels};
-    for (uint64_t seed = 0; seed < 8; seed++) {
+    static const weft_sddmm_tiling *const tilings[] = {NULL, &all_kernels, &windows};
+    for (uint64_t seed = 0; seed < 12; seed++) {
         sddmm_operands o;
         sddmm_case of = heavy_case(seed);
         of.tiling = tilings[seed / 4];

@@ -27,6 +27,13 @@ typedef struct variant {
         .packed = b, .aligned = a                                                                  \
     }
 
+// The same for rows side by side through windows of so many columns.
+#define WINDOWS(w, f, v, s, e, b)                                                                  \
+    {                                                                                              \
+        .fold = f, .vectors = v, .lanes = 1, .slices_per_group = s, .entries = e, .passes = true,  \
+        .packed = b, .window = w                                                                   \
+    }
+
 static const variant variants[] = {
     // as on CPUs: whole dot products, or sums that wait for further tiles
     {WEFT_F32, BOTH, TILING(1, 3, 1, 1, 16, false, false, false)},
@@ -43,6 +50,17 @@ static const variant variants[] = {
     {WEFT_F32,
      BOTH,
      {.fold = 4, .vectors = 1, .lanes = 1, .slices_per_group = 1, .entries = 32, .ahead = 2}},
+    // rows side by side through windows of columns
+    {WEFT_F32, BOTH, WINDOWS(1, 2, 3, 1, 32, false)},
+    {WEFT_F32, BOTH, WINDOWS(5, 4, 2, 3, 64, false)},
+    {WEFT_F32, BOTH, WINDOWS(40, 1, 2, 1, 48, false)},
+    {WEFT_F32, BOTH, WINDOWS(20, 16, 16, 1, 128, false)},
+    {WEFT_F32, NEITHER, WINDOWS(2, 2, 2, 2, 48, false)},
+    {WEFT_F32, A_ALONE, WINDOWS(4, 4, 1, 1, 32, true)},
+    {WEFT_F64, BOTH, WINDOWS(3, 8, 2, 1, 64, false)},
+    {WEFT_F16, BOTH, WINDOWS(6, 4, 3, 1, 32, false)},
+    {WEFT_BF16, BOTH, WINDOWS(3, 8, 2, 1, 48, false)},
+    {WEFT_BF16, A_ALONE, WINDOWS(7, 4, 2, 2, 32, true)},
     // of B packed
     {WEFT_F32, BOTH, TILING(4, 3, 1, 2, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(4, 1, 1, 1, 16, true, true, false)},
@@ -73,9 +91,10 @@ static int64_t random_k(random_state *random, const weft_sddmm_tiling *t)
 {
     const int64_t tile = (int64_t)t->fold * t->vectors * t->lanes;
     const int64_t choices[] = {
-        t->fold, tile - 1, tile, tile + 1, 2 * tile, 2 * tile - t->fold * t->lanes, 3 * tile + 1,
+        t->fold,      tile - 1,     tile, tile + 1, 2 * tile, 2 * tile - t->fold * t->lanes,
+        3 * tile - 1, 3 * tile + 1,
     };
-    const int64_t k = choices[random_below(random, 7)];
+    const int64_t k = choices[random_below(random, 8)];
     const int64_t whole = k / t->fold * t->fold;
     return k < t->fold ? t->fold : t->aligned && whole > 0 ? whole : k;
 }
@@ -157,15 +176,34 @@ static void test_slices_of_any_rows(void **state)
     static const weft_sddmm_tiling tilings[] = {
         TILING(2, 1, 1, 2, 16, true, false, false),
         TILING(1, 1, 2, 4, 16, false, false, false),
+        WINDOWS(3, 2, 1, 2, 16, false),
     };
-    for (uint64_t seed = 0; seed < 2 * N_ROWS; seed++) {
+    for (uint64_t seed = 0; seed < 3 * N_ROWS; seed++) {
         const sddmm_case one = {.seed = seed,
                                 .m = 75,
                                 .n = 24,
                                 .k = 5,
-                                .rows = (sparse_rows)(seed / 2),
+                                .rows = (sparse_rows)(seed / 3),
                                 .alpha = 1,
-                                .tiling = &tilings[seed % 2]};
+                                .tiling = &tilings[seed % 3]};
+        sddmm_run(ctx, &one);
+    }
+}
+
+// Several times as many as go side by side, in one slice.
+static void test_more_rows_than_go_side_by_side(void **state)
+{
+    (void)state;
+    static const weft_sddmm_tiling tiling = WINDOWS(4, 2, 1, 1, 16384, false);
+    for (uint64_t seed = 0; seed < N_ROWS; seed++) {
+        const sddmm_case one = {.seed = seed,
+                                .m = is_reduced ? 300 : 1100,
+                                .n = 14,
+                                .k = 5,
+                                .n_batches = (int64_t)seed % 3,
+                                .rows = (sparse_rows)seed,
+                                .alpha = 1,
+                                .tiling = &tiling};
         sddmm_run(ctx, &one);
     }
 }
@@ -212,6 +250,7 @@ int main(void)
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_lanes_that_hand_sums_down),
         cmocka_unit_test(test_slices_of_any_rows),
+        cmocka_unit_test(test_more_rows_than_go_side_by_side),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ enum {
 // of them make a group. A tile is lanes x vectors x fold elements along k.
 typedef struct weft_sddmm_tiling {
     int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 8
+    int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 16
     int lanes;            // items that share a slice, and every dot product in it: a power of two
                           // up to WEFT_SDDMM_MOST_LANES
     int slices_per_group; // slices that share a group
@@ -42,6 +42,11 @@ typedef struct weft_sddmm_tiling {
     bool aligned;         // A and B are read by aligned vectors
     int ahead;            // entries ahead that columns of B, side by side or packed, are asked for;
                           // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
+    int64_t window;       // columns of B: a slice's rows take turns in windows of so many, or more
+                          // where rows have few entries in one, and B is read out of cache; slices
+                          // come from a queue, and one launch goes through all tiles with as many
+                          // vectors, unless B is packed. Wants one lane, and passes where there are
+                          // several tiles. 0: row after row
 } weft_sddmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -108,7 +113,7 @@ typedef struct weft_sddmm_params {
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): work by
 // entries, and lanes that share each dot product. Slices that pass the ends of rows, tiles of k
-// with sums that wait, and the folding for CPUs, are weft's.
+// with sums that wait, windows of columns, and the folding for CPUs, are weft's.
 WEFT_API weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                 const weft_tensor *A, const weft_tensor *B, const weft_csr *C,
                                 double beta, const weft_tensor *D, const weft_sddmm_params *params);
