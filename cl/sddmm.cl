@@ -6,13 +6,12 @@
 // registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
 // all tiles, entry by entry, or through some of them, each from end to end: then sums wait in
 // scratch memory for the next one. SLICES_PER_GROUP slices make a group; group (x, 0, z) has bundle
-// x of slices, for matrix z of the batch, unless they come from a queue.
+// x of slices, for matrix z of the batch.
 //
-//   sddmm_csr_entries   one tile's share of the dot products, and after the last tile D
-//   sddmm_csr_windows   the same of tiles alike, rows side by side through windows of B's columns
-//   sddmm_start_queues  where its slices come from
-//   sddmm_pack          one tile of B to scratch memory, as [n][TILE]
-//   sddmm_scale         D = beta D, where there is nothing to add
+//   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
+//   sddmm_csr_windows  the same of tiles alike, rows side by side through windows of B's columns
+//   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
+//   sddmm_scale        D = beta D, where there is nothing to add
 //
 // The last vector along k would reach past the end. It is moved back to end there, and its lanes
 // that come twice are 0 in A and in B. The host promises k >= FOLD.
@@ -35,6 +34,9 @@
 #endif
 #ifndef PACKED // B comes from sddmm_pack
 #define PACKED 0
+#endif
+#ifndef GROUPS_PER_BUNDLE // groups of which one works
+#define GROUPS_PER_BUNDLE 1
 #endif
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
@@ -179,28 +181,28 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
         long values_batch, global T *D, long d_start, long d_batch, int k, int from, int upto,     \
         long entries, ACC alpha, ACC beta, global ACC *sums, long sums_start
 
-// Where the matrices of this batch are, and which entries of C this slice has.
-#define SLICE_OF_PRODUCT(batch, slice)                                                             \
+// Where this item's matrices are, and which entries of C are its slice.
+#define SLICE_OF_PRODUCT                                                                           \
+    const long batch = GROUP_ALONG_Z, bundle = get_group_id(0) / GROUPS_PER_BUNDLE;                \
     global const OFFSET *rows = offsets + offsets_start;                                           \
     global const INDEX *columns = indices + indices_start;                                         \
-    global const T *matrix_a = A + a_start + (batch)*a_batch;                                      \
-    global const T *matrix_b = B + b_start + (batch)*b_batch;                                      \
-    output o = {values + values_start + (batch)*values_batch,                                      \
-                D + d_start + (batch)*d_batch,                                                     \
-                sums + sums_start + (batch)*nnz,                                                   \
+    global const T *matrix_a = A + a_start + batch * a_batch;                                      \
+    global const T *matrix_b = B + b_start + batch * b_batch;                                      \
+    output o = {values + values_start + batch * values_batch,                                      \
+                D + d_start + batch * d_batch,                                                     \
+                sums + sums_start + batch * nnz,                                                   \
                 alpha,                                                                             \
                 beta,                                                                              \
                 from == 0,                                                                         \
                 upto >= k};                                                                        \
-    const long first = (slice)*entries, stop = min(first + entries, nnz)
+    const long slice = bundle * SLICES_PER_GROUP + get_local_id(1);                                \
+    const long first = slice * entries, stop = min(first + entries, nnz)
 
 // Tiles of k from `from` on, up to `upto`.
 kernel GROUP void sddmm_csr_entries(PRODUCT)
 {
     local state exchange[EXCHANGED(SLICES_PER_GROUP)];
-    const long batch = GROUP_ALONG_Z;
-    const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
-    SLICE_OF_PRODUCT(batch, slice);
+    SLICE_OF_PRODUCT;
     const bool is_one_tile = from + TILE >= upto;
 
 #if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
@@ -273,20 +275,17 @@ typedef struct {
     int twice;
 } b_tile;
 
-// Asks for what a row's next turn starts with, at entry e: no prefetcher follows so many rows.
-INLINE void fetch_turn(global const INDEX *columns, const output o, long e)
+// Asks for what comes two blocks behind entry e, in this turn of the row or in its next one: no
+// prefetcher follows so many rows.
+INLINE void fetch_entries(global const INDEX *columns, const output o, long e)
 {
-#pragma unroll
-    for (int i = 0; i < 2 * BLOCK; i += BLOCK) {
-        FETCH_AHEAD((size_t)(columns + e + BLOCK + i), 1);
-        if (!o.is_first || !o.is_last)
-            FETCH_TO_WRITE((size_t)(o.sums + e + i));
-        if (o.is_last) {
-            if (!INDICATOR)
-                FETCH_AHEAD((size_t)((global const T *)o.c + e + i), 1);
-            FETCH_TO_WRITE((size_t)(o.d + e + i));
-        }
-    }
+    FETCH_AHEAD((size_t)(columns + e + 3 * BLOCK), 1); // due_before() looks at the last of a block
+    if (!o.is_first || !o.is_last)
+        FETCH_TO_WRITE((size_t)(o.sums + e + 2 * BLOCK));
+    if (o.is_last && !INDICATOR)
+        FETCH_AHEAD((size_t)((global const T *)o.c + e + 2 * BLOCK), 1);
+    if (o.is_last)
+        FETCH_TO_WRITE((size_t)(o.d + e + 2 * BLOCK));
 }
 
 // Takes the next `count` entries of a row, from entry e on, up to BLOCK.
@@ -324,10 +323,10 @@ typedef struct {
     long first, stop; // the slice
     global const T *a;
     long a_row, a_column;
-} bundle;
+} side_by_side;
 
 // One tile of k. The rows take turns in each window of B's columns, which stay in cache meanwhile.
-INLINE void sweep_tile(const bundle r, global const INDEX *columns, const b_tile b,
+INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const b_tile b,
                        local state *exchange, const output o, int tile, int k, int n, long width)
 {
     const long a_column = r.a_column; // for A_STRIDE
@@ -346,50 +345,39 @@ INLINE void sweep_tile(const bundle r, global const INDEX *columns, const b_tile
             ACCS a[VECTORS];
             load_row(a, r.a + i * r.a_row, A_STRIDE, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
             for (; due > 0; due = due_before(columns, e, stop, edge)) {
+                fetch_entries(columns, o, e);
                 take_due(a, b, columns, exchange, o, e, due);
                 e += due;
             }
             reached[i] = (int)(e - r.first);
-            fetch_turn(columns, o, e);
         }
     }
 }
 
 // The same as sddmm_csr_entries, and any number of tiles alike, of which the last one's last vector
-// alone may reach past k; one where B is packed. Slices are long, and come from a queue: a counter
-// of those that are taken, of all matrices of the batch.
-kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window, long n_slices, int n_batches,
-                                    volatile global uint *queues, long queue)
+// alone may reach past k; one where B is packed. Of GROUPS_PER_BUNDLE groups the first one works.
+kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window)
 {
     local state exchange[EXCHANGED(SLICES_PER_GROUP)];
-    for (;;) {
-        const long taken = atomic_inc(queues + queue), batch = taken / n_slices;
-        if (batch >= n_batches)
-            return;
-        SLICE_OF_PRODUCT(batch, taken - batch * n_slices);
-        for (int row = row_of_entry(rows, n_rows, first); row < n_rows && rows[row] < stop;) {
-            bundle r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, a_column};
-            while (r.count < SIDE_BY_SIDE && row + r.count < n_rows && r.rows[r.count] < stop)
-                ++r.count;
-            const long found = min((long)r.rows[r.count], stop) - max((long)r.rows[0], first);
-            const long width = window_for(window, n, found, r.count);
-            for (int tile = from; tile < upto; tile += TILE) {
-                const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column, b_row,
-                                  PACKED ? 0 : max(tile + TILE - k, 0)};
-                o.is_first = tile == 0;
-                o.is_last = tile + TILE >= k;
-                sweep_tile(r, columns, b, exchange, o, tile, k, n, width);
-            }
-            row += r.count;
+    if (get_group_id(0) % GROUPS_PER_BUNDLE > 0)
+        return;
+    SLICE_OF_PRODUCT;
+    int row = first < stop ? row_of_entry(rows, n_rows, first) : n_rows;
+    while (row < n_rows && rows[row] < stop) {
+        side_by_side r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, a_column};
+        while (r.count < SIDE_BY_SIDE && row + r.count < n_rows && r.rows[r.count] < stop)
+            ++r.count;
+        const long found = min((long)r.rows[r.count], stop) - max((long)r.rows[0], first);
+        const long width = window_for(window, n, found, r.count);
+        for (int tile = from; tile < upto; tile += TILE) {
+            const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column, b_row,
+                              PACKED ? 0 : max(tile + TILE - k, 0)};
+            o.is_first = tile == 0;
+            o.is_last = tile + TILE >= k;
+            sweep_tile(r, columns, b, exchange, o, tile, k, n, width);
         }
+        row += r.count;
     }
-}
-
-// Nothing is taken yet from so many queues.
-kernel GROUP void sddmm_start_queues(global uint *restrict queues, long first, long n_queues)
-{
-    for (long i = get_local_id(1); i < n_queues; i += SLICES_PER_GROUP)
-        queues[first + i] = 0;
 }
 #endif
 

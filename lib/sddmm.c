@@ -24,11 +24,10 @@ typedef struct {
     weft_sddmm_tiling tiling;
     int64_t last_from; // where along k the last launch begins: 0 where there is one
     int last_vectors;
-    int64_t n_slices; // of one matrix
-    size_t packed_bytes, sums_bytes, queues_bytes;
+    int64_t n_groups;
+    size_t packed_bytes, sums_bytes;
 } schedule;
 
-static const size_t WINDOW_ARGUMENTS = 6; // the last ones, where there are windows
 static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
 
 // Elements along k of one vector of each lane.
@@ -68,15 +67,7 @@ static void schedule_last(schedule *s, const weft_sddmm_product *p)
 
 static size_t scratch_bytes(const schedule *s)
 {
-    return s->packed_bytes + s->sums_bytes + s->queues_bytes;
-}
-
-// Each launch has a queue of its own.
-static int64_t queues_of(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
-{
-    if (tiling->window == 0)
-        return 0;
-    return tiling->packed ? ceil_div(p->problem.k, tile_of(tiling)) : 2;
+    return s->packed_bytes + s->sums_bytes;
 }
 
 static bool count_scratch(schedule *s, const weft_sddmm_product *p)
@@ -85,9 +76,8 @@ static bool count_scratch(schedule *s, const weft_sddmm_product *p)
     const weft_sddmm_tiling *tiling = &s->tiling;
     const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
     const int64_t sum_size = weft_sum_bytes(problem->dtype);
-    s->packed_bytes = s->sums_bytes = s->queues_bytes = 0;
-    return weft_scratch_for(&s->queues_bytes, queues_of(p, tiling), sizeof(uint32_t), 1, 1) &&
-           (!tiling->packed || weft_scratch_for(&s->packed_bytes, problem->n, tile_of(tiling),
+    s->packed_bytes = s->sums_bytes = 0;
+    return (!tiling->packed || weft_scratch_for(&s->packed_bytes, problem->n, tile_of(tiling),
                                                 problem->n_batches, size)) &&
            (!is_several(p, tiling) ||
             weft_scratch_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size, 1));
@@ -129,12 +119,20 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
     *s = (schedule){
         .tiling = p->forced ? *p->forced : weft_sddmm_tiling_for(limits, &p->problem),
     };
-    s->n_slices = ceil_div(p->problem.nnz, s->tiling.entries);
+    const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
+    s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
     if (is_scale)
         return WEFT_OK;
     TRY(schedule_scratch(s, p));
     schedule_last(s, p);
     return WEFT_OK;
+}
+
+// Long slices are few, and PoCL deals out up to 32 groups for each thread at once: of so many only
+// one works, so that a thread which comes first does not get half of all.
+static int64_t groups_per_bundle(const weft_sddmm_tiling *tiling)
+{
+    return tiling->window > 0 ? 16 : 1;
 }
 
 // ---- defines
@@ -165,6 +163,7 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "INDICATOR", p->indicator);
     weft_defines_add(defines, "AHEAD", tiling->ahead);
     weft_defines_add(defines, "SHUFFLES", shuffles_of(p, tiling));
+    weft_defines_add(defines, "GROUPS_PER_BUNDLE", groups_per_bundle(tiling));
     weft_defines_add_word(defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
 }
@@ -177,7 +176,7 @@ typedef struct {
 // The kernels of one call; NULL where it needs none.
 typedef struct {
     tile_kernels whole, last; // of the launches before the last, and of that
-    weft_kernel *queues, *scale;
+    weft_kernel *scale;
 } kernels;
 
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_sddmm_product *p,
@@ -205,11 +204,6 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_p
         weft_defines defines = {0};
         defines_of(&defines, p, &s->tiling, s->tiling.vectors);
         return kernel_for(&k->scale, max_items, p, &defines, "sddmm_scale");
-    }
-    if (s->tiling.window > 0) {
-        weft_defines defines = {0};
-        defines_of(&defines, p, &s->tiling, s->last_vectors);
-        TRY(kernel_for(&k->queues, max_items, p, &defines, "sddmm_start_queues"));
     }
     if (s->last_from > 0)
         TRY(tile_kernels_for(&k->whole, max_items, p, &s->tiling, s->tiling.vectors));
@@ -245,16 +239,17 @@ typedef struct {
 } errand;
 
 static weft_status enqueue(const errand *e, weft_kernel *kernel, size_t n,
-                           const weft_argument *arguments, int64_t n_groups, int64_t n_batches)
+                           const weft_argument *arguments, int64_t n_groups)
 {
     const weft_sddmm_tiling *tiling = &e->s->tiling;
     const size_t local[3] = {(size_t)tiling->lanes, (size_t)tiling->slices_per_group, 1};
-    const size_t global[3] = {(size_t)n_groups * local[0], local[1], (size_t)n_batches};
+    const size_t global[3] = {(size_t)n_groups * local[0], local[1],
+                              (size_t)e->p->problem.n_batches};
     return weft_launch_kernel(e->launch, kernel, n, arguments, global, local);
 }
 
-#define ENQUEUE(e, kernel, arguments, n_groups, n_batches)                                         \
-    enqueue(e, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments, n_groups, n_batches)
+#define ENQUEUE(e, kernel, arguments, n_groups)                                                    \
+    enqueue(e, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments, n_groups)
 
 #define DENSE_ARGUMENTS(d)                                                                         \
     ARGUMENT((d).buffer), ARGUMENT((d).start), ARGUMENT((d).row), ARGUMENT((d).column),            \
@@ -265,20 +260,7 @@ typedef struct {
     const tile_kernels *kernels;
     int64_t tile;
     cl_int from, upto;
-    int64_t queue; // its number
 } stretch;
-
-static cl_long queues_start(const schedule *s)
-{
-    return (cl_long)((s->packed_bytes + s->sums_bytes) / sizeof(cl_uint));
-}
-
-static weft_status enqueue_queues(const errand *e)
-{
-    const cl_long first = queues_start(e->s), n_queues = queues_of(e->p, &e->s->tiling);
-    const weft_argument arguments[] = {ARGUMENT(e->scratch), ARGUMENT(first), ARGUMENT(n_queues)};
-    return ENQUEUE(e, e->k->queues, arguments, 1, 1);
-}
 
 static weft_status enqueue_pack(const errand *e, const stretch *of)
 {
@@ -288,8 +270,7 @@ static weft_status enqueue_pack(const errand *e, const stretch *of)
         DENSE_ARGUMENTS(p->B), ARGUMENT(n), ARGUMENT(k), ARGUMENT(of->from), ARGUMENT(e->scratch),
     };
     const int64_t columns = (int64_t)e->s->tiling.slices_per_group * e->s->tiling.fold;
-    return ENQUEUE(e, of->kernels->pack, arguments, ceil_div(p->problem.n, columns),
-                   p->problem.n_batches);
+    return ENQUEUE(e, of->kernels->pack, arguments, ceil_div(p->problem.n, columns));
 }
 
 // B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or where it is.
@@ -299,19 +280,12 @@ static weft_dense tile_of_B(const errand *e, int64_t tile)
     return e->s->tiling.packed ? packed : e->p->B;
 }
 
-static int64_t groups_of(const schedule *s)
-{
-    return ceil_div(s->n_slices, s->tiling.slices_per_group);
-}
-
 static weft_status enqueue_entries(const errand *e, const stretch *of)
 {
     const weft_sddmm_product *p = e->p;
     const weft_csr *C = p->C;
     const weft_dense B = tile_of_B(e, of->tile);
-    const cl_int n_rows = (cl_int)p->problem.m, k = (cl_int)p->problem.k;
-    const cl_int n = (cl_int)p->problem.n, n_batches = (cl_int)p->problem.n_batches;
-    const cl_long queue = queues_start(e->s) + of->queue;
+    const cl_int n_rows = (cl_int)p->problem.m, n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
     const int64_t sum_size = weft_sum_bytes(p->problem.dtype);
     const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
     // Where there is no such array some buffer must stand in: it is never touched.
@@ -343,18 +317,10 @@ static weft_status enqueue_entries(const errand *e, const stretch *of)
         ARGUMENT(sums_start),
         ARGUMENT(n), // from here on where there are windows
         ARGUMENT(e->s->tiling.window),
-        ARGUMENT(e->s->n_slices),
-        ARGUMENT(n_batches),
-        ARGUMENT(e->scratch),
-        ARGUMENT(queue),
     };
     const size_t n_arguments = sizeof(arguments) / sizeof(arguments[0]);
-    const int64_t n_groups = groups_of(e->s);
-    if (e->s->tiling.window > 0)
-        return enqueue(e, of->kernels->entries, n_arguments, arguments,
-                       min_i64(n_groups * n_batches, p->ctx->limits.max_blocks), 1);
-    return enqueue(e, of->kernels->entries, n_arguments - WINDOW_ARGUMENTS, arguments, n_groups,
-                   n_batches);
+    return enqueue(e, of->kernels->entries, n_arguments - (e->s->tiling.window > 0 ? 0 : 2),
+                   arguments, e->s->n_groups * groups_per_bundle(&e->s->tiling));
 }
 
 static weft_status enqueue_scale(const errand *e)
@@ -366,7 +332,7 @@ static weft_status enqueue_scale(const errand *e)
         ARGUMENT(p->D_view->offset),    ARGUMENT(p->d_batch),
         ARGUMENT(e->s->tiling.entries), weft_scalar_argument(&beta, p->problem.dtype, e->beta),
     };
-    return ENQUEUE(e, e->k->scale, arguments, groups_of(e->s), p->problem.n_batches);
+    return ENQUEUE(e, e->k->scale, arguments, e->s->n_groups);
 }
 
 static weft_status enqueue_stretch(const errand *e, const stretch *of)
@@ -381,15 +347,12 @@ static weft_status enqueue_tiles(const errand *e)
     const schedule *s = e->s;
     const int64_t tile = tile_of(&s->tiling);
     const int64_t step = sweeps_tiles(&s->tiling) ? s->last_from : tile;
-    if (s->tiling.window > 0)
-        TRY(enqueue_queues(e));
-    int64_t queue = 0;
     for (int64_t from = 0; from < s->last_from; from += step) {
-        const stretch whole = {&e->k->whole, tile, (cl_int)from, (cl_int)(from + step), queue++};
+        const stretch whole = {&e->k->whole, tile, (cl_int)from, (cl_int)(from + step)};
         TRY(enqueue_stretch(e, &whole));
     }
     const stretch last = {&e->k->last, s->last_vectors * step_of(&s->tiling), (cl_int)s->last_from,
-                          (cl_int)e->p->problem.k, queue};
+                          (cl_int)e->p->problem.k};
     return enqueue_stretch(e, &last);
 }
 

@@ -18,10 +18,11 @@
 enum {
     MAX_FOLD = 16,
     MAX_VECTORS = 16,
-    SLICE_STEP = 16, // entries: vectors of D begin where vectors do
-    PASSES_USES = 8, // of each column of B, from which sums are worth keeping it near
-    PACKED_USES = 8, // and from which it is worth writing and reading once more
-    APART_USES = 1,  // the same where its elements are far from each other
+    SLICE_STEP = 16,  // entries: vectors of D begin where vectors do
+    PASSES_USES = 8,  // of each column of B, from which sums are worth keeping it near
+    PACKED_USES = 8,  // and from which it is worth writing and reading once more
+    APART_USES = 1,   // the same where its elements are far from each other
+    ACROSS_USES = 32, // and where they are near, but vectors reach over the ends of lines
 };
 
 // Where an item carries whole vectors: CPUs.
@@ -85,31 +86,45 @@ static int64_t slice_entries(const facts *f, int64_t slices, int64_t least, int6
     return min_i64(max_i64(each / SLICE_STEP * SLICE_STEP, least), most);
 }
 
-// What becomes of B, whose columns are named in any order.
-//
-// Sums wait where columns of B are used often, so that one tile of all of them stays near. Copying
-// B pays where columns are used often and their elements stand apart, or a tile of them is a part
-// of columns so long that it would occupy few sets of a cache. What is not near is asked for.
+// How often each column of B is used.
+static int64_t uses_of(const weft_sddmm_problem *problem)
+{
+    return problem->nnz / max_i64(problem->n, 1);
+}
+
+// Copying B pays where columns are used often, and their elements stand apart; or a tile of them is
+// a part of columns so long that it would occupy few sets of a cache; or vectors of them, read out
+// of cache, reach over the ends of lines.
+static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
+                         const facts *f, int64_t tile_bytes, int64_t l2_bytes)
+{
+    const bool sweeps = tiling->window > 0;
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const bool is_long = f->k > tile && tile_bytes >= l2_bytes / 8 && !sweeps;
+    const bool is_across = sweeps && f->alignment < tiling->fold;
+    if (problem->b_adjacent && !is_long && !is_across)
+        return sweeps
+                   ? refuse(PACKED, "columns of B lie together, and windows keep them near")
+                   : refuse(PACKED,
+                            "columns of B lie together, and a tile of them has %" PRId64 " bytes",
+                            tile_bytes);
+    const int64_t wanted = !problem->b_adjacent ? APART_USES : is_long ? PACKED_USES : ACROSS_USES;
+    return uses_of(problem) >= wanted ||
+           refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted",
+                  uses_of(problem), wanted);
+}
+
+// What becomes of B, whose columns are named in any order. Sums wait where columns are used often,
+// so that one tile of all of them stays near. What is not near is asked for.
 static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                           const weft_sddmm_problem *problem, const facts *f)
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t n = min_i64(problem->n, WEFT_SPARSE_MAX_EXTENT);
-    const int64_t uses = problem->nnz / max_i64(n, 1);
-    const int64_t tile_bytes = n * min_i64(tile, f->k) * f->bytes;
-    const bool is_long = f->k > tile && tile_bytes >= near.l2_bytes / 8 && tiling->window == 0;
-    const int64_t wanted = problem->b_adjacent ? PACKED_USES : APART_USES;
-    tiling->packed =
-        (is_long || !problem->b_adjacent ||
-         (tiling->window > 0
-              ? refuse(PACKED, "columns of B lie together, and windows keep them near")
-              : refuse(PACKED,
-                       "columns of B lie together, and a tile of them has %" PRId64 " bytes",
-                       tile_bytes))) &&
-        (uses >= wanted ||
-         refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted", uses,
-                wanted));
+    const int64_t uses = uses_of(problem);
+    const int64_t tile_bytes =
+        min_i64(problem->n, WEFT_SPARSE_MAX_EXTENT) * min_i64(tile, f->k) * f->bytes;
+    tiling->packed = pays_packing(tiling, problem, f, tile_bytes, near.l2_bytes);
     tiling->passes = tiling->packed ||
                      ((f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
                       (tiling->window > 0 || uses >= PASSES_USES ||

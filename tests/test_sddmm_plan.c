@@ -195,7 +195,7 @@ static void test_known_tilings(void **state)
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F64, false,
          "fold 8, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
          "B packed"},
-        {"intel-xeon-8380", 40000, 2048, 520, 8000000, 8, WEFT_F32, true,
+        {"intel-xeon-8380", 40000, 2048, 528, 8000000, 16, WEFT_F32, true,
          "fold 16, vectors 11, lanes 1, slices per group 1, entries of a slice 12496, k tile by "
          "tile, rows side by side through windows of 232 columns"},
         {"arm-graviton2", 40000, 2048, 128, 8000000, 8, WEFT_F16, false,

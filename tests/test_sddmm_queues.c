@@ -16,7 +16,7 @@ static const weft_sddmm_tiling all_kernels = {.fold = 2,
                                               .passes = true,
                                               .packed = true};
 
-// And those of rows side by side, whose slices come from a queue.
+// And those of rows side by side.
 static const weft_sddmm_tiling windows = {.fold = 2,
                                           .vectors = 2,
                                           .lanes = 1,

@@ -43,10 +43,10 @@ typedef struct weft_sddmm_tiling {
     int ahead;            // entries ahead that columns of B, side by side or packed, are asked for;
                           // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
     int64_t window;       // columns of B: a slice's rows take turns in windows of so many, or more
-                          // where rows have few entries in one, and B is read out of cache; slices
-                          // come from a queue, and one launch goes through all tiles with as many
-                          // vectors, unless B is packed. Wants one lane, and passes where there are
-                          // several tiles. 0: row after row
+                          // where rows have few entries in one, and B is read out of cache; one
+                          // launch goes through all tiles with as many vectors, unless B is packed.
+                          // Wants one lane, and passes where there are several tiles. 0: row after
+                          // row
 } weft_sddmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
