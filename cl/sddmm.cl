@@ -5,8 +5,8 @@
 // dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
 // registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
 // all tiles, entry by entry, or through some of them, each from end to end: then sums wait in
-// scratch memory for the next one. SLICES_PER_GROUP slices make a group; group (x, 0, z) has bundle
-// x of slices, for matrix z of the batch.
+// scratch memory for the next one. SLICES_PER_GROUP slices make a bundle: group (x, 0, z) has
+// bundle x, or x / GROUPS_PER_BUNDLE, for matrix z of the batch.
 //
 //   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
 //   sddmm_csr_windows  the same of tiles alike, rows side by side through windows of B's columns
@@ -268,10 +268,11 @@ INLINE int due_before(global const INDEX *columns, long e, long stop, long edge)
     return count > 0 && columns[e + count - 1] < edge ? count : 0;
 }
 
-// A tile of k: where its part of B's columns begins, and how many lanes of it come twice.
+// A tile of k: where its part of B's columns begins, how far their elements are apart, and how many
+// lanes of it come twice.
 typedef struct {
     global const T *first_column;
-    long b_column, b_row;
+    long b_column, stride;
     int twice;
 } b_tile;
 
@@ -282,38 +283,37 @@ INLINE void fetch_entries(global const INDEX *columns, const output o, long e)
     FETCH_AHEAD((size_t)(columns + e + 3 * BLOCK), 1); // due_before() looks at the last of a block
     if (!o.is_first || !o.is_last)
         FETCH_TO_WRITE((size_t)(o.sums + e + 2 * BLOCK));
-    if (o.is_last && !INDICATOR)
-        FETCH_AHEAD((size_t)((global const T *)o.c + e + 2 * BLOCK), 1);
-    if (o.is_last)
-        FETCH_TO_WRITE((size_t)(o.d + e + 2 * BLOCK));
+    if (!o.is_last)
+        return;
+    FETCH_TO_WRITE((size_t)(o.d + e + 2 * BLOCK));
+#if !INDICATOR
+    FETCH_AHEAD((size_t)(o.c + e + 2 * BLOCK), 1);
+#endif
 }
 
-// Takes the next `count` entries of a row, from entry e on, up to BLOCK.
+// Takes the next `count` entries of a row, from entry e on, up to BLOCK. Whether the last vector is
+// whole is asked once for a block.
 INLINE void take_due(const ACCS a[VECTORS], const b_tile b, global const INDEX *columns,
-                     local state *exchange, const output o, long e, int count)
+                     const output o, long e, int count)
 {
-    const long b_row = b.b_row; // for B_STRIDE
+    const int is_adjacent = PACKED || B_ADJACENT;
     if (count == BLOCK) {
-        const ACCS x = b.twice > 0
-                           ? sums_of_block(a, b.first_column, b.b_column, B_STRIDE, B_ADJACENT,
-                                           b.twice, columns + e)
-                           : sums_of_block(a, b.first_column, b.b_column, PACKED ? 1 : B_STRIDE,
-                                           PACKED || B_ADJACENT, 0, columns + e);
+        const ACCS x = b.twice > 0 ? sums_of_block(a, b.first_column, b.b_column, b.stride,
+                                                   is_adjacent, b.twice, columns + e)
+                                   : sums_of_block(a, b.first_column, b.b_column, b.stride,
+                                                   is_adjacent, 0, columns + e);
         write_sums(x, o, e, e + BLOCK);
         return;
     }
     state shares[BLOCK];
     for (int i = 0; i < BLOCK; ++i) {
         ACCS sum = 0;
-        if (i < count) {
-            global const T *column = b.first_column + columns[e + i] * b.b_column;
-            sum = b.twice > 0
-                      ? add_last(sum, a, column, B_STRIDE, B_ADJACENT, b.twice)
-                      : add_whole(sum, a, column, PACKED ? 1 : B_STRIDE, PACKED || B_ADJACENT);
-        }
+        if (i < count)
+            sum = product_with(a, b.first_column + columns[e + i] * b.b_column, b.stride,
+                               is_adjacent, b.twice);
         put_share(shares, i, sum);
     }
-    write_block(shares, exchange, o, e, e + count);
+    write_sums(joined_rows(shares).sum, o, e, e + count);
 }
 
 // Rows that go side by side: of C, from its first entry in the slice on, and of A.
@@ -322,15 +322,14 @@ typedef struct {
     global const OFFSET *rows;
     long first, stop; // the slice
     global const T *a;
-    long a_row, a_column;
+    long a_row, a_stride;
 } side_by_side;
 
 // One tile of k. The rows take turns in each window of B's columns, which stay in cache meanwhile.
 INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const b_tile b,
-                       local state *exchange, const output o, int tile, int k, int n, long width)
+                       const output o, int tile, int k, int n, long width)
 {
-    const long a_column = r.a_column; // for A_STRIDE
-    int reached[SIDE_BY_SIDE];        // of the slice: the next entry of each row
+    int reached[SIDE_BY_SIDE]; // of the slice: the next entry of each row
     for (int i = 0; i < r.count; ++i)
         reached[i] = (int)(max((long)r.rows[i], r.first) - r.first);
     for (long begin = 0; begin < n; begin += width) {
@@ -343,10 +342,10 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
             if (due == 0)
                 continue;
             ACCS a[VECTORS];
-            load_row(a, r.a + i * r.a_row, A_STRIDE, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
+            load_row(a, r.a + i * r.a_row, r.a_stride, A_ADJACENT, tile, k, B_ADJACENT, PACKED);
             for (; due > 0; due = due_before(columns, e, stop, edge)) {
                 fetch_entries(columns, o, e);
-                take_due(a, b, columns, exchange, o, e, due);
+                take_due(a, b, columns, o, e, due);
                 e += due;
             }
             reached[i] = (int)(e - r.first);
@@ -358,23 +357,22 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
 // alone may reach past k; one where B is packed. Of GROUPS_PER_BUNDLE groups the first one works.
 kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window)
 {
-    local state exchange[EXCHANGED(SLICES_PER_GROUP)];
     if (get_group_id(0) % GROUPS_PER_BUNDLE > 0)
         return;
     SLICE_OF_PRODUCT;
     int row = first < stop ? row_of_entry(rows, n_rows, first) : n_rows;
     while (row < n_rows && rows[row] < stop) {
-        side_by_side r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, a_column};
+        side_by_side r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, A_STRIDE};
         while (r.count < SIDE_BY_SIDE && row + r.count < n_rows && r.rows[r.count] < stop)
             ++r.count;
         const long found = min((long)r.rows[r.count], stop) - max((long)r.rows[0], first);
         const long width = window_for(window, n, found, r.count);
         for (int tile = from; tile < upto; tile += TILE) {
-            const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column, b_row,
-                              PACKED ? 0 : max(tile + TILE - k, 0)};
+            const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column,
+                              PACKED ? 1 : B_STRIDE, PACKED ? 0 : max(tile + TILE - k, 0)};
             o.is_first = tile == 0;
             o.is_last = tile + TILE >= k;
-            sweep_tile(r, columns, b, exchange, o, tile, k, n, width);
+            sweep_tile(r, columns, b, o, tile, k, n, width);
         }
         row += r.count;
     }

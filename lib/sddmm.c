@@ -28,6 +28,8 @@ typedef struct {
     size_t packed_bytes, sums_bytes;
 } schedule;
 
+static const int64_t GROUPS_OF_LONG_SLICES = 16;
+static const size_t WINDOW_ARGUMENTS = 2; // the last ones, where there are windows
 static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
 
 // Elements along k of one vector of each lane.
@@ -84,7 +86,8 @@ static bool count_scratch(schedule *s, const weft_sddmm_product *p)
 }
 
 // What scratch memory is short of is left out, unless it was asked for.
-static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
+static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p,
+                                    const weft_limits *limits)
 {
     const uint64_t most = weft_workspace_most(p->ctx);
     bool counts = count_scratch(s, p);
@@ -95,6 +98,10 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
                     p->problem.nnz, p->problem.n, p->problem.n_batches);
     if (p->forced)
         return WEFT_OK;
+    if (s->tiling.window > 0 && (!counts || scratch_bytes(s) > most)) {
+        s->tiling = weft_sddmm_tiling_short_of(limits, &p->problem, most);
+        counts = count_scratch(s, p);
+    }
     if (!counts || scratch_bytes(s) > most) {
         if (s->tiling.packed)
             refuse("packed B", "scratch memory has room for %" PRIu64 " bytes", most);
@@ -107,7 +114,6 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p)
             refuse("a pass for each tile of k", "scratch memory has room for %" PRIu64 " bytes",
                    most);
         s->tiling.passes = false;
-        s->tiling.window = 0;
         count_scratch(s, p);
     }
     return WEFT_OK;
@@ -119,20 +125,20 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
     *s = (schedule){
         .tiling = p->forced ? *p->forced : weft_sddmm_tiling_for(limits, &p->problem),
     };
+    if (!is_scale) {
+        TRY(schedule_scratch(s, p, limits));
+        schedule_last(s, p);
+    }
     const int64_t slices = ceil_div(p->problem.nnz, s->tiling.entries);
     s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
-    if (is_scale)
-        return WEFT_OK;
-    TRY(schedule_scratch(s, p));
-    schedule_last(s, p);
     return WEFT_OK;
 }
 
-// Long slices are few, and PoCL deals out up to 32 groups for each thread at once: of so many only
-// one works, so that a thread which comes first does not get half of all.
+// Slices of rows side by side are few and long, and PoCL deals out half of all groups, or up to 32
+// for each thread, to whoever asks first. So these have more groups, of which the first one works.
 static int64_t groups_per_bundle(const weft_sddmm_tiling *tiling)
 {
-    return tiling->window > 0 ? 16 : 1;
+    return tiling->window > 0 ? GROUPS_OF_LONG_SLICES : 1;
 }
 
 // ---- defines
@@ -319,8 +325,9 @@ static weft_status enqueue_entries(const errand *e, const stretch *of)
         ARGUMENT(e->s->tiling.window),
     };
     const size_t n_arguments = sizeof(arguments) / sizeof(arguments[0]);
-    return enqueue(e, of->kernels->entries, n_arguments - (e->s->tiling.window > 0 ? 0 : 2),
-                   arguments, e->s->n_groups * groups_per_bundle(&e->s->tiling));
+    return enqueue(e, of->kernels->entries,
+                   n_arguments - (e->s->tiling.window > 0 ? 0 : WINDOW_ARGUMENTS), arguments,
+                   e->s->n_groups * groups_per_bundle(&e->s->tiling));
 }
 
 static weft_status enqueue_scale(const errand *e)

@@ -11,6 +11,7 @@
 #include "clamp.h"
 #include "fail.h"
 #include "refuse.h"
+#include "sddmm_product.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
 #include "view.h"
@@ -36,13 +37,13 @@ enum {
 
 // Where its rows go side by side through windows of B's columns.
 enum {
-    WINDOW_ROW = 64,         // entries on average: four blocks, so that their ends are a small part
+    WINDOW_ROW = 64,         // entries on average: several blocks, whose ends are a small part then
     WINDOW_ERRANDS = 8,      // slices for each core, at least: columns wait longer for longer ones
     WINDOW_MOST_USES = 16,   // of a column by a slice, after which no more is won
     WINDOW_LEAST_USES = 4,   // and before which windows only cost
-    WINDOW_SHARE = 8,        // of L2: rows of A and sums pass through it, too
-    WINDOW_NEAR = 2,         // the share of L2 that all of B may be, and need no windows
-    WINDOW_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them, others 16
+    WINDOW_PART = 8,         // so many windows fill L2: rows of A and sums pass through it, too
+    WINDOW_NEAR_PART = 2,    // B that fills such a part of L2 needs none
+    WINDOW_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them
 };
 
 // Where lanes are items: GPUs.
@@ -62,7 +63,7 @@ static const char WINDOWS[] = "rows side by side through windows of columns";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
-    int64_t k, alignment, bytes, sum_bytes, all_entries;
+    int64_t k, n, alignment, bytes, sum_bytes, all_entries;
 } facts;
 
 static facts facts_of(const weft_sddmm_problem *problem)
@@ -72,6 +73,7 @@ static facts facts_of(const weft_sddmm_problem *problem)
     const bool are_adjacent = problem->a_adjacent && problem->b_adjacent;
     return (facts){
         .k = max_i64(problem->k, 1),
+        .n = min_i64(max_i64(problem->n, 1), WEFT_SPARSE_MAX_EXTENT),
         .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
         .sum_bytes = weft_sum_bytes(dtype),
@@ -87,9 +89,9 @@ static int64_t slice_entries(const facts *f, int64_t slices, int64_t least, int6
 }
 
 // How often each column of B is used.
-static int64_t uses_of(const weft_sddmm_problem *problem)
+static int64_t uses_of(const weft_sddmm_problem *problem, const facts *f)
 {
-    return problem->nnz / max_i64(problem->n, 1);
+    return problem->nnz / f->n;
 }
 
 // Copying B pays where columns are used often, and their elements stand apart; or a tile of them is
@@ -109,9 +111,9 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
                             "columns of B lie together, and a tile of them has %" PRId64 " bytes",
                             tile_bytes);
     const int64_t wanted = !problem->b_adjacent ? APART_USES : is_long ? PACKED_USES : ACROSS_USES;
-    return uses_of(problem) >= wanted ||
+    return uses_of(problem, f) >= wanted ||
            refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted",
-                  uses_of(problem), wanted);
+                  uses_of(problem, f), wanted);
 }
 
 // What becomes of B, whose columns are named in any order. Sums wait where columns are used often,
@@ -121,9 +123,8 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t uses = uses_of(problem);
-    const int64_t tile_bytes =
-        min_i64(problem->n, WEFT_SPARSE_MAX_EXTENT) * min_i64(tile, f->k) * f->bytes;
+    const int64_t uses = uses_of(problem, f);
+    const int64_t tile_bytes = f->n * min_i64(tile, f->k) * f->bytes;
     tiling->packed = pays_packing(tiling, problem, f, tile_bytes, near.l2_bytes);
     tiling->passes = tiling->packed ||
                      ((f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
@@ -163,10 +164,10 @@ static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f
 }
 
 // Entries of a slice where windows are to serve it: as many as all cores can have several of.
-static int64_t window_entries(const weft_limits *limits, int64_t n, const facts *f)
+static int64_t window_entries(const weft_limits *limits, const facts *f)
 {
     const int64_t slices = (int64_t)limits->compute_units * WINDOW_ERRANDS;
-    const int64_t most = min_i64(WINDOW_MOST_USES * n, WEFT_SDDMM_MOST_ENTRIES);
+    const int64_t most = min_i64(WINDOW_MOST_USES * f->n, WEFT_SDDMM_MOST_ENTRIES);
     return slice_entries(f, slices, FOLDED_LEAST, most / SLICE_STEP * SLICE_STEP);
 }
 
@@ -175,10 +176,10 @@ static int64_t window_entries(const weft_limits *limits, int64_t n, const facts 
 static bool pays_windows(const weft_limits *limits, const weft_sddmm_problem *problem,
                          const facts *f, int64_t tile)
 {
-    const int64_t n = max_i64(problem->n, 1), row = problem->nnz / max_i64(problem->m, 1);
-    const int64_t bytes = n * min_i64(f->k, tile) * f->bytes;
-    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_NEAR;
-    const int64_t uses = min_i64(window_entries(limits, n, f), problem->nnz) / n;
+    const int64_t row = problem->nnz / max_i64(problem->m, 1);
+    const int64_t bytes = f->n * min_i64(f->k, tile) * f->bytes;
+    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_NEAR_PART;
+    const int64_t uses = min_i64(window_entries(limits, f), problem->nnz) / f->n;
     return (limits->max_turns == 0 ||
             refuse(WINDOWS, "this device's loops end after %d turns", limits->max_turns)) &&
            (row >= WINDOW_ROW ||
@@ -203,9 +204,9 @@ static void choose_windows(weft_sddmm_tiling *tiling, const weft_limits *limits,
     const int64_t most = is_wide ? 2 * FOLDED_VECTORS : FOLDED_VECTORS;
     tiling->vectors = vectors_for(f->k, tiling->fold, min_i64(most, 2 * limits->vectors));
     const int64_t bytes = (int64_t)tiling->vectors * tiling->fold * f->bytes;
-    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_SHARE;
-    tiling->window = min_i64(max_i64(near / bytes, SLICE_STEP), problem->n);
-    tiling->entries = window_entries(limits, problem->n, f);
+    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_PART;
+    tiling->window = min_i64(max_i64(near / bytes, SLICE_STEP), f->n);
+    tiling->entries = max_i64(tiling->entries, window_entries(limits, f));
 }
 
 // What lanes tell each other, of one slice.
@@ -246,10 +247,20 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
                                         const weft_sddmm_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_sddmm_tiling tiling =
-        weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
-    if (weft_lanes_are_folded(limits))
+    const bool is_folded = weft_lanes_are_folded(limits);
+    weft_sddmm_tiling tiling = is_folded ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    if (is_folded)
         choose_windows(&tiling, limits, problem, &f);
+    choose_passes(&tiling, limits, problem, &f);
+    return tiling;
+}
+
+weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
+                                             const weft_sddmm_problem *problem, uint64_t most)
+{
+    const facts f = facts_of(problem);
+    weft_sddmm_tiling tiling = folded_tiling(limits, &f);
+    refuse(WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
 }

@@ -19,6 +19,10 @@ typedef struct weft_sddmm_product {
     int64_t d_batch; // elements from D of one matrix to that of the next
 } weft_sddmm_product;
 
+// The tiling without windows, for scratch memory that has room for `most` bytes only.
+weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
+                                             const weft_sddmm_problem *problem, uint64_t most);
+
 // Everything that can be wrong with a call, before anything is done about it.
 weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,

@@ -122,8 +122,8 @@ static void test_small_shapes_with_every_index_type(void **state)
     (void)state;
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64}, NEIGHBOURS, &spread, NULL);
     run_shapes((sddmm_case){.index_dtype = WEFT_I16}, NEIGHBOURS, &packed, NULL);
-    run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16}, NEIGHBOURS,
-               &windows, &folded_narrow);
+    run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16, .indicator = true},
+               NEIGHBOURS, &windows, &folded_narrow);
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16, .indicator = true},
                NEIGHBOURS, &folded, NULL);
 }

@@ -225,19 +225,38 @@ static void test_known_tilings(void **state)
     }
 }
 
+// Extents that no matrix has.
+static void test_extents_beyond_all_bounds(void **state)
+{
+    (void)state;
+    static const int64_t extents[] = {0, 1, INT32_MAX, INT64_MAX / 2, INT64_MAX};
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int j = 0; j < 125; j++) {
+            const weft_sddmm_problem problem = {.m = extents[j % 5],
+                                                .n = extents[j / 5 % 5],
+                                                .k = 4096,
+                                                .nnz = j / 25 < 2 ? 64 : extents[j / 25],
+                                                .a_adjacent = true,
+                                                .b_adjacent = true};
+            check_problem(weft_profile_at(i), &problem);
+        }
+}
+
 // Slices are as many as keep the device busy, and no shorter than pays.
 static void test_slices_follow_the_entries(void **state)
 {
     (void)state;
     static const char *const devices[] = {"nvidia-a100", "intel-xeon-8380"};
-    for (int i = 0; i < 2; i++) {
-        weft_sddmm_problem problem = {.m = 1 << 20, .n = 1 << 20, .k = 64};
+    for (int i = 0; i < 4; i++) {
+        const weft_sddmm_problem many = {.m = 1 << 20, .n = 1 << 20, .k = 64};
+        const weft_sddmm_problem few = {.m = 1 << 20, .n = 64, .k = 512};
+        weft_sddmm_problem problem = i < 2 ? many : few;
         int64_t before = 0;
         for (problem.nnz = 0; problem.nnz < INT64_C(1) << 40; problem.nnz = 2 * problem.nnz + 1) {
             const weft_sddmm_tiling tiling =
-                weft_sddmm_tiling_for(weft_profile_find(devices[i]), &problem);
+                weft_sddmm_tiling_for(weft_profile_find(devices[i % 2]), &problem);
             if (tiling.entries < before)
-                fail_problem("shorter slices of more entries", weft_profile_find(devices[i]),
+                fail_problem("shorter slices of more entries", weft_profile_find(devices[i % 2]),
                              &problem, &tiling);
             before = tiling.entries;
         }
@@ -401,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
+        cmocka_unit_test(test_extents_beyond_all_bounds),
         cmocka_unit_test(test_slices_follow_the_entries),
         cmocka_unit_test(test_wrong_tiles_are_refused),
         cmocka_unit_test(test_wrong_windows_are_refused),

@@ -61,6 +61,24 @@ static const variant variants[] = {
     {WEFT_F16, BOTH, WINDOWS(6, 4, 3, 1, 32, false)},
     {WEFT_BF16, BOTH, WINDOWS(3, 8, 2, 1, 48, false)},
     {WEFT_BF16, A_ALONE, WINDOWS(7, 4, 2, 2, 32, true)},
+    // by more vectors than eight, whose sums are joined by fours
+    {WEFT_F32, BOTH, WINDOWS(3, 2, 9, 1, 32, false)},
+    {WEFT_F32, BOTH, WINDOWS(2, 1, 16, 1, 32, false)},
+    {WEFT_F32, A_ALONE, WINDOWS(4, 4, 12, 1, 48, true)},
+    {WEFT_F64, BOTH, WINDOWS(9, 8, 10, 1, 64, false)},
+    {WEFT_BF16, BOTH, WINDOWS(5, 4, 10, 1, 48, false)},
+    {WEFT_F32, BOTH, TILING(4, 9, 1, 1, 16, true, false, false)},
+    // and by aligned ones
+    {WEFT_F32,
+     BOTH,
+     {.fold = 4,
+      .vectors = 2,
+      .lanes = 1,
+      .slices_per_group = 1,
+      .entries = 32,
+      .passes = true,
+      .aligned = true,
+      .window = 3}},
     // of B packed
     {WEFT_F32, BOTH, TILING(4, 3, 1, 2, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(4, 1, 1, 1, 16, true, true, false)},
@@ -210,6 +228,47 @@ static void test_more_rows_than_go_side_by_side(void **state)
 
 // ---- as planned
 
+static void run_windows(weft_context *there, bool are_planned)
+{
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        const sddmm_case one = {.seed = seed,
+                                .m = 70,
+                                .n = 80,
+                                .k = 95 + 3 * (int64_t)seed,
+                                .rows = seed == 3 ? ROWS_REPEATED : ROWS_FULL,
+                                .indicator = seed == 2,
+                                .b_layout = seed == 1 ? COLUMN_MAJOR : ROW_MAJOR,
+                                .alpha = 1};
+        char text[512];
+        sddmm_operands o;
+        sddmm_create(&o, there, weft_context_queue(there), &one);
+        weft_sddmm_params params = sddmm_params(&o);
+        params.tiling = NULL;
+        assert_true(
+            weft_sddmm_describe(there, &o.A, &o.B, &o.C, &o.D, &params, text, sizeof(text)) > 0);
+        if ((strstr(text, "side by side") != NULL) != are_planned)
+            fail_msg("seed %d: %s", (int)seed, text);
+        sddmm_destroy(&o);
+        sddmm_run(there, &one);
+    }
+}
+
+// On a core with little cache, and not where there is no room for sums that wait.
+static void test_windows_as_planned(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("arm-graviton2");
+    limits.compute_units = 1;
+    limits.l2_bytes = 4096;
+    weft_context *there = open_context(&limits);
+    run_windows(there, weft_context_limits(there)->max_turns == 0);
+    weft_context_destroy(&there);
+    assert_ok(weft_context_open(
+        &there, WEFT_CONTEXT(.limits = &limits, .scratch_bytes = 64, .cache_dir = "")));
+    run_windows(there, false);
+    weft_context_destroy(&there);
+}
+
 static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t lengths[] = {4, 33, 128, 1, 64};
@@ -251,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_lanes_that_hand_sums_down),
         cmocka_unit_test(test_slices_of_any_rows),
         cmocka_unit_test(test_more_rows_than_go_side_by_side),
+        cmocka_unit_test(test_windows_as_planned),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,18 +35,18 @@ typedef struct weft_sddmm_tiling {
     int slices_per_group; // slices that share a group
     int64_t entries;      // of a slice: a multiple of 16 and of lanes, up to
                           // WEFT_SDDMM_MOST_ENTRIES
-    bool passes;          // a launch for each tile of k, the last with as many vectors as are left;
-                          // between them sums wait in scratch memory. Else one launch goes through
-                          // all of them, entry by entry
-    bool packed;          // B is first copied to scratch memory, tile by tile; wants passes
-    bool aligned;         // A and B are read by aligned vectors
-    int ahead;            // entries ahead that columns of B, side by side or packed, are asked for;
-                          // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
-    int64_t window;       // columns of B: a slice's rows take turns in windows of so many, or more
-                          // where rows have few entries in one, and B is read out of cache; one
-                          // launch goes through all tiles with as many vectors, unless B is packed.
-                          // Wants one lane, and passes where there are several tiles. 0: row after
-                          // row
+    bool passes;    // each tile of k from end to end, in a launch of its own, the last with as
+                    // many vectors as are left; between them sums wait in scratch memory.
+                    // Else one launch goes through all of them, entry by entry
+    bool packed;    // B is first copied to scratch memory, tile by tile; wants passes
+    bool aligned;   // A and B are read by aligned vectors
+    int ahead;      // entries ahead that columns of B, side by side or packed, are asked for;
+                    // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
+    int64_t window; // columns of B: a slice's rows take turns in windows of so many, or more
+                    // where rows have few entries in one, and B is read out of cache. From n
+                    // on there is one window. Passes share a launch where they have as many
+                    // vectors, unless B is packed. Wants one lane, and passes where there are
+                    // several tiles. 0: row after row
 } weft_sddmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
