@@ -359,7 +359,7 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
 
 int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size)
 {
-    char windows[64] = "";
+    char windows[80] = "";
     if (tiling->window > 0)
         snprintf(windows, sizeof(windows),
                  ", rows side by side through windows of %" PRId64 " columns", tiling->window);
