@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A B, all three sparse, by rows (CSR).
+// C = A B, A and B sparse by rows (CSR), C too; or C = alpha A B + beta C with a dense C.
 //
 // A group goes through `rows` rows of C, one after the other; rows of many products are noted, and
 // several groups share each of them, a stretch of `chunk` columns for each. A row's products are
@@ -18,6 +18,8 @@
 //   (running sums of that: the offsets)
 //   spgemm_fill        the entries, by rising columns, of rows that are not noted
 //   spgemm_fill_long   those of noted rows, after spgemm_count_long
+//   spgemm_dense       rows of a dense C that are not noted
+//   spgemm_dense_long  noted rows
 #define FOLD 1 // columns are summed one by one
 #include "types.clh"
 
@@ -33,6 +35,9 @@
 #endif
 #ifndef C_INDEX // of C; its offsets are NUMBER
 #define C_INDEX int
+#endif
+#ifndef COLUMNS_ADJACENT // a dense C has stride 1 along its rows
+#define COLUMNS_ADJACENT 1
 #endif
 #ifndef WORD // marks in an int where entries are counted
 #define WORD 32
@@ -90,15 +95,20 @@ typedef struct {
 // ---- products of a row
 
 // Columns from `from` on, `width` of them: to count, a bit for each in words of marks; to sum up, a
-// mark and a sum.
+// mark and a sum, or for a dense row a sum alone, which begins at 0.
 typedef struct {
     int from, width;
     local int *marks;
     local ACC *sums;
+    bool is_dense;
 } stretch;
 
 INLINE void add_product(const stretch *s, int c, ACC a, ACC b)
 {
+    if (s->is_dense) {
+        s->sums[c] = multiply_add(a, b, s->sums[c]);
+        return;
+    }
     s->sums[c] = s->marks[c] ? multiply_add(a, b, s->sums[c]) : a * b;
     s->marks[c] = 1;
 }
@@ -319,7 +329,7 @@ kernel GROUP void spgemm_count(long n_rows, int n_cols, long rows, int columns, 
         int from = is_noted ? n_cols : 0, width = first_width(n_cols, most);
         NUMBER n = 0;
         while (from < n_cols) {
-            const stretch s = {from, width, marks, 0};
+            const stretch s = {from, width, marks, 0, false};
             clear_marks(marks, words_of(width), item);
             const int next = sweep_row(&f, row, n_cols, &s, item, false, &x);
             n += count_marks(marks, words_of(width), item, nodes);
@@ -347,7 +357,7 @@ kernel GROUP void spgemm_count_long(int n_cols, long chunk, long share, int n_ch
         const long row = notes[notes_start + 1 + i];
         global NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
         for (int from = (int)first; from < last; from += min(columns, last - from)) {
-            const stretch s = {from, min(columns, last - from), marks, 0};
+            const stretch s = {from, min(columns, last - from), marks, 0, false};
             clear_marks(marks, words_of(s.width), item);
             sweep_row(&f, row, n_cols, &s, item, false, &x);
             const long end = (long)from + s.width;
@@ -420,7 +430,7 @@ INLINE void fill_range(const factors *f, long row, int n_cols, int first, int la
 {
     int from = first, width = first_width(last - first, most);
     while (from < last) {
-        const stretch s = {from, width, marks, sums};
+        const stretch s = {from, width, marks, sums, false};
         clear_marks(marks, width, item);
         from = sweep_row(f, row, n_cols, &s, item, true, x);
         place = fill_columns(&s, item, nodes, to, place, stop);
@@ -470,5 +480,97 @@ kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int col
         const long before = sum_of_chunks(of_row, number, item, nodes);
         fill_range(&f, row, n_cols, first, last, columns, item, marks, sums, nodes, &x, &to,
                    c_offsets[c_offsets_start + row] + before, c_offsets[c_offsets_start + row + 1]);
+    }
+}
+
+// ---- dense rows
+
+#define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, ACC alpha, ACC beta
+
+// Column c of a row of C is C[c * step].
+typedef struct {
+    global T *C;
+    long step;
+    ACC alpha, beta;
+} dense_row;
+
+#define DENSE_ROW(row)                                                                             \
+    {                                                                                              \
+        C + c_start + (row)*c_row, c_column, alpha, beta                                           \
+    }
+
+// x + beta C in one column; beta == 0 never reads C.
+INLINE void put_element(const dense_row *to, int column, ACC x)
+{
+    global T *p = to->C + (COLUMNS_ADJACENT ? column : column * to->step);
+    store_one(to->beta != 0 ? multiply_add(to->beta, load_one(p), x) : x, p);
+}
+
+// All sums of a stretch. What is 0 is no -0, as it is not beside the stretch.
+INLINE void put_sums(const dense_row *to, const stretch *s, int item)
+{
+    for (int c = item; c < s->width; c += ITEMS) {
+        const ACC sum = s->sums[c];
+        put_element(to, s->from + c, sum != 0 ? to->alpha * sum : 0);
+    }
+}
+
+// Columns first .. last - 1, to which nothing is added.
+INLINE void put_nothing(const dense_row *to, long first, long last, int item)
+{
+    for (long c = first + item; c < last; c += ITEMS)
+        put_element(to, (int)c, 0);
+}
+
+// Columns first .. last - 1, at most `most` at a time. A column is cleared, summed up and put by
+// the same item. All items pass.
+INLINE void put_range(const factors *f, long row, int n_cols, int first, int last, int most,
+                      int item, local ACC *sums, local exchange *x, const dense_row *to)
+{
+    if (to->alpha == 0) {
+        put_nothing(to, first, last, item);
+        return;
+    }
+    int from = first;
+    while (from < last) {
+        const stretch s = {from, min(most, last - from), 0, sums, true};
+        for (int c = item; c < s.width; c += ITEMS)
+            sums[c] = 0;
+        from = min(sweep_row(f, row, n_cols, &s, item, true, x), last);
+        put_sums(to, &s, item);
+        put_nothing(to, s.from + s.width, from, item);
+    }
+}
+
+kernel GROUP void spgemm_dense(long n_rows, int n_cols, long rows, int columns, int long_from,
+                               FACTORS, NOTES, DENSE_C, local ACC *sums)
+{
+    ROWS_OF_GROUP(rows, n_rows);
+    GET_FACTORS;
+    local NUMBER nodes[2 * ITEMS];
+    local exchange x;
+    for (long row = first_row; row < last_row; ++row) {
+        const dense_row to = DENSE_ROW(row);
+        const int n_products = alpha != 0 ? products_of_row(&f, row, item, nodes) : 0;
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), item, nodes);
+        put_range(&f, row, n_cols, is_noted ? n_cols : 0, n_cols,
+                  width_for(n_products, n_cols, columns, 1), item, sums, &x, &to);
+    }
+}
+
+// A group has one chunk of each noted row.
+kernel GROUP void spgemm_dense_long(int n_cols, long chunk, int columns, FACTORS, NOTES, DENSE_C,
+                                    local ACC *sums)
+{
+    const int item = get_local_id(0);
+    const int first = (int)(get_group_id(0) * chunk), last = (int)min(first + chunk, (long)n_cols);
+    GET_FACTORS;
+    local exchange x;
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        const dense_row to = DENSE_ROW(row);
+        put_range(&f, row, n_cols, first, last, columns, item, sums, &x, &to);
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A B, all three sparse. Checked by spgemm_check.c; here: plan, defines, arguments, enqueue.
+// C = A B, A and B sparse, C too or dense. Checked by spgemm_check.c; here: plan, defines,
+// arguments, enqueue.
 #include <stdio.h>
 
 #include "arithmetic.h"
@@ -24,14 +25,20 @@ typedef struct {
     weft_scan scan;          // of the rows' lengths, where they are counted
     int64_t notes, counts, sums;
     size_t scratch_bytes;
-    weft_kernel *rows, *start, *count_long, *join_long, *fill_long;
+    weft_kernel *rows, *start, *count_long, *join_long, *fill_long, *dense_long;
 } schedule;
+
+// C = beta C.
+static bool is_scaling(const weft_spgemm_call *call)
+{
+    return call->dense && weft_rounded(call->C.dtype, call->alpha) == 0;
+}
 
 static void schedule_long(schedule *s, const weft_spgemm_call *call)
 {
     const weft_spgemm_tiling *t = &s->tiling;
     const int64_t n = call->problem.n;
-    s->has_long = t->long_from > 0 && n > 0 && call->problem.m > 0;
+    s->has_long = t->long_from > 0 && n > 0 && call->problem.m > 0 && !is_scaling(call);
     if (!s->has_long)
         return;
     s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
@@ -45,7 +52,8 @@ static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
     weft_scratch scratch = {0};
     if (s->has_long) {
         s->notes = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED + 1, WEFT_I32);
-        s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, wide);
+        if (!call->dense)
+            s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, wide);
     }
     if (s->scan.n_groups > 1)
         s->sums = weft_scratch_add(&scratch, s->scan.n_groups, wide);
@@ -59,13 +67,37 @@ static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *li
     };
     s.n_bundles = ceil_div(call->problem.m, s.tiling.rows);
     schedule_long(&s, call);
-    if (call->is_count)
+    if (call->step == WEFT_SPGEMM_COUNT)
         s.scan = weft_scan_for(limits, s.tiling.items, call->C.offset_dtype, call->problem.m);
     schedule_scratch(&s, call);
     return s;
 }
 
 // ---- defines
+
+// The kernels that do rows of usual length.
+static const char *const kernels_of_rows[] = {[WEFT_SPGEMM_COUNT] = "spgemm_count",
+                                              [WEFT_SPGEMM_FILL] = "spgemm_fill",
+                                              [WEFT_SPGEMM_TO_DENSE] = "spgemm_dense"};
+
+static bool has_adjacent_columns(const weft_spgemm_call *call)
+{
+    return call->dense->stride[1] == 1 || call->problem.n <= 1;
+}
+
+static weft_status long_kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call,
+                                    const weft_defines *defines)
+{
+    weft_context *ctx = call->ctx;
+    const weft_source *source = &weft_source_spgemm;
+    TRY(weft_kernel_narrow(&s->start, most, ctx, source, defines, "spgemm_start"));
+    if (call->dense)
+        return weft_kernel_narrow(&s->dense_long, most, ctx, source, defines, "spgemm_dense_long");
+    TRY(weft_kernel_narrow(&s->count_long, most, ctx, source, defines, "spgemm_count_long"));
+    return call->step == WEFT_SPGEMM_COUNT
+               ? weft_kernel_narrow(&s->join_long, most, ctx, source, defines, "spgemm_join_long")
+               : weft_kernel_narrow(&s->fill_long, most, ctx, source, defines, "spgemm_fill_long");
+}
 
 static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call)
 {
@@ -85,17 +117,12 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines_add_word(&defines, "B_INDEX", weft_word(call->B.index_dtype));
     weft_defines_add_word(&defines, "NUMBER", weft_word(call->C.offset_dtype));
     weft_defines_add_word(&defines, "C_INDEX", weft_word(call->C.index_dtype));
-    TRY(weft_kernel_narrow(&s->rows, most, ctx, source, &defines,
-                           call->is_count ? "spgemm_count" : "spgemm_fill"));
-    if (s->has_long) {
-        TRY(weft_kernel_narrow(&s->start, most, ctx, source, &defines, "spgemm_start"));
-        TRY(weft_kernel_narrow(&s->count_long, most, ctx, source, &defines, "spgemm_count_long"));
-        if (call->is_count)
-            TRY(weft_kernel_narrow(&s->join_long, most, ctx, source, &defines, "spgemm_join_long"));
-        else
-            TRY(weft_kernel_narrow(&s->fill_long, most, ctx, source, &defines, "spgemm_fill_long"));
-    }
-    return call->is_count ? weft_scan_kernels(&s->scan, ctx, most) : WEFT_OK;
+    if (call->dense)
+        weft_defines_add(&defines, "COLUMNS_ADJACENT", has_adjacent_columns(call));
+    TRY(weft_kernel_narrow(&s->rows, most, ctx, source, &defines, kernels_of_rows[call->step]));
+    if (s->has_long)
+        TRY(long_kernels_for(s, most, call, &defines));
+    return call->step == WEFT_SPGEMM_COUNT ? weft_scan_kernels(&s->scan, ctx, most) : WEFT_OK;
 }
 
 // Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
@@ -172,6 +199,23 @@ static void add_offsets(weft_arguments *arguments, const weft_spgemm_call *call)
     ADD_ARGUMENT(arguments, call->C.offsets_start);
 }
 
+// C, and sums of so many columns.
+static void add_dense(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns,
+                      weft_scalar scalars[2])
+{
+    const weft_tensor *C = call->dense;
+    const size_t sum_bytes = (size_t)weft_sum_bytes(call->problem.dtype);
+    ADD_ARGUMENT(arguments, C->buffer);
+    ADD_ARGUMENT(arguments, C->offset);
+    ADD_ARGUMENT(arguments, C->stride[0]);
+    ADD_ARGUMENT(arguments, C->stride[1]);
+    const weft_argument alpha = weft_scalar_argument(&scalars[0], call->problem.dtype, call->alpha);
+    const weft_argument beta = weft_scalar_argument(&scalars[1], call->problem.dtype, call->beta);
+    weft_arguments_add(arguments, alpha.size, alpha.value);
+    weft_arguments_add(arguments, beta.size, beta.value);
+    weft_arguments_add(arguments, (size_t)columns * sum_bytes, NULL);
+}
+
 // Marks and sums of so many columns, then the entries.
 static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns)
 {
@@ -194,15 +238,40 @@ static weft_status enqueue(weft_launch *launch, weft_kernel *kernel,
                               (const int64_t[3]){along_x, along_y});
 }
 
+// Some buffer that is there, where no row is noted.
+static cl_mem notes_or_other(const weft_spgemm_call *call, const schedule *s, cl_mem scratch)
+{
+    if (s->has_long)
+        return scratch;
+    return call->dense ? call->dense->buffer : call->C.offsets;
+}
+
+// Where the rows' counts, entries or elements go.
+static void add_output(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns,
+                       weft_scalar scalars[2])
+{
+    if (call->dense) {
+        add_dense(arguments, call, columns, scalars);
+        return;
+    }
+    add_offsets(arguments, call);
+    if (call->step == WEFT_SPGEMM_COUNT)
+        weft_arguments_add(arguments, (size_t)columns * sizeof(cl_int), NULL);
+    else
+        add_entries(arguments, call, columns);
+}
+
 static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *call,
                                 const schedule *s, cl_mem scratch)
 {
     const int64_t rows = s->tiling.rows;
+    const bool is_count = call->step == WEFT_SPGEMM_COUNT;
     const cl_int n_cols = (cl_int)call->C.n_cols, long_from = s->has_long ? s->tiling.long_from : 0;
-    const cl_int columns = s->tiling.columns * (call->is_count ? WEFT_SPGEMM_WORD : 1);
-    const cl_mem notes = s->has_long ? scratch : call->C.offsets;
+    const cl_int columns = s->tiling.columns * (is_count ? WEFT_SPGEMM_WORD : 1);
+    const cl_mem notes = notes_or_other(call, s, scratch);
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
+    weft_scalar scalars[2];
     ADD_ARGUMENT(&arguments, call->A.n_rows);
     ADD_ARGUMENT(&arguments, n_cols);
     ADD_ARGUMENT(&arguments, rows);
@@ -210,11 +279,7 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *cal
     ADD_ARGUMENT(&arguments, long_from);
     add_factors(&arguments, call, &in);
     add_notes(&arguments, s, &notes);
-    add_offsets(&arguments, call);
-    if (call->is_count)
-        weft_arguments_add(&arguments, (size_t)s->tiling.columns * sizeof(cl_int), NULL);
-    else
-        add_entries(&arguments, call, s->tiling.columns);
+    add_output(&arguments, call, s->tiling.columns, scalars);
     return enqueue(launch, s->rows, &arguments, s, s->n_bundles, 1);
 }
 
@@ -276,6 +341,22 @@ static weft_status enqueue_fill_long(weft_launch *launch, const weft_spgemm_call
     return enqueue(launch, s->fill_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
 }
 
+static weft_status enqueue_dense_long(weft_launch *launch, const weft_spgemm_call *call,
+                                      const schedule *s, cl_mem scratch)
+{
+    const cl_int n_cols = (cl_int)call->C.n_cols, columns = s->tiling.long_columns;
+    const inputs in = inputs_of(call);
+    weft_arguments arguments = {0};
+    weft_scalar scalars[2];
+    ADD_ARGUMENT(&arguments, n_cols);
+    ADD_ARGUMENT(&arguments, s->chunk);
+    ADD_ARGUMENT(&arguments, columns);
+    add_factors(&arguments, call, &in);
+    add_notes(&arguments, s, &scratch);
+    add_dense(&arguments, call, columns, scalars);
+    return enqueue(launch, s->dense_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
+}
+
 // The rows, whose counts or entries are then all there.
 static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *call,
                                    const schedule *s, cl_mem scratch)
@@ -284,9 +365,11 @@ static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *
         return enqueue_rows(launch, call, s, scratch);
     TRY(enqueue_start(launch, s, scratch));
     TRY(enqueue_rows(launch, call, s, scratch));
+    if (call->dense)
+        return enqueue_dense_long(launch, call, s, scratch);
     TRY(enqueue_count_long(launch, call, s, scratch));
-    return call->is_count ? enqueue_join_long(launch, call, s, scratch)
-                          : enqueue_fill_long(launch, call, s, scratch);
+    return call->step == WEFT_SPGEMM_COUNT ? enqueue_join_long(launch, call, s, scratch)
+                                           : enqueue_fill_long(launch, call, s, scratch);
 }
 
 static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call, const schedule *s,
@@ -294,7 +377,7 @@ static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call
 {
     if (call->problem.m > 0)
         TRY(enqueue_product(launch, call, s, scratch));
-    if (!call->is_count)
+    if (call->step != WEFT_SPGEMM_COUNT)
         return WEFT_OK;
     const weft_numbers offsets = {call->C.offsets, call->C.offsets_start};
     // Where one group does it all some buffer must stand in.
@@ -302,10 +385,27 @@ static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call
     return weft_scan_enqueue(launch, &s->scan, offsets, offsets, true, sums);
 }
 
+static bool is_empty(const weft_spgemm_call *call)
+{
+    return call->C.n_rows == 0 || call->C.n_cols == 0;
+}
+
+static bool has_nothing_to_do(const weft_spgemm_call *call)
+{
+    switch (call->step) {
+    case WEFT_SPGEMM_COUNT:
+        return false;
+    case WEFT_SPGEMM_FILL:
+        return call->C.nnz == 0 || call->C.n_rows == 0;
+    default:
+        return is_empty(call) || (is_scaling(call) && weft_rounded(call->C.dtype, call->beta) == 1);
+    }
+}
+
 static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem workspace)
 {
     schedule s;
-    if (!call->is_count && (call->C.nnz == 0 || call->C.n_rows == 0))
+    if (has_nothing_to_do(call))
         return WEFT_OK;
     TRY(prepare(&s, call));
     if (workspace && s.scratch_bytes > 0)
@@ -317,27 +417,50 @@ static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem
     return status;
 }
 
-static weft_status product(bool is_count, weft_context *ctx, cl_command_queue queue,
-                           const weft_csr *A, const weft_csr *B, const weft_csr *C,
-                           const weft_spgemm_params *params)
+// Checked, with alpha and beta where C is dense.
+static weft_status product(const weft_spgemm_call *call, cl_command_queue queue,
+                           const weft_spgemm_operands *given, const weft_spgemm_params *params)
+{
+    weft_launch launch;
+    TRY(weft_launch_begin(&launch, call->ctx, queue, call->name, params->n_wait, params->wait,
+                          params->event != NULL));
+    TRY(weft_csr_content_check(&launch, given->A, "A"));
+    TRY(weft_csr_content_check(&launch, given->B, "B"));
+    if (call->step == WEFT_SPGEMM_FILL)
+        TRY(weft_offsets_content_check(&launch, given->C, "C"));
+    const weft_status status = run(&launch, call, params->workspace);
+    return weft_launch_end(&launch, status, params->event);
+}
+
+static weft_status sparse_product(weft_spgemm_step step, weft_context *ctx, cl_command_queue queue,
+                                  const weft_csr *A, const weft_csr *B, const weft_csr *C,
+                                  const weft_spgemm_params *params)
 {
     weft_spgemm_call call;
-    TRY(weft_spgemm_check(&call, is_count, ctx, A, B, C, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
-                          params->event != NULL));
-    TRY(weft_csr_content_check(&launch, A, "A"));
-    TRY(weft_csr_content_check(&launch, B, "B"));
-    if (!is_count)
-        TRY(weft_offsets_content_check(&launch, C, "C"));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
+    TRY(weft_spgemm_check(&call, step, ctx, &given, params));
+    return product(&call, queue, &given, params);
 }
 
 weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                         const weft_csr *B, const weft_csr *C, const weft_spgemm_params *params)
 {
-    return product(false, ctx, queue, A, B, C, params ? params : WEFT_SPGEMM(.n_wait = 0));
+    return sparse_product(WEFT_SPGEMM_FILL, ctx, queue, A, B, C,
+                          params ? params : WEFT_SPGEMM(.n_wait = 0));
+}
+
+weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
+                              const weft_csr *A, const weft_csr *B, double beta,
+                              const weft_tensor *C, const weft_spgemm_params *params)
+{
+    weft_spgemm_call call;
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
+    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
+    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_TO_DENSE, ctx, &given, params));
+    const bool has_products = A->n_cols > 0 && A->nnz > 0 && B->nnz > 0;
+    call.alpha = has_products ? alpha : 0;
+    call.beta = beta;
+    return product(&call, queue, &given, params);
 }
 
 weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
@@ -345,12 +468,12 @@ weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const w
                               const weft_spgemm_params *params)
 {
     if (params && params->size != sizeof(*params)) // which is refused
-        return product(true, ctx, queue, A, B, C, params);
+        return sparse_product(WEFT_SPGEMM_COUNT, ctx, queue, A, B, C, params);
     weft_spgemm_params own = params ? *params : *WEFT_SPGEMM(.n_wait = 0);
     cl_event done = NULL;
     if (nnz)
         own.event = &done;
-    TRY(product(true, ctx, queue, A, B, C, &own));
+    TRY(sparse_product(WEFT_SPGEMM_COUNT, ctx, queue, A, B, C, &own));
     return nnz ? weft_scan_total(nnz, queue, C, done, params ? params->event : NULL, "spgemm_count")
                : WEFT_OK;
 }
@@ -366,24 +489,62 @@ weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const we
     *bytes = 0;
     weft_spgemm_call call;
     schedule s;
+    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
     params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    TRY(weft_spgemm_check(&call, true, ctx, A, B, C, params));
+    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_COUNT, ctx, &given, params));
     TRY(prepare(&s, &call));
     const size_t of_count = s.scratch_bytes;
-    call.is_count = false;
+    call.step = WEFT_SPGEMM_FILL;
     TRY(prepare(&s, &call));
     *bytes = s.scratch_bytes > of_count ? s.scratch_bytes : of_count;
     return WEFT_OK;
 }
 
-int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B, const weft_csr *C,
-                         const weft_spgemm_params *params, char *text, size_t size)
+weft_status weft_spgemm_dense_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
+                                        const weft_tensor *C, const weft_spgemm_params *params,
+                                        size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm_dense_workspace: bytes is NULL");
+    *bytes = 0;
+    weft_spgemm_call call;
+    schedule s;
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
+    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
+    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_TO_DENSE, ctx, &given, params));
+    if (is_empty(&call))
+        return WEFT_OK;
+    call.alpha = 1; // the caller's may be
+    TRY(prepare(&s, &call));
+    *bytes = s.scratch_bytes;
+    return WEFT_OK;
+}
+
+static int describe(weft_spgemm_step step, weft_context *ctx, const weft_spgemm_operands *given,
+                    const weft_spgemm_params *params, char *text, size_t size)
 {
     weft_spgemm_call call;
     schedule s;
     params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    if (weft_spgemm_check(&call, true, ctx, A, B, C, params) != WEFT_OK ||
-        prepare(&s, &call) != WEFT_OK)
+    if (weft_spgemm_check(&call, step, ctx, given, params) != WEFT_OK)
         return -1;
-    return weft_spgemm_tiling_print(&s.tiling, text, size);
+    if (call.dense && is_empty(&call))
+        return snprintf(text, size, "nothing to do");
+    call.alpha = 1; // the caller's may be
+    return prepare(&s, &call) == WEFT_OK ? weft_spgemm_tiling_print(&s.tiling, text, size) : -1;
+}
+
+int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B, const weft_csr *C,
+                         const weft_spgemm_params *params, char *text, size_t size)
+{
+    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
+    return describe(WEFT_SPGEMM_COUNT, ctx, &given, params, text, size);
+}
+
+int weft_spgemm_dense_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
+                               const weft_tensor *C, const weft_spgemm_params *params, char *text,
+                               size_t size)
+{
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
+    return describe(WEFT_SPGEMM_TO_DENSE, ctx, &given, params, text, size);
 }

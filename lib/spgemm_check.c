@@ -6,11 +6,22 @@
 
 #include "context.h"
 
+static weft_status dense_check(const weft_spgemm_call *call)
+{
+    char what[WEFT_OPERAND_TEXT];
+    TRY(weft_tensor_form_check(call->dense, weft_operand_text(what, call->name, "C")));
+    if (call->dense->ndim != 2)
+        return fail(WEFT_BAD_SHAPE, "%s: C has %d dimensions; 2 are wanted", call->name,
+                    call->dense->ndim);
+    return WEFT_OK;
+}
+
 static weft_status forms_check(const weft_spgemm_call *call)
 {
     const weft_csr *const matrices[] = {&call->A, &call->B, &call->C};
     const char *const names[] = {"A", "B", "C"};
-    for (int i = 0; i < 3; i++) {
+    const int n_sparse = call->dense ? 2 : 3;
+    for (int i = 0; i < n_sparse; i++) {
         char what[WEFT_OPERAND_TEXT];
         TRY(weft_csr_form_check(matrices[i], weft_operand_text(what, call->name, names[i])));
         if (matrices[i]->n_rows > INT32_MAX || matrices[i]->n_cols > INT32_MAX)
@@ -49,8 +60,8 @@ static weft_status input_check(const weft_spgemm_call *call, const weft_csr *csr
 {
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, call->name, name);
-    return call->is_count ? weft_csr_given_check(call->ctx, csr, what)
-                          : weft_csr_view_check(call->ctx, csr, 1, what);
+    return call->step == WEFT_SPGEMM_COUNT ? weft_csr_given_check(call->ctx, csr, what)
+                                           : weft_csr_view_check(call->ctx, csr, 1, what);
 }
 
 static weft_status outputs_check(weft_spgemm_call *call)
@@ -58,7 +69,9 @@ static weft_status outputs_check(weft_spgemm_call *call)
     const weft_csr *C = &call->C;
     char what[WEFT_OPERAND_TEXT];
     weft_outputs *outputs = &call->outputs;
-    if (call->is_count)
+    if (call->dense)
+        return weft_outputs_add_tensor(outputs, call->ctx, call->dense, "C");
+    if (call->step == WEFT_SPGEMM_COUNT)
         return weft_outputs_add_array(outputs, call->ctx, C->offsets, C->offsets_start,
                                       C->n_rows + 1, C->offset_dtype, "C's offsets");
     TRY(weft_csr_view_check(call->ctx, C, 1, weft_operand_text(what, call->name, "C")));
@@ -88,20 +101,35 @@ static weft_csr settled(const weft_csr *csr)
     return own;
 }
 
-static weft_spgemm_call call_of(bool is_count, weft_context *ctx, const weft_csr *A,
-                                const weft_csr *B, const weft_csr *C,
-                                const weft_spgemm_params *params)
+// What a dense C has of a sparse one.
+static weft_csr sizes_of(const weft_tensor *dense)
 {
-    const char *name = is_count ? "spgemm_count" : "spgemm";
+    const bool is_matrix = dense->ndim == 2;
+    return (weft_csr){.n_rows = is_matrix ? dense->shape[0] : 0,
+                      .n_cols = is_matrix ? dense->shape[1] : 0,
+                      .dtype = dense->dtype};
+}
+
+// The public calls, by step.
+static const char *const names[] = {[WEFT_SPGEMM_COUNT] = "spgemm_count",
+                                    [WEFT_SPGEMM_FILL] = "spgemm",
+                                    [WEFT_SPGEMM_TO_DENSE] = "spgemm_dense"};
+
+static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
+                                const weft_spgemm_operands *given, const weft_spgemm_params *params)
+{
+    const weft_csr *A = given->A, *B = given->B;
+    const weft_csr dense = given->dense ? sizes_of(given->dense) : (weft_csr){0};
     weft_spgemm_call call = {
         .ctx = ctx,
-        .is_count = is_count,
-        .name = name,
+        .step = step,
+        .name = names[step],
         .A = settled(A),
         .B = settled(B),
-        .C = settled(C),
+        .C = settled(given->dense ? &dense : given->C),
+        .dense = given->dense,
         .forced = params->tiling,
-        .outputs = {.op = name},
+        .outputs = {.op = names[step]},
     };
     call.problem = (weft_spgemm_problem){
         .m = A->n_rows,
@@ -111,27 +139,28 @@ static weft_spgemm_call call_of(bool is_count, weft_context *ctx, const weft_csr
         .b_nnz = B->nnz,
         .dtype = call.A.dtype,
     };
-    if (is_count)
+    if (step == WEFT_SPGEMM_COUNT)
         call.C.nnz = 0;
     return call;
 }
 
-weft_status weft_spgemm_check(weft_spgemm_call *out, bool is_count, weft_context *ctx,
-                              const weft_csr *A, const weft_csr *B, const weft_csr *C,
-                              const weft_spgemm_params *params)
+weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft_context *ctx,
+                              const weft_spgemm_operands *given, const weft_spgemm_params *params)
 {
-    if (!ctx || !A || !B || !C)
-        return fail(WEFT_BAD_ARGUMENT, "spgemm: %s is NULL",
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                         : "C");
+    const bool has_c = given->C || given->dense;
+    if (!ctx || !given->A || !given->B || !has_c)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
+                    !ctx        ? "ctx"
+                    : !given->A ? "A"
+                    : !given->B ? "B"
+                                : "C");
     if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spgemm: params.size is %zu, not %zu: fill it by WEFT_SPGEMM()", params->size,
-                    sizeof(*params));
-    *out = call_of(is_count, ctx, A, B, C, params);
+        return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_SPGEMM()",
+                    names[step], params->size, sizeof(*params));
+    *out = call_of(step, ctx, given, params);
     TRY(forms_check(out));
+    if (out->dense)
+        TRY(dense_check(out));
     TRY(shapes_check(out));
     TRY(dtypes_check(out));
     TRY(input_check(out, &out->A, "A"));
@@ -148,7 +177,7 @@ weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem wor
     weft_outputs all = call->outputs;
     TRY(weft_outputs_add_workspace(&all, call->ctx, workspace, bytes));
     TRY(weft_outputs_apart(&all));
-    if (!call->is_count)
+    if (call->step == WEFT_SPGEMM_FILL)
         TRY(weft_outputs_apart_from_array(&all, call->C.offsets, call->C.offsets_start,
                                           call->C.n_rows + 1, call->C.offset_dtype, "C's offsets"));
     return apart_check(&all, call);

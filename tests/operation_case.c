@@ -352,11 +352,21 @@ static weft_status spgemm(operation_operands *o, weft_context *ctx)
     return spgemm_tiled(o, ctx, NULL);
 }
 
+static const weft_spgemm_tiling in_groups = {
+    .items = 1, .rows = 4, .columns = 16, .long_from = 3, .long_columns = 32, .long_groups = 2};
+
 static weft_status spgemm_in_groups(operation_operands *o, weft_context *ctx)
 {
-    static const weft_spgemm_tiling shared = {
-        .items = 1, .rows = 4, .columns = 16, .long_from = 3, .long_columns = 32, .long_groups = 2};
-    return spgemm_tiled(o, ctx, &shared);
+    return spgemm_tiled(o, ctx, &in_groups);
+}
+
+static weft_status spgemm_dense(operation_operands *o, weft_context *ctx)
+{
+    const weft_tensor D = dense_output(o, 0, WEFT_F32), E = dense_output(o, 1, WEFT_F32);
+    STEP(weft_spgemm_dense(ctx, o->queue, 1, &o->A, &o->A, 0, &D, WEFT_SPGEMM(ORDER(o))));
+    STEP(weft_spgemm_dense(ctx, o->queue, 1, &o->A, &o->A, 0, &E,
+                           WEFT_SPGEMM(ORDER(o), .tiling = &in_groups)));
+    return WEFT_OK;
 }
 
 // To stored rows, and back when that is done.
@@ -517,6 +527,7 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
     TRY(weft_dense_to_csr_workspace(ctx, &o->X, &C, NULL, bytes++));
     TRY(weft_dcsr_workspace(ctx, &o->A, NULL, bytes++));
     TRY(weft_spgemm_workspace(ctx, &o->A, &o->A, &C, NULL, bytes++));
+    TRY(weft_spgemm_dense_workspace(ctx, &o->A, &o->A, &D, NULL, bytes++));
     TRY(weft_reduce_workspace(ctx, WEFT_SUM, &o->X, 1, (const int[]){1}, &sums,
                               WEFT_REDUCE(.tiling = &in_parts), bytes++));
     TRY(weft_softmax_workspace(ctx, &o->X, 1, &D, WEFT_SOFTMAX(.tiling = &in_parts), bytes++));
@@ -547,6 +558,7 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "dcsr", .run = dcsr},
     {.name = "spgemm", .run = spgemm},
     {.name = "spgemm with long rows in groups", .run = spgemm_in_groups},
+    {.name = "spgemm to a dense C", .run = spgemm_dense},
     {.name = "reduce", .run = reduce},
     {.name = "softmax", .run = softmax},
     {.name = "log_softmax", .run = log_softmax},

@@ -162,6 +162,16 @@ static weft_status spgemm_count_b(const call *c)
     return weft_spgemm_count(QUEUE(c), &sound, &given, &written, NULL, WEFT_SPGEMM(WAITING(c)));
 }
 
+static weft_status spgemm_dense_a(const call *c)
+{
+    return weft_spgemm_dense(QUEUE(c), 1, &given, &sound, 0, &dense[0], WEFT_SPGEMM(WAITING(c)));
+}
+
+static weft_status spgemm_dense_b(const call *c)
+{
+    return weft_spgemm_dense(QUEUE(c), 1, &sound, &given, 0, &dense[0], WEFT_SPGEMM(WAITING(c)));
+}
+
 static weft_status csr_to_dense(const call *c)
 {
     return weft_csr_to_dense(QUEUE(c), &given, &dense[0], WEFT_CSR_DENSE(WAITING(c)));
@@ -208,6 +218,8 @@ static const struct {
     {"spgemm: C: ", spgemm_c, true},
     {"spgemm_count: A: ", spgemm_count_a, false},
     {"spgemm_count: B: ", spgemm_count_b, false},
+    {"spgemm_dense: A: ", spgemm_dense_a, false},
+    {"spgemm_dense: B: ", spgemm_dense_b, false},
     {"csr_to_dense: A: ", csr_to_dense, false},
     {"dense_to_csr: A: ", dense_to_csr, true},
     {"csr_transpose: A: ", csr_transpose, false},

@@ -57,6 +57,7 @@ CALL(dense_to_csr, weft_dense_to_csr(ctx, queue, &A, &T, NULL))
 CALL(csr_transpose, weft_csr_transpose(ctx, queue, &S, &T, WEFT_CSR_TRANSPOSE(.source = &from)))
 CALL(spgemm_count, weft_spgemm_count(ctx, queue, &S, &S, &T, &counted, NULL))
 CALL(spgemm, weft_spgemm(ctx, queue, &S, &S, &T, NULL))
+CALL(spgemm_dense, weft_spgemm_dense(ctx, queue, 1, &S, &S, 0, &Y, NULL))
 CALL(dcsr_count, weft_dcsr_count(ctx, queue, &S, &counted, NULL))
 CALL(dcsr_from_csr, weft_dcsr_from_csr(ctx, queue, &S, &D, NULL))
 CALL(dcsr_to_csr, weft_dcsr_to_csr(ctx, queue, &D, &T, NULL))
@@ -107,6 +108,7 @@ static const struct {
      {&S.offsets, &S.indices, &S.values, &T.offsets, &T.indices, &from.buffer}},
     {"spgemm_count", spgemm_count, {&S.offsets, &S.indices, &T.offsets}},
     {"spgemm", spgemm, {&S.offsets, &S.indices, &S.values, &T.offsets, &T.indices, &T.values}},
+    {"spgemm_dense", spgemm_dense, {&S.offsets, &S.indices, &S.values, &Y.buffer}},
     {"dcsr_count", dcsr_count, {&S.offsets}},
     {"dcsr_from_csr", dcsr_from_csr, {&S.offsets, &D.rows, &D.offsets}},
     {"dcsr_to_csr", dcsr_to_csr, {&D.rows, &D.offsets, &T.offsets}},

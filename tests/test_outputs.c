@@ -74,6 +74,7 @@ CALL(sparse_linear_dx,
 CALL(sparse_linear_dw, weft_sparse_linear_dw(ctx, NULL, &A, &B, &S, out, NULL))
 CALL(sparse_gather, weft_sparse_gather(ctx, NULL, &values, &row, out, NULL))
 CALL(csr_to_dense, weft_csr_to_dense(ctx, NULL, &S, out, NULL))
+CALL(spgemm_dense, weft_spgemm_dense(ctx, NULL, 1, &S, &S, 0, out, NULL))
 CALL(csr_transpose_source, weft_csr_transpose(ctx, NULL, &S, &T, WEFT_CSR_TRANSPOSE(.source = out)))
 
 // The output's extents, its data type, and an input that it must not touch: a tensor, or where that
@@ -125,6 +126,7 @@ static const struct {
     {"sparse_gather", sparse_gather, 1, SIDE, WEFT_F32, &values},
     {"sparse_gather", sparse_gather, 1, SIDE, WEFT_F32, &row},
     {"csr_to_dense", csr_to_dense, 2, SIDE, WEFT_F32, NULL},
+    {"spgemm_dense", spgemm_dense, 2, SIDE, WEFT_F32, NULL},
     {"csr_transpose", csr_transpose_source, 1, NNZ, WEFT_I32, NULL},
 };
 enum { N_CALLS = sizeof(calls) / sizeof(calls[0]) };

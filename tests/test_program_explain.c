@@ -139,6 +139,7 @@ static const public_call calls[] = {
     {"weft_sparse_softmax_backward", "sparse_softmax_backward", NULL},
     {"weft_spgemm", "spgemm", NULL},
     {"weft_spgemm_count", "spgemm", NULL},
+    {"weft_spgemm_dense", "spgemm_dense", NULL},
     {"weft_spmm", "spmm", NULL},
     {"weft_spmm_dcsr", "spmm_dcsr", NULL},
     {"weft_spmm_dcsr_plan_create", "spmm_dcsr", NULL},
@@ -287,6 +288,7 @@ static void programs_are_told_the_same(void **state)
         {"csr_to_dense", "300x200", false, false},
         {"dense_to_csr", "300x200", false, false},
         {"spgemm", "300x200 200x100", false, false},
+        {"spgemm_dense", "300x200 200x100", false, false},
         {"dcsr_from_csr", "300x200", false, true},
         {"dcsr_to_csr", "300x200", false, true},
         {"sparse_gather", "2x300", false, true},
@@ -344,6 +346,7 @@ static void work_is_counted(void **state)
         {"dcsr_from_csr 3x4 --nnz 2", 4 * (4 + 2 + 2 + 1), 0}, // of two rows, at most
         {"dcsr_to_csr A.mtx", 4 * (7 + 4 + 4 + 1), 0},         // which has four
         {"spgemm 3x4 4x5 --density 1", 4 * (4 + 24 + 5 + 40 + 4 + 30), 2 * 3 * 4 * 5},
+        {"spgemm_dense 3x4 4x5 --density 1", 4 * (4 + 24 + 5 + 40 + 15), 2 * 3 * 4 * 5},
         {"sparse_gather 7x6", 4 * (7 * 6 + 6 + 7 * 6), 0},
         {"softmax_backward 3x4", 4 * 3 * 3 * 4, 4 * 3 * 4},
         {"reduce 3x4 --dtype i32", 4 * 3 * 4 + 8, 3 * 4},
@@ -468,6 +471,9 @@ static void nothing_is_explained(void **state)
         "spgemm 0x5 5x4",
         "spgemm 5x0 0x4",
         "spgemm 5x5 5x0",
+        "spgemm_dense 0x5 5x4",
+        "spgemm_dense 5x0 0x4",
+        "spgemm_dense 5x5 5x0",
         "sparse_gather 0",
     };
     static outcome out;

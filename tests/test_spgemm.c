@@ -489,7 +489,9 @@ static void test_what_is_refused(void **state)
     shared[3].long_columns = 16;
     shared[4].long_groups = 257;
     for (int i = 0; i < 2; i++) {
-        REFUSE(i, WEFT_BAD_ARGUMENT, "spgemm: params.size is 9", c.params.size = 9);
+        REFUSE(i, WEFT_BAD_ARGUMENT,
+               i ? "spgemm_count: params.size is 9" : "spgemm: params.size is 9",
+               c.params.size = 9);
         REFUSE(i, WEFT_BAD_ARGUMENT, "A is -3 x 4", c.A.n_rows = -3);
         REFUSE(i, WEFT_BAD_SHAPE, "A is 3 x 4, B has 5 rows", c.B.n_rows = 5);
         REFUSE(i, WEFT_BAD_SHAPE, "A B is 3 x 5, C is 3 x 6", c.C.n_cols = 6);

@@ -118,6 +118,11 @@ static double expected_entries(const weft_csr *A, const weft_csr *B)
 
 // A multiplication and an addition for each pair of an entry of A and one in the row of B that it
 // meets; rows of B are taken to have as many each.
+static double product_operations(const weft_csr *A, const weft_csr *B)
+{
+    return B->n_rows > 0 ? 2 * (double)A->nnz * (double)B->nnz / (double)B->n_rows : 0;
+}
+
 static bool explain_spgemm(explain_stage *s)
 {
     const weft_csr A = stage_sparse(s, 0, "A", STAGE_ALL), B = stage_sparse(s, 1, "B", STAGE_ALL);
@@ -126,11 +131,22 @@ static bool explain_spgemm(explain_stage *s)
     sizes.offset_dtype = sizes.nnz > INT32_MAX ? WEFT_I64 : WEFT_I32;
     const weft_csr C = stage_csr(s, &sizes, STAGE_ALL);
     stage_say(s, ", C with about %" PRId64, C.nnz);
-    s->answer->operations = B.n_rows > 0 ? 2 * (double)A.nnz * (double)B.nnz / (double)B.n_rows : 0;
+    s->answer->operations = product_operations(&A, &B);
     return stage_ends_at(s, 3) &&
            stage_called(s, weft_spgemm_count(s->ctx, NULL, &A, &B, &C, NULL, NULL)) &&
            stage_called(s, weft_spgemm(s->ctx, NULL, &A, &B, &C, NULL)) &&
            stage_described(s, weft_spgemm_describe(s->ctx, &A, &B, &C, NULL, STAGE_PLAN(s)));
+}
+
+static bool explain_spgemm_dense(explain_stage *s)
+{
+    const weft_csr A = stage_sparse(s, 0, "A", STAGE_ALL), B = stage_sparse(s, 1, "B", STAGE_ALL);
+    const int64_t shape[] = {A.n_rows, B.n_cols};
+    const weft_tensor C = stage_view(s, A.dtype, 2, shape, false);
+    s->answer->operations = product_operations(&A, &B);
+    return stage_ends_at(s, 3) &&
+           stage_called(s, weft_spgemm_dense(s->ctx, NULL, 1, &A, &B, 0, &C, NULL)) &&
+           stage_described(s, weft_spgemm_dense_describe(s->ctx, &A, &B, &C, NULL, STAGE_PLAN(s)));
 }
 
 const explain_operation explain_format_operations[] = {
@@ -141,5 +157,6 @@ const explain_operation explain_format_operations[] = {
     {"dcsr_to_csr", 1, false, explain_dcsr_to_csr},
     {"sparse_gather", 0, false, explain_sparse_gather},
     {"spgemm", 2, false, explain_spgemm},
+    {"spgemm_dense", 2, false, explain_spgemm_dense},
     {NULL, 0, false, NULL},
 };

@@ -52,11 +52,11 @@ static const struct argp_option options[] = {
 };
 
 // Options that are not of every operation.
-enum { MOST_OPERATIONS = 15 };
+enum { MOST_OPERATIONS = 16 };
 #define SPARSE_OPERATIONS                                                                          \
     "spmm", "spmm_dcsr", "sddmm", "sparse_softmax", "sparse_softmax_backward", "attention",        \
         "sparse_linear", "sparse_linear_dx", "sparse_linear_dw", "csr_transpose", "csr_to_dense",  \
-        "dense_to_csr", "dcsr_from_csr", "dcsr_to_csr", "spgemm"
+        "dense_to_csr", "dcsr_from_csr", "dcsr_to_csr", "spgemm", "spgemm_dense"
 static const struct {
     int key;
     const char *name, *operations[MOST_OPERATIONS];
@@ -224,6 +224,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  csr_transpose A, csr_to_dense A, dcsr_from_csr A, dcsr_to_csr A\n"
                "  dense_to_csr D            D as a sparse shape: so many elements are not 0\n"
                "  spgemm A B                both sparse; for C their entries stand anywhere\n"
+               "  spgemm_dense A B          both sparse, C dense\n"
                "  sparse_gather VALUES      all of them, in another order\n"
                "  reduce X, softmax X, softmax_backward Y, norm X\n"
                "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"

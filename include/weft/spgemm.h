@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpGEMM: sparse matrix times sparse matrix.
+// SpGEMM: sparse matrix times sparse matrix, to a sparse or a dense one.
 #ifndef WEFT_SPGEMM_H
 #define WEFT_SPGEMM_H
 
 #include <weft/csr.h>
+#include <weft/tensor.h>
 
 WEFT_BEGIN
 
@@ -60,7 +61,7 @@ typedef struct weft_spgemm_params {
 //
 // A matrix by columns is its transpose by rows (weft_csr_of_csc() of <weft/csc.h>, for a DCSC
 // weft_dcsr_to_csr() of what <weft/dcsc.h> gives), and weft_csr_transpose() of that the matrix by
-// rows, as A and B are wanted here. weft_csr_to_dense() makes C dense.
+// rows, as A and B are wanted here. weft_spgemm_dense() makes C dense, in one step.
 //
 // C has an entry wherever A and B have entries that meet, also where products cancel. Its columns
 // rise in each row; those of A and B need not, and repeated entries add up. Sums are f32 (f64 for
@@ -97,6 +98,24 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
                                  const weft_csr *B, const weft_csr *C,
                                  const weft_spgemm_params *params);
 
+// C = alpha A B + beta C, with C dense.
+//
+//   A, B  as above
+//   C     dense [m x n], of their data type; any strides, fastest with stride 1 along n; no two
+//         elements at one place
+//
+// Sums are as above, but begin at 0, and are multiplied by alpha before beta C is added: alpha and
+// beta are f32 (f64 for f64), and what comes of it is rounded to C's data type once. beta == 0 never
+// reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B. m or n 0: nothing
+// to do. alpha, k or either nnz 0: C = beta C.
+//
+// All else as above. Rows are cut as weft_spgemm() cuts them, with a sum for each column in local
+// memory and no mark, and a row's products are gone through once for its first columns and once for
+// each further stretch that has any; C's entries are not counted first.
+WEFT_API weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
+                                       const weft_csr *A, const weft_csr *B, double beta,
+                                       const weft_tensor *C, const weft_spgemm_params *params);
+
 // Bytes of scratch memory that weft_spgemm_count() and weft_spgemm() need; 0 where neither needs
 // any. Compiles what they will run, as the compiled kernels decide about the tiling too.
 WEFT_API weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
@@ -108,6 +127,14 @@ WEFT_API weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A,
 WEFT_API int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                   const weft_csr *C, const weft_spgemm_params *params, char *text,
                                   size_t size);
+
+// The same of weft_spgemm_dense().
+WEFT_API weft_status weft_spgemm_dense_workspace(weft_context *ctx, const weft_csr *A,
+                                                 const weft_csr *B, const weft_tensor *C,
+                                                 const weft_spgemm_params *params, size_t *bytes);
+WEFT_API int weft_spgemm_dense_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
+                                        const weft_tensor *C, const weft_spgemm_params *params,
+                                        char *text, size_t size);
 
 WEFT_END
 

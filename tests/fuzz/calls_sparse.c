@@ -221,8 +221,11 @@ call_result call_sparse_linear(call_input *in)
 
 call_result call_spgemm(call_input *in)
 {
-    const bool is_count = take_chance(in, 128);
-    const weft_csr *A = take_csr(in), *B = take_csr(in), *C = take_csr(in);
+    const uint8_t which = take_byte(in) % 3;
+    const weft_csr *A = take_csr(in), *B = take_csr(in), *C = which < 2 ? take_csr(in) : NULL;
+    const weft_tensor *D = which == 2 ? take_tensor(in) : NULL;
+    const double alpha = take_chance(in, 64) ? take_real(in) : 1;
+    const double beta = take_chance(in, 64) ? take_real(in) : 0;
     weft_spgemm_tiling tiling = {.items = take_int(in)};
     tiling.rows = take_int(in);
     tiling.columns = take_int(in);
@@ -236,9 +239,15 @@ call_result call_spgemm(call_input *in)
     int64_t nnz = 0;
     int64_t *const wanted = take_chance(in, 32) ? &nnz : NULL;
 
-    if (!is_count)
-        return (call_result){.status = weft_spgemm(in->ctx, NULL, A, B, C, params)};
     size_t bytes;
+    if (which == 2) {
+        call_result r = {.status = weft_spgemm_dense(in->ctx, NULL, alpha, A, B, beta, D, params)};
+        r.asked = weft_spgemm_dense_workspace(in->ctx, A, B, D, params, &bytes);
+        r.described = weft_spgemm_dense_describe(in->ctx, A, B, D, params, NULL, 0);
+        return r;
+    }
+    if (which == 1)
+        return (call_result){.status = weft_spgemm(in->ctx, NULL, A, B, C, params)};
     call_result r = {.status = weft_spgemm_count(in->ctx, NULL, A, B, C, wanted, params)};
     r.reads_back = wanted != NULL;
     r.asked = weft_spgemm_workspace(in->ctx, A, B, C, params, &bytes);

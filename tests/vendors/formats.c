@@ -94,6 +94,8 @@ static void spgemm(weft_context *ctx, cl_command_queue queue, int64_t row, int64
     const weft_csr C = problem_csr(ctx, dtype, COLUMNS, n, 2 * row, ROWS_EVEN);
     CALL(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, NULL));
     CALL(weft_spgemm(ctx, queue, &A, &B, &C, NULL));
+    const weft_tensor D = ARRAY(ctx, dtype, COLUMNS, n);
+    CALL(weft_spgemm_dense(ctx, queue, 1, &A, &B, 1, &D, NULL));
     problem_end();
 }
 
