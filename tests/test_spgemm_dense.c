@@ -525,8 +525,8 @@ static void test_workspaces(void **state)
     assert_says("spgemm_dense_workspace: bytes is NULL");
 }
 
-// Entries, but no row or no column of C for them; or no entries in A or in B, and beta is 1: nothing
-// is done, and the event comes.
+// Entries, but no row or no column of C for them; or none in A or in B, and beta is 1: nothing is
+// done, and the event comes.
 static void test_nothing_to_do(void **state)
 {
     (void)state;

@@ -105,9 +105,10 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
 //         elements at one place
 //
 // Sums are as above, but begin at 0, and are multiplied by alpha before beta C is added: alpha and
-// beta are f32 (f64 for f64), and what comes of it is rounded to C's data type once. beta == 0 never
-// reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B. m or n 0: nothing
-// to do. alpha, k or either nnz 0: C = beta C.
+// beta are f32 (f64 for f64), and what comes of it is rounded to C's data type once. beta == 0
+// never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B. m or n 0:
+// nothing to do. alpha, k or either nnz 0: C = beta C. What products that cancel, or none at all,
+// leave is 0 whatever alpha is.
 //
 // All else as above. Rows are cut as weft_spgemm() cuts them, with a sum for each column in local
 // memory and no mark, and a row's products are gone through once for its first columns and once for
