@@ -500,34 +500,34 @@ typedef struct {
     }
 
 // x + beta C in one column; beta == 0 never reads C.
-INLINE void put_element(const dense_row *to, int column, ACC x)
+INLINE void put_element(const dense_row to, int column, ACC x)
 {
-    global T *p = to->C + (COLUMNS_ADJACENT ? column : column * to->step);
-    store_one(to->beta != 0 ? multiply_add(to->beta, load_one(p), x) : x, p);
+    global T *p = to.C + (COLUMNS_ADJACENT ? column : column * to.step);
+    store_one(to.beta != 0 ? multiply_add(to.beta, load_one(p), x) : x, p);
 }
 
 // All sums of a stretch. What is 0 is no -0, as it is not beside the stretch.
-INLINE void put_sums(const dense_row *to, const stretch *s, int item)
+INLINE void put_sums(const dense_row to, const stretch *s, int item)
 {
     for (int c = item; c < s->width; c += ITEMS) {
         const ACC sum = s->sums[c];
-        put_element(to, s->from + c, sum != 0 ? to->alpha * sum : 0);
+        put_element(to, s->from + c, sum != 0 ? to.alpha * sum : 0);
     }
 }
 
 // Columns first .. last - 1, to which nothing is added.
-INLINE void put_nothing(const dense_row *to, long first, long last, int item)
+INLINE void put_nothing(const dense_row to, int first, int last, int item)
 {
-    for (long c = first + item; c < last; c += ITEMS)
-        put_element(to, (int)c, 0);
+    for (int left = last - first - item; left > 0; left -= ITEMS)
+        put_element(to, last - left, 0);
 }
 
 // Columns first .. last - 1, at most `most` at a time. A column is cleared, summed up and put by
 // the same item. All items pass.
 INLINE void put_range(const factors *f, long row, int n_cols, int first, int last, int most,
-                      int item, local ACC *sums, local exchange *x, const dense_row *to)
+                      int item, local ACC *sums, local exchange *x, const dense_row to)
 {
-    if (to->alpha == 0) {
+    if (to.alpha == 0) {
         put_nothing(to, first, last, item);
         return;
     }
@@ -554,8 +554,9 @@ kernel GROUP void spgemm_dense(long n_rows, int n_cols, long rows, int columns, 
         const int n_products = alpha != 0 ? products_of_row(&f, row, item, nodes) : 0;
         const bool is_noted =
             note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), item, nodes);
-        put_range(&f, row, n_cols, is_noted ? n_cols : 0, n_cols,
-                  width_for(n_products, n_cols, columns, 1), item, sums, &x, &to);
+        if (!is_noted) // not an empty range, for which some compiler lacks registers
+            put_range(&f, row, n_cols, 0, n_cols, width_for(n_products, n_cols, columns, 1), item,
+                      sums, &x, to);
     }
 }
 
@@ -571,6 +572,6 @@ kernel GROUP void spgemm_dense_long(int n_cols, long chunk, int columns, FACTORS
     {
         const long row = notes[notes_start + 1 + i];
         const dense_row to = DENSE_ROW(row);
-        put_range(&f, row, n_cols, first, last, columns, item, sums, &x, &to);
+        put_range(&f, row, n_cols, first, last, columns, item, sums, &x, to);
     }
 }
