@@ -48,7 +48,7 @@ typedef struct operation_case {
     bool writes_nothing;
 } operation_case;
 
-enum { OPERATION_CASES = 34 };
+enum { OPERATION_CASES = 35 };
 extern const operation_case operation_cases[OPERATION_CASES];
 
 // On the device that a context opens by default, with a queue that keeps no order where there is
