@@ -28,6 +28,11 @@ typedef struct {
     weft_kernel *rows, *start, *count_long, *join_long, *fill_long, *dense_long;
 } schedule;
 
+static bool is_empty(const weft_spgemm_call *call)
+{
+    return call->C.n_rows == 0 || call->C.n_cols == 0;
+}
+
 // C = beta C.
 static bool is_scaling(const weft_spgemm_call *call)
 {
@@ -38,7 +43,7 @@ static void schedule_long(schedule *s, const weft_spgemm_call *call)
 {
     const weft_spgemm_tiling *t = &s->tiling;
     const int64_t n = call->problem.n;
-    s->has_long = t->long_from > 0 && n > 0 && call->problem.m > 0 && !is_scaling(call);
+    s->has_long = t->long_from > 0 && !is_empty(call) && !is_scaling(call);
     if (!s->has_long)
         return;
     s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
@@ -385,11 +390,6 @@ static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call
     return weft_scan_enqueue(launch, &s->scan, offsets, offsets, true, sums);
 }
 
-static bool is_empty(const weft_spgemm_call *call)
-{
-    return call->C.n_rows == 0 || call->C.n_cols == 0;
-}
-
 static bool has_nothing_to_do(const weft_spgemm_call *call)
 {
     switch (call->step) {
@@ -417,63 +417,51 @@ static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem
     return status;
 }
 
-// Checked, with alpha and beta where C is dense.
-static weft_status product(const weft_spgemm_call *call, cl_command_queue queue,
+static weft_status product(weft_spgemm_step step, weft_context *ctx, cl_command_queue queue,
                            const weft_spgemm_operands *given, const weft_spgemm_params *params)
 {
+    weft_spgemm_call call;
+    TRY(weft_spgemm_check(&call, step, ctx, given, params));
     weft_launch launch;
-    TRY(weft_launch_begin(&launch, call->ctx, queue, call->name, params->n_wait, params->wait,
+    TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
                           params->event != NULL));
     TRY(weft_csr_content_check(&launch, given->A, "A"));
     TRY(weft_csr_content_check(&launch, given->B, "B"));
-    if (call->step == WEFT_SPGEMM_FILL)
+    if (step == WEFT_SPGEMM_FILL)
         TRY(weft_offsets_content_check(&launch, given->C, "C"));
-    const weft_status status = run(&launch, call, params->workspace);
+    const weft_status status = run(&launch, &call, params->workspace);
     return weft_launch_end(&launch, status, params->event);
-}
-
-static weft_status sparse_product(weft_spgemm_step step, weft_context *ctx, cl_command_queue queue,
-                                  const weft_csr *A, const weft_csr *B, const weft_csr *C,
-                                  const weft_spgemm_params *params)
-{
-    weft_spgemm_call call;
-    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
-    TRY(weft_spgemm_check(&call, step, ctx, &given, params));
-    return product(&call, queue, &given, params);
 }
 
 weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                         const weft_csr *B, const weft_csr *C, const weft_spgemm_params *params)
 {
-    return sparse_product(WEFT_SPGEMM_FILL, ctx, queue, A, B, C,
-                          params ? params : WEFT_SPGEMM(.n_wait = 0));
+    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
+    return product(WEFT_SPGEMM_FILL, ctx, queue, &given,
+                   params ? params : WEFT_SPGEMM(.n_wait = 0));
 }
 
 weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
                               const weft_csr *A, const weft_csr *B, double beta,
                               const weft_tensor *C, const weft_spgemm_params *params)
 {
-    weft_spgemm_call call;
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
-    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_TO_DENSE, ctx, &given, params));
-    const bool has_products = A->n_cols > 0 && A->nnz > 0 && B->nnz > 0;
-    call.alpha = has_products ? alpha : 0;
-    call.beta = beta;
-    return product(&call, queue, &given, params);
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = alpha, .beta = beta};
+    return product(WEFT_SPGEMM_TO_DENSE, ctx, queue, &given,
+                   params ? params : WEFT_SPGEMM(.n_wait = 0));
 }
 
 weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                               const weft_csr *B, const weft_csr *C, int64_t *nnz,
                               const weft_spgemm_params *params)
 {
+    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
     if (params && params->size != sizeof(*params)) // which is refused
-        return sparse_product(WEFT_SPGEMM_COUNT, ctx, queue, A, B, C, params);
+        return product(WEFT_SPGEMM_COUNT, ctx, queue, &given, params);
     weft_spgemm_params own = params ? *params : *WEFT_SPGEMM(.n_wait = 0);
     cl_event done = NULL;
     if (nnz)
         own.event = &done;
-    TRY(sparse_product(WEFT_SPGEMM_COUNT, ctx, queue, A, B, C, &own));
+    TRY(product(WEFT_SPGEMM_COUNT, ctx, queue, &given, &own));
     return nnz ? weft_scan_total(nnz, queue, C, done, params ? params->event : NULL, "spgemm_count")
                : WEFT_OK;
 }
@@ -509,12 +497,11 @@ weft_status weft_spgemm_dense_workspace(weft_context *ctx, const weft_csr *A, co
     *bytes = 0;
     weft_spgemm_call call;
     schedule s;
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = 1};
     params = params ? params : WEFT_SPGEMM(.n_wait = 0);
     TRY(weft_spgemm_check(&call, WEFT_SPGEMM_TO_DENSE, ctx, &given, params));
     if (is_empty(&call))
         return WEFT_OK;
-    call.alpha = 1; // the caller's may be
     TRY(prepare(&s, &call));
     *bytes = s.scratch_bytes;
     return WEFT_OK;
@@ -530,7 +517,6 @@ static int describe(weft_spgemm_step step, weft_context *ctx, const weft_spgemm_
         return -1;
     if (call.dense && is_empty(&call))
         return snprintf(text, size, "nothing to do");
-    call.alpha = 1; // the caller's may be
     return prepare(&s, &call) == WEFT_OK ? weft_spgemm_tiling_print(&s.tiling, text, size) : -1;
 }
 
@@ -545,6 +531,6 @@ int weft_spgemm_dense_describe(weft_context *ctx, const weft_csr *A, const weft_
                                const weft_tensor *C, const weft_spgemm_params *params, char *text,
                                size_t size)
 {
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C};
+    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = 1};
     return describe(WEFT_SPGEMM_TO_DENSE, ctx, &given, params, text, size);
 }

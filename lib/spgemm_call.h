@@ -14,10 +14,11 @@ typedef enum weft_spgemm_step {
     WEFT_SPGEMM_TO_DENSE,
 } weft_spgemm_step;
 
-// As the caller gave them; of `C` and `dense` one is there.
+// As the caller gave them; of `C` and `dense` one is there, alpha and beta with the latter.
 typedef struct weft_spgemm_operands {
     const weft_csr *A, *B, *C;
     const weft_tensor *dense;
+    double alpha, beta;
 } weft_spgemm_operands;
 
 typedef struct weft_spgemm_call {

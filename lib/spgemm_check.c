@@ -119,6 +119,7 @@ static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
                                 const weft_spgemm_operands *given, const weft_spgemm_params *params)
 {
     const weft_csr *A = given->A, *B = given->B;
+    const bool has_products = A->n_cols > 0 && A->nnz > 0 && B->nnz > 0;
     const weft_csr dense = given->dense ? sizes_of(given->dense) : (weft_csr){0};
     weft_spgemm_call call = {
         .ctx = ctx,
@@ -128,6 +129,8 @@ static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
         .B = settled(B),
         .C = settled(given->dense ? &dense : given->C),
         .dense = given->dense,
+        .alpha = has_products ? given->alpha : 0,
+        .beta = given->beta,
         .forced = params->tiling,
         .outputs = {.op = names[step]},
     };
