@@ -3,26 +3,14 @@
 // tilings as for a CPU and for a GPU; what is refused, scratch memory and events.
 #include <math.h>
 
-#include <weft/spgemm.h>
-
 #include "format_case.h"
 #include "matrix_files.h"
 #include "scalar.h"
+#include "spgemm_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
-
-// Stretches of columns that end anywhere, items alone and in groups.
-static const weft_spgemm_tiling tilings[] = {
-    {.items = 1, .rows = 3, .columns = 4},
-    {.items = 4, .rows = 2, .columns = 6},
-    {.items = 32, .rows = 1, .columns = 50},
-    // Rows that groups share, from the first product on and later; chunks of one stretch and more.
-    {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 32, .long_groups = 7},
-    {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 32, .long_groups = 2},
-};
-enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
 
 typedef struct product_case {
     uint64_t seed;
@@ -215,21 +203,17 @@ static void test_every_small_pattern(void **state)
 static void test_patterns_of_every_kind(void **state)
 {
     (void)state;
-    static const int64_t shapes[][5] = {
-        {0, 0, 0, 0, 0},      {0, 4, 5, 0, 9},      {4, 0, 5, 0, 0}, {4, 5, 0, 9, 0},
-        {1, 1, 1, 3, 3},      {5, 6, 7, 0, 9},      {5, 6, 7, 9, 0}, {9, 8, 70, 30, 60},
-        {20, 30, 15, 60, 90}, {1, 40, 200, 30, 300}};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+    for (size_t i = 0; i < N_SHAPES; i++)
         for (int kinds = 0; kinds < N_PATTERNS * N_PATTERNS; kinds += is_reduced ? 6 : 1)
             for (int j = 0; j <= N_TILINGS; j++) {
                 const product_case of = {.seed = 100 * i + (uint64_t)kinds,
                                          .a_kind = (pattern_kind)(kinds % N_PATTERNS),
                                          .b_kind = (pattern_kind)(kinds / N_PATTERNS),
-                                         .m = shapes[i][0],
-                                         .k = shapes[i][1],
-                                         .n = shapes[i][2],
-                                         .a_nnz = shapes[i][3],
-                                         .b_nnz = shapes[i][4],
+                                         .m = small_shapes[i][0],
+                                         .k = small_shapes[i][1],
+                                         .n = small_shapes[i][2],
+                                         .a_nnz = small_shapes[i][3],
+                                         .b_nnz = small_shapes[i][4],
                                          .start = j % 2 ? 3 : 0,
                                          .in_fractions = kinds % 3 == 1,
                                          .tiling = j < N_TILINGS ? &tilings[j] : NULL};

@@ -6,26 +6,16 @@
 // What must not be read is NaN: all of C where beta is 0, all values of A and B where alpha is.
 #include <math.h>
 
-#include <weft/spgemm.h>
-
 #include "format_case.h"
 #include "matrix_files.h"
 #include "scalar.h"
+#include "spgemm_case.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 
-// Stretches of columns that end anywhere, items alone and in groups.
-static const weft_spgemm_tiling tilings[] = {
-    {.items = 1, .rows = 3, .columns = 4},
-    {.items = 4, .rows = 2, .columns = 6},
-    {.items = 32, .rows = 1, .columns = 50},
-    // Rows that groups share, from the first product on and later; chunks of one stretch and more.
-    {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 32, .long_groups = 7},
-    {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 32, .long_groups = 2},
-};
-// The same for a C that is wider than a group has room for.
+// As those that sparse products share, for a C that is wider than a group has room for.
 static const weft_spgemm_tiling wide_tilings[] = {
     {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 32, .long_groups = 4},
     {.items = 16, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
@@ -38,10 +28,7 @@ typedef struct scale {
 
 // With whole numbers all sums are exact.
 static const scale scales[] = {{1, 0}, {2, 0}, {-0.5, 1}, {1, -2}, {0, 0}, {0, 3}, {0, 1}, {-1, 0}};
-enum {
-    N_TILINGS = sizeof(tilings) / sizeof(tilings[0]),
-    N_SCALES = sizeof(scales) / sizeof(scales[0]),
-};
+enum { N_SCALES = sizeof(scales) / sizeof(scales[0]) };
 
 typedef enum layout { PADDED, COLUMN_MAJOR, APART, ROWS_BACKWARDS, BACKWARDS, N_LAYOUTS } layout;
 
@@ -294,17 +281,13 @@ static void test_every_small_pattern(void **state)
 static void test_patterns_of_every_kind(void **state)
 {
     (void)state;
-    static const int64_t shapes[][5] = {
-        {0, 0, 0, 0, 0},      {0, 4, 5, 0, 9},      {4, 0, 5, 0, 0}, {4, 5, 0, 9, 0},
-        {1, 1, 1, 3, 3},      {5, 6, 7, 0, 9},      {5, 6, 7, 9, 0}, {9, 8, 70, 30, 60},
-        {20, 30, 15, 60, 90}, {1, 40, 200, 30, 300}};
-    for (int i = 0; i < (int)(sizeof(shapes) / sizeof(shapes[0])); i++)
+    for (int i = 0; i < N_SHAPES; i++)
         for (int kinds = 0; kinds < N_PATTERNS * N_PATTERNS; kinds += is_reduced ? 6 : 1)
             for (int j = 0; j <= N_TILINGS; j++) {
                 const product_case of = {.seed = (uint64_t)(100 * i + kinds),
                                          .a_kind = (pattern_kind)(kinds % N_PATTERNS),
                                          .b_kind = (pattern_kind)(kinds / N_PATTERNS),
-                                         .sizes = shapes[i],
+                                         .sizes = small_shapes[i],
                                          .start = j % 2 ? 3 : 0,
                                          .numbers = (numbers_kind)((kinds + i) % ALL_NAN),
                                          .layout = (layout)((kinds + j) % N_LAYOUTS),
