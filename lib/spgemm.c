@@ -48,7 +48,7 @@ static void schedule_long(schedule *s, const weft_spgemm_call *call)
         return;
     s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
     s->n_chunks = ceil_div(n, s->chunk);
-    s->share = max_i64((int64_t)t->long_columns * WEFT_SPGEMM_WORD / s->chunk, 1);
+    s->share = max_i64((int64_t)t->long_columns * weft_spgemm_word(t->items) / s->chunk, 1);
 }
 
 static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
@@ -80,25 +80,32 @@ static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *li
 
 // ---- defines
 
-// The kernels that do rows of usual length.
-static const char *const kernels_of_rows[] = {[WEFT_SPGEMM_COUNT] = "spgemm_count",
-                                              [WEFT_SPGEMM_FILL] = "spgemm_fill",
-                                              [WEFT_SPGEMM_TO_DENSE] = "spgemm_dense"};
+// By step, the kernels and the one that does rows of usual length.
+static const struct {
+    const weft_source *source;
+    const char *rows;
+} programs[] = {
+    [WEFT_SPGEMM_COUNT] = {&weft_source_spgemm_count, "spgemm_count"},
+    [WEFT_SPGEMM_FILL] = {&weft_source_spgemm_fill, "spgemm_fill"},
+    [WEFT_SPGEMM_TO_DENSE] = {&weft_source_spgemm_dense, "spgemm_dense"},
+};
 
 static bool has_adjacent_columns(const weft_spgemm_call *call)
 {
     return call->dense->stride[1] == 1 || call->problem.n <= 1;
 }
 
+// Entries of noted rows are counted by the same kernel at both steps.
 static weft_status long_kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call,
                                     const weft_defines *defines)
 {
     weft_context *ctx = call->ctx;
-    const weft_source *source = &weft_source_spgemm;
+    const weft_source *source = programs[call->step].source;
+    const weft_source *count = &weft_source_spgemm_count;
     TRY(weft_kernel_narrow(&s->start, most, ctx, source, defines, "spgemm_start"));
     if (call->dense)
         return weft_kernel_narrow(&s->dense_long, most, ctx, source, defines, "spgemm_dense_long");
-    TRY(weft_kernel_narrow(&s->count_long, most, ctx, source, defines, "spgemm_count_long"));
+    TRY(weft_kernel_narrow(&s->count_long, most, ctx, count, defines, "spgemm_count_long"));
     return call->step == WEFT_SPGEMM_COUNT
                ? weft_kernel_narrow(&s->join_long, most, ctx, source, defines, "spgemm_join_long")
                : weft_kernel_narrow(&s->fill_long, most, ctx, source, defines, "spgemm_fill_long");
@@ -107,11 +114,11 @@ static weft_status long_kernels_for(schedule *s, size_t *most, const weft_spgemm
 static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call)
 {
     weft_context *ctx = call->ctx;
-    const weft_source *source = &weft_source_spgemm;
     weft_defines defines = {0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
+    weft_defines_add(&defines, "SHARED", s->has_long);
     weft_defines_add(&defines, "ROWS_AT_ONCE", WEFT_SPGEMM_AT_ONCE);
-    weft_defines_add(&defines, "WORD", WEFT_SPGEMM_WORD);
+    weft_defines_add(&defines, "WORD", weft_spgemm_word(s->tiling.items));
     weft_defines_add(&defines, "ROOM", WEFT_SPGEMM_ROOM);
     weft_defines_add(&defines, "LEAST", WEFT_SPGEMM_LEAST);
     weft_defines_add(&defines, "MOST_PRODUCTS", WEFT_SPGEMM_MOST_PRODUCTS);
@@ -124,7 +131,8 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines_add_word(&defines, "C_INDEX", weft_word(call->C.index_dtype));
     if (call->dense)
         weft_defines_add(&defines, "COLUMNS_ADJACENT", has_adjacent_columns(call));
-    TRY(weft_kernel_narrow(&s->rows, most, ctx, source, &defines, kernels_of_rows[call->step]));
+    TRY(weft_kernel_narrow(&s->rows, most, ctx, programs[call->step].source, &defines,
+                           programs[call->step].rows));
     if (s->has_long)
         TRY(long_kernels_for(s, most, call, &defines));
     return call->step == WEFT_SPGEMM_COUNT ? weft_scan_kernels(&s->scan, ctx, most) : WEFT_OK;
@@ -221,14 +229,21 @@ static void add_dense(weft_arguments *arguments, const weft_spgemm_call *call, i
     weft_arguments_add(arguments, (size_t)columns * sum_bytes, NULL);
 }
 
-// Marks and sums of so many columns, then the entries.
-static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns)
+static void add_marks(weft_arguments *arguments, int64_t words, const schedule *s)
+{
+    const size_t bytes = (size_t)weft_spgemm_marks_bytes(words, s->tiling.items);
+    weft_arguments_add(arguments, bytes, NULL);
+}
+
+// Words of marks, their ranks, and so many sums; then the entries.
+static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
+                        int64_t columns)
 {
     const weft_csr *C = &call->C;
-    const size_t marks_bytes = (size_t)columns * sizeof(cl_int);
-    const size_t bytes = (size_t)(columns * weft_spgemm_column_bytes(&call->problem));
-    weft_arguments_add(arguments, marks_bytes, NULL);
-    weft_arguments_add(arguments, bytes - marks_bytes, NULL);
+    const int64_t words = weft_spgemm_words(columns, s->tiling.items);
+    add_marks(arguments, words, s);
+    weft_arguments_add(arguments, (size_t)words * sizeof(cl_int), NULL);
+    weft_arguments_add(arguments, (size_t)(columns * weft_sum_bytes(call->problem.dtype)), NULL);
     ADD_ARGUMENT(arguments, C->indices);
     ADD_ARGUMENT(arguments, C->indices_start);
     ADD_ARGUMENT(arguments, C->values);
@@ -252,27 +267,28 @@ static cl_mem notes_or_other(const weft_spgemm_call *call, const schedule *s, cl
 }
 
 // Where the rows' counts, entries or elements go.
-static void add_output(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns,
+static void add_output(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
                        weft_scalar scalars[2])
 {
+    const int64_t columns = s->tiling.columns;
     if (call->dense) {
         add_dense(arguments, call, columns, scalars);
         return;
     }
     add_offsets(arguments, call);
     if (call->step == WEFT_SPGEMM_COUNT)
-        weft_arguments_add(arguments, (size_t)columns * sizeof(cl_int), NULL);
+        add_marks(arguments, columns, s);
     else
-        add_entries(arguments, call, columns);
+        add_entries(arguments, call, s, columns);
 }
 
 static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *call,
                                 const schedule *s, cl_mem scratch)
 {
     const int64_t rows = s->tiling.rows;
-    const bool is_count = call->step == WEFT_SPGEMM_COUNT;
     const cl_int n_cols = (cl_int)call->C.n_cols, long_from = s->has_long ? s->tiling.long_from : 0;
-    const cl_int columns = s->tiling.columns * (is_count ? WEFT_SPGEMM_WORD : 1);
+    const cl_int columns = s->tiling.columns;
+    const cl_int words = (cl_int)weft_spgemm_words(columns, s->tiling.items);
     const cl_mem notes = notes_or_other(call, s, scratch);
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
@@ -280,11 +296,13 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *cal
     ADD_ARGUMENT(&arguments, call->A.n_rows);
     ADD_ARGUMENT(&arguments, n_cols);
     ADD_ARGUMENT(&arguments, rows);
-    ADD_ARGUMENT(&arguments, columns);
+    ADD_ARGUMENT(&arguments, columns); // of words, to count
+    if (call->step == WEFT_SPGEMM_FILL)
+        ADD_ARGUMENT(&arguments, words);
     ADD_ARGUMENT(&arguments, long_from);
     add_factors(&arguments, call, &in);
     add_notes(&arguments, s, &notes);
-    add_output(&arguments, call, s->tiling.columns, scalars);
+    add_output(&arguments, call, s, scalars);
     return enqueue(launch, s->rows, &arguments, s, s->n_bundles, 1);
 }
 
@@ -299,18 +317,18 @@ static weft_status enqueue_count_long(weft_launch *launch, const weft_spgemm_cal
                                       const schedule *s, cl_mem scratch)
 {
     const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
-    const cl_int columns = s->tiling.long_columns * WEFT_SPGEMM_WORD;
+    const cl_int words = s->tiling.long_columns;
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
     ADD_ARGUMENT(&arguments, n_cols);
     ADD_ARGUMENT(&arguments, s->chunk);
     ADD_ARGUMENT(&arguments, s->share);
     ADD_ARGUMENT(&arguments, n_chunks);
-    ADD_ARGUMENT(&arguments, columns);
+    ADD_ARGUMENT(&arguments, words);
     add_factors(&arguments, call, &in);
     add_notes(&arguments, s, &scratch);
     add_counts(&arguments, s, &scratch);
-    weft_arguments_add(&arguments, (size_t)s->tiling.long_columns * sizeof(cl_int), NULL);
+    add_marks(&arguments, words, s);
     return enqueue(launch, s->count_long, &arguments, s, ceil_div(s->n_chunks, s->share),
                    WEFT_SPGEMM_AT_ONCE);
 }
@@ -332,17 +350,19 @@ static weft_status enqueue_fill_long(weft_launch *launch, const weft_spgemm_call
 {
     const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
     const cl_int columns = s->tiling.long_columns;
+    const cl_int words = (cl_int)weft_spgemm_words(columns, s->tiling.items);
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
     ADD_ARGUMENT(&arguments, n_cols);
     ADD_ARGUMENT(&arguments, s->chunk);
     ADD_ARGUMENT(&arguments, n_chunks);
     ADD_ARGUMENT(&arguments, columns);
+    ADD_ARGUMENT(&arguments, words);
     add_factors(&arguments, call, &in);
     add_notes(&arguments, s, &scratch);
     add_counts(&arguments, s, &scratch);
     add_offsets(&arguments, call);
-    add_entries(&arguments, call, columns);
+    add_entries(&arguments, call, s, columns);
     return enqueue(launch, s->fill_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
 }
 

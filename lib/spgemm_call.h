@@ -42,11 +42,17 @@ weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft
 weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem workspace,
                                         size_t bytes);
 
-// Local memory for a column of a group.
-int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem);
+// Marks of a word, with so many items to a group.
+int weft_spgemm_word(int items);
+
+// Words of marks that have ranks, where there are so many sums.
+int64_t weft_spgemm_words(int64_t sums, int items);
+
+// Local memory for so many words of marks.
+int64_t weft_spgemm_marks_bytes(int64_t words, int items);
 
 enum {
-    WEFT_SPGEMM_WORD = 32,               // columns with a mark in an int where entries are counted
+    WEFT_SPGEMM_MOST_WORD = 64,          // marks
     WEFT_SPGEMM_NOTED = 1024,            // long rows that are shared by groups
     WEFT_SPGEMM_AT_ONCE = 32,            // of these, that have groups of their own
     WEFT_SPGEMM_ROOM = 4,                // columns, or words of marks, for each product of a row

@@ -27,15 +27,38 @@ enum {
     ERRANDS = 8,           // groups for each that can be resident
 };
 
-int64_t weft_spgemm_column_bytes(const weft_spgemm_problem *problem)
+int weft_spgemm_word(int items)
 {
-    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
-    return (int64_t)sizeof(int32_t) + sum_bytes;
+    return items > 1 ? 32 : 64;
+}
+
+int64_t weft_spgemm_words(int64_t sums, int items)
+{
+    return max_i64(items > 1 ? sums / 4 : sums / 2, 1);
+}
+
+// For one item stand behind them two levels more, a bit for each word below.
+int64_t weft_spgemm_marks_bytes(int64_t words, int items)
+{
+    const int64_t word = weft_spgemm_word(items);
+    const int64_t tops = items > 1 ? 0 : ceil_div(words, word);
+    return (words + tops + ceil_div(tops, word)) * word / 8;
+}
+
+// To count, `columns` words of marks; to fill, so many sums, and marks and ranks that go with them.
+static int64_t column_bytes(const weft_spgemm_problem *problem, int64_t columns, int items)
+{
+    const int64_t words = weft_spgemm_words(columns, items);
+    const int64_t to_count = weft_spgemm_marks_bytes(columns, items);
+    const int64_t to_fill = weft_spgemm_marks_bytes(words, items) +
+                            words * (int64_t)sizeof(int32_t) +
+                            columns * weft_sum_bytes(problem->dtype);
+    return max_i64(to_count, to_fill);
 }
 
 // What the items of a group tell each other besides: two numbers each to add up, and an entry of A
 // and a product.
-static int64_t exchange_bytes(const weft_spgemm_problem *problem, int64_t items)
+static int64_t exchange_bytes(const weft_spgemm_problem *problem, int items)
 {
     const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
     const int64_t item_bytes = 4 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t);
@@ -58,10 +81,13 @@ static int64_t local_bytes_of(const weft_limits *limits)
 }
 
 // Columns that a group has local memory for, a power of two.
-static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int64_t items)
+static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int items)
 {
     const int64_t left = bytes - exchange_bytes(problem, items);
-    return pow2_down(max_i64(left / weft_spgemm_column_bytes(problem), 1));
+    int64_t columns = 1;
+    while (columns < MAX_LONG_COLUMNS && column_bytes(problem, 2 * columns, items) <= left)
+        columns *= 2;
+    return columns;
 }
 
 // Where one group has room for a whole row of C, or no row can be long, groups would share nothing.
@@ -74,7 +100,7 @@ static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limit
     const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
     const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
     const bool can_be_long = (double)problem->a_nnz * (double)problem->b_nnz >= (double)from;
-    if (groups <= 1 || columns < WEFT_SPGEMM_WORD || !can_be_long)
+    if (groups <= 1 || columns < WEFT_SPGEMM_MOST_WORD || !can_be_long)
         return;
     tiling->long_from = (int)from;
     tiling->long_columns = (int)columns;
@@ -85,7 +111,7 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
                                           const weft_spgemm_problem *problem)
 {
     const int64_t products = products_of_row(problem);
-    const int64_t items = min_i64(weft_items_for(limits), SPREAD_ITEMS);
+    const int items = (int)min_i64(weft_items_for(limits), SPREAD_ITEMS);
     const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
     const int64_t wanted =
         limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)
@@ -94,7 +120,7 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
     const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
     const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
     weft_spgemm_tiling tiling = {
-        .items = (int)items,
+        .items = items,
         .rows = (int)max_i64(rows, 1),
         .columns = (int)min_i64(wanted, room),
     };
@@ -110,10 +136,10 @@ static weft_status long_check(const weft_spgemm_tiling *tiling)
                     WEFT_SPGEMM_MOST_PRODUCTS);
     if (from == 0)
         return WEFT_OK;
-    if (columns < WEFT_SPGEMM_WORD || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
+    if (columns < WEFT_SPGEMM_MOST_WORD || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
         return fail(WEFT_BAD_ARGUMENT,
                     "spgemm: tiling.long_columns is %d: a power of two from %d to %d is wanted",
-                    columns, WEFT_SPGEMM_WORD, MAX_LONG_COLUMNS);
+                    columns, WEFT_SPGEMM_MOST_WORD, MAX_LONG_COLUMNS);
     if (tiling->long_groups < 1 || tiling->long_groups > MAX_LONG_GROUPS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_groups is %d: 1 to %d is wanted",
                     tiling->long_groups, MAX_LONG_GROUPS);
@@ -124,7 +150,7 @@ static weft_status memory_check(int columns, const char *field, const weft_spgem
                                 const weft_limits *limits, const weft_spgemm_problem *problem)
 {
     const int64_t bytes =
-        columns * weft_spgemm_column_bytes(problem) + exchange_bytes(problem, tiling->items);
+        column_bytes(problem, columns, tiling->items) + exchange_bytes(problem, tiling->items);
     if ((uint64_t)bytes > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
                     "spgemm: tiling.%s %d and items %d want %" PRId64

@@ -11,8 +11,8 @@ static const weft_spgemm_tiling tilings[] = {
     {.items = 4, .rows = 2, .columns = 6},
     {.items = 32, .rows = 1, .columns = 50},
     // Rows that groups share, from the first product on and later; chunks of one stretch and more.
-    {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 32, .long_groups = 7},
-    {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 32, .long_groups = 2},
+    {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 64, .long_groups = 7},
+    {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 64, .long_groups = 2},
 };
 
 // m, k, n, entries of A, of B.

@@ -263,6 +263,31 @@ static void test_large_matrices(void **state)
         }
 }
 
+// Words of marks, of which most have none: one item finds the others from two levels above.
+static void test_few_products_in_many_columns(void **state)
+{
+    (void)state;
+    static const weft_spgemm_tiling cuts[] = {
+        {.items = 1, .rows = 2, .columns = 1024},
+        {.items = 1, .rows = 4, .columns = 32768}, // where there is room
+        {.items = 8, .rows = 1, .columns = 256},
+    };
+    for (int i = 0; i < 6; i++) {
+        const product_case of = {.seed = (uint64_t)(40 + i),
+                                 .m = 4,
+                                 .k = 60,
+                                 .n = 700000,
+                                 .a_nnz = i < 3 ? 50 : 8,
+                                 .b_nnz = i < 3 ? 2000 : 100,
+                                 .b_kind = i < 3 ? PATTERN_REPEATED : PATTERN_RANDOM,
+                                 .in_fractions = i % 2,
+                                 .tiling = &cuts[i % 3]};
+        const weft_spgemm_problem problem = {.dtype = WEFT_F32};
+        if (weft_spgemm_tiling_check(of.tiling, weft_context_limits(ctx), &problem) == WEFT_OK)
+            run(&of);
+    }
+}
+
 // One long row among others, wide rows of B in any order, and C wider than a group has room for:
 // as planned, and cut so that several groups have several stretches each.
 static void test_long_rows_of_every_kind(void **state)
@@ -273,7 +298,7 @@ static void test_long_rows_of_every_kind(void **state)
          .rows = 2,
          .columns = 512,
          .long_from = 500,
-         .long_columns = 32,
+         .long_columns = 64,
          .long_groups = 2},
         {.items = 16,
          .rows = 1,
@@ -440,13 +465,16 @@ static void test_local_memory_of_items(void **state)
     const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
     weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
     assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
-    assert_says("tiling.columns 512 and items 1 want 4152 bytes; local memory has 4096");
-    full.columns = 1;
+    assert_says("tiling.columns 512 and items 1 want 5216 bytes; local memory has 4096");
+    full.items = 32;
+    assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
+    assert_says("tiling.columns 512 and items 32 want 4616 bytes; local memory has 4096");
+    full.items = full.columns = 1;
     full.long_columns = 512;
     assert_ok(weft_spgemm_tiling_check(&full, &little, &some));
     full.long_from = full.long_groups = 1;
     assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT);
-    assert_says("tiling.long_columns 512 and items 1 want 4152 bytes; local memory has 4096");
+    assert_says("tiling.long_columns 512 and items 1 want 5216 bytes; local memory has 4096");
 }
 
 // Entries, but no row for them: nothing is done.
@@ -470,7 +498,7 @@ static void test_what_is_refused(void **state)
     shared[0].long_from = -1;
     shared[1].long_from = 262145;
     shared[2].long_columns = 48;
-    shared[3].long_columns = 16;
+    shared[3].long_columns = 32;
     shared[4].long_groups = 257;
     for (int i = 0; i < 2; i++) {
         REFUSE(i, WEFT_BAD_ARGUMENT,
@@ -492,7 +520,7 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", c.params.tiling = &shared[0]);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", c.params.tiling = &shared[1]);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", c.params.tiling = &shared[2]);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 16", c.params.tiling = &shared[3]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 32", c.params.tiling = &shared[3]);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_groups is 257", c.params.tiling = &shared[4]);
     }
     REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
@@ -614,7 +642,7 @@ static void test_plans(void **state)
     assert_string_equal(text, "groups of 1 items, 3 rows, 4 columns at a time");
     weft_spgemm_tiling_print(&tilings[3], text, sizeof(text));
     assert_string_equal(text, "groups of 1 items, 4 rows, 4 columns at a time; from 1 products, 7 "
-                              "groups for a row, 32 columns");
+                              "groups for a row, 64 columns");
     random_state random = {6};
     int n_shared = 0; // plans in which rows may be long
     for (int i = 0; i < 20000; i++) {
@@ -647,6 +675,7 @@ int main(void)
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_large_matrices),
+        cmocka_unit_test(test_few_products_in_many_columns),
         cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),

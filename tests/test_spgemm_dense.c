@@ -17,7 +17,7 @@ static bool is_reduced;
 
 // As those that sparse products share, for a C that is wider than a group has room for.
 static const weft_spgemm_tiling wide_tilings[] = {
-    {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 32, .long_groups = 4},
+    {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 64, .long_groups = 4},
     {.items = 16, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
     {.items = 32, .rows = 3, .columns = 64, .long_from = 99, .long_columns = 512, .long_groups = 1},
 };

@@ -15,15 +15,17 @@ typedef struct weft_spgemm_problem {
     weft_dtype dtype;     // WEFT_DEFAULT is f32
 } weft_spgemm_problem;
 
-// How the work is cut. A group goes through `rows` rows of C, `columns` columns of each at a time.
-// Where a row has `long_from` products or more, `long_groups` groups have a share of C's columns
-// each: 1024 such rows, and what there is beyond these as all others.
+// How the work is cut. A group goes through `rows` rows of C. Where a row has `long_from` products
+// or more, `long_groups` groups have a share of C's columns each: 1024 such rows, and what there is
+// beyond these as all others.
 typedef struct weft_spgemm_tiling {
-    int items;        // of a group, which share a row's products: a power of two
-    int rows;         // 1 to 32768
-    int columns;      // 1 to 32768, at most: a group has local memory for a mark and a sum of each
-    int long_from;    // up to 262144; 0: no row is long, and what follows does not count
-    int long_columns; // a power of two, 32 to 65536: as `columns`
+    int items;     // of a group, which share a row's products: a power of two
+    int rows;      // 1 to 32768
+    int columns;   // sums that a group has local memory for, 1 to 32768, beside marks for 8 times
+                   // as many columns, or for one item 32 times; to count entries it has marks
+                   // alone, for 32 times as many columns, or 64 times
+    int long_from; // up to 262144; 0: no row is long, and what follows does not count
+    int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
 } weft_spgemm_tiling;
 
@@ -85,12 +87,13 @@ typedef struct weft_spgemm_params {
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
 // After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
-// Transposition" (TOMS 1978): row by row, with a dense accumulator, here for a stretch of columns.
-// All products of a row are gone through once for each stretch that has entries, and once more to
-// find the first one where n is more than a stretch holds. It holds at least as many columns as the
-// row has products, as far as the tiling has that many, and 32 times as many where entries are only
-// counted. Each group that shares a long row goes through all of its products, also for stretches
-// without entries, and weft_spgemm() counts such rows' entries once more.
+// Transposition" (TOMS 1978), row by row. A row's products are gone through to mark the columns
+// that they are in, a bit each, for as many columns at a time as there are marks for, from the next
+// product's on: an entry's place in the row is the number of marks before its own. Where products
+// are many for the columns, these have a sum each and the same sweep adds up; else each entry has,
+// and the products are gone through once more for every `columns` entries. One item looks only at
+// words of marks that have any. Each group that shares a long row goes through all of its products,
+// and weft_spgemm() counts such rows' entries once more.
 WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_csr *B, const weft_csr *C, int64_t *nnz,
                                        const weft_spgemm_params *params);
@@ -111,8 +114,8 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
 // leave is 0 whatever alpha is.
 //
 // All else as above. Rows are cut as weft_spgemm() cuts them, with a sum for each column in local
-// memory and no mark, and a row's products are gone through once for its first columns and once for
-// each further stretch that has any; C's entries are not counted first.
+// memory and no mark, and a row's products are gone through once for its first `columns` columns
+// and once for each further stretch that has any; C's entries are not counted first.
 WEFT_API weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
                                        const weft_csr *A, const weft_csr *B, double beta,
                                        const weft_tensor *C, const weft_spgemm_params *params);
