@@ -100,20 +100,20 @@ static bool is_reduced(void)
     return getenv("WEFT_TEST_REDUCED") != NULL;
 }
 
-static json_t *dense_run;
+static json_t *shared_run;
 
-static int run_dense_sets(void **state)
+static int run_shared_sets(void **state)
 {
     (void)state;
     if (is_on_pocl_or_by_hand())
-        dense_run = run_bench("matmul reduce softmax norm elementwise --quick");
+        shared_run = run_bench("spgemm matmul reduce softmax norm elementwise --quick");
     return 0;
 }
 
-static int forget_dense_sets(void **state)
+static int forget_shared_sets(void **state)
 {
     (void)state;
-    json_decref(dense_run);
+    json_decref(shared_run);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static json_t *cases_of(const char *op)
 {
     json_t *cases = json_array(), *it;
     size_t i;
-    json_array_foreach(json_object_get(dense_run, "cases"), i, it)
+    json_array_foreach(json_object_get(shared_run, "cases"), i, it)
     {
         if (strcmp(string(it, "op"), op) == 0)
             json_array_append(cases, it);
@@ -133,18 +133,43 @@ static json_t *cases_of(const char *op)
 // Each case is of one of them, and those of one stand together.
 static void cases_go_by_operation(void **state)
 {
-    static const char *const ops[] = {"matmul", "reduce", "softmax", "norm", "elementwise"};
+    static const char *const ops[] = {"spgemm",  "spgemm_dense", "matmul",     "reduce",
+                                      "softmax", "norm",         "elementwise"};
+    const int n_ops = sizeof(ops) / sizeof(ops[0]);
     (void)state;
     skip_but_on_pocl();
-    const json_t *cases = json_object_get(dense_run, "cases");
+    const json_t *cases = json_object_get(shared_run, "cases");
     size_t n = 0;
-    for (int k = 0; k < 5; k++)
+    for (int k = 0; k < n_ops; k++)
         for (; strcmp(string(json_array_get(cases, n), "op"), ops[k]) == 0; n++)
             if (n + 1 == json_array_size(cases)) {
-                assert_int_equal(k, 4);
+                assert_int_equal(k, n_ops - 1);
                 return;
             }
     fail_msg("case %zu is of '%s'", n, string(json_array_get(cases, n), "op"));
+}
+
+// A matrix squared: both operands and the square are counted as bytes.
+static void spgemm_cases_are_complete(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    json_t *both_steps = cases_of("spgemm"), *dense = cases_of("spgemm_dense");
+    const double limit = number(json_object_get(shared_run, "limits"), "copy_gbps");
+    const json_t *cases[] = {json_array_get(both_steps, 0), json_array_get(dense, 0)};
+    const double operands = 2 * (167936 * 8 + 4096 * 4);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(string(cases[i], "case"),
+                            i ? "spgemm_dense-rows-4096x41" : "spgemm-rows-4096x41");
+        assert_int_equal(number(cases[i], "nnz"), 167936);
+        assert_int_equal(number(cases[i], "m") * number(cases[i], "n"), 4096 * 4096);
+        check_share(cases[i], "gbps", limit);
+        const double bytes = 1e6 * number(cases[i], "gbps") * number(cases[i], "median_ms");
+        const double square = (bytes - operands) / (4096 * 4096);
+        assert_true(i ? fabs(square - 4) < 0.01 : square > 8 * 0.2 && square < 8 * 0.5);
+    }
+    json_decref(both_steps);
+    json_decref(dense);
 }
 
 static void limits_alone(void **state)
@@ -275,13 +300,13 @@ static void cases_along_axes_are_complete(void **state)
     static const char *const ops[] = {"reduce", "softmax", "norm"};
     (void)state;
     skip_but_on_pocl();
-    check_limits(dense_run);
+    check_limits(shared_run);
     for (int k = 0; k < 3; k++) {
         json_t *cases = cases_of(ops[k]);
         size_t n[2] = {0, 0}; // of large ones and of small ones
         for (size_t i = 0; i < json_array_size(cases); i++) {
             const json_t *it = json_array_get(cases, i);
-            check_axis_case(it, json_object_get(dense_run, "limits"));
+            check_axis_case(it, json_object_get(shared_run, "limits"));
             n[json_object_get(it, "launches") != NULL]++;
         }
         assert_true(n[0] >= 1 && n[1] >= 1);
@@ -336,7 +361,7 @@ static void elementwise_cases_are_complete(void **state)
     const size_t n_cases = json_array_size(cases);
     assert_true(n_cases >= 6);
     for (size_t i = 0; i < n_cases; i++)
-        check_elementwise_case(json_array_get(cases, i), json_object_get(dense_run, "limits"));
+        check_elementwise_case(json_array_get(cases, i), json_object_get(shared_run, "limits"));
     // The small one without a plan, and with one, which is prepared beforehand.
     assert_string_equal(string(json_array_get(cases, n_cases - 2), "case"), "add-64x64");
     assert_string_equal(string(json_array_get(cases, n_cases - 1), "case"), "add-64x64-planned");
@@ -403,8 +428,8 @@ static void matmul_cases_are_complete(void **state)
     json_t *cases = cases_of("matmul");
     assert_int_equal(json_array_size(cases), 4);
     for (size_t i = 0; i < 4; i++)
-        check_matmul_case(json_array_get(cases, i), json_object_get(dense_run, "limits"));
-    check_sweep(json_object_get(dense_run, "sweep"));
+        check_matmul_case(json_array_get(cases, i), json_object_get(shared_run, "limits"));
+    check_sweep(json_object_get(shared_run, "sweep"));
     json_decref(cases);
 }
 
@@ -509,6 +534,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_go_by_operation),
+        cmocka_unit_test(spgemm_cases_are_complete),
         cmocka_unit_test(limits_alone),
         cmocka_unit_test(cases_come_in_pairs),
         cmocka_unit_test(cases_along_axes_are_complete),
@@ -519,5 +545,5 @@ int main(void)
         cmocka_unit_test(a_damaged_file_is_a_failure),
         cmocka_unit_test(the_table_is_for_people),
     };
-    return cmocka_run_group_tests(tests, run_dense_sets, forget_dense_sets);
+    return cmocka_run_group_tests(tests, run_shared_sets, forget_shared_sets);
 }

@@ -25,7 +25,7 @@ enum {
     SET_ELEMENTWISE = 16,
     SET_MATMUL = 128,
     AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
-    SPARSE_SETS = BENCH_SET_LAYERS | BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
+    SPARSE_SETS = BENCH_SET_LAYERS | BENCH_SET_SPGEMM | BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
     ALL_SETS = SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE,
 };
 
@@ -380,6 +380,7 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
     } words[] = {
         {"limits", 0},
         {"spmm", SET_SPMM},
+        {"spgemm", BENCH_SET_SPGEMM},
         {"sddmm", BENCH_SET_SDDMM},
         {"attention", BENCH_SET_ATTENTION},
         {"matmul", SET_MATMUL},
@@ -395,8 +396,8 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
             return 0;
         }
     argp_error(state,
-               "'%s' is none of limits, spmm, sddmm, attention, matmul, reduce, softmax, norm, "
-               "elementwise and all",
+               "'%s' is none of limits, spmm, spgemm, sddmm, attention, matmul, reduce, "
+               "softmax, norm, elementwise and all",
                what);
     return EINVAL;
 }
@@ -454,20 +455,21 @@ static void parse(bench_options *out, int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .args_doc = "[limits|spmm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|all ...]",
-        .doc = "Measure what the device does at best (copy, read, multiply-add), and what share of "
-               "it the library's operations reach: SpMM, sparse layers, SDDMM, attention and dense "
-               "products of "
-               "the f32 multiply-adds (thin ones of reading or copying), reductions of reading, "
-               "softmax (attention's, too), normalisation "
-               "and elementwise operations of copying."
-               "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
-               "with the case's own runs, and the share is the median of those of neighbouring "
-               "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
-               "end where the device has a clock; all others are waited for. But for small "
-               "cases and --quick, what memory bounds is timed after a rest of 2.5 s. Dense "
-               "products of random shapes say besides how many programs they took. On PoCL each "
-               "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
+        .args_doc = "[limits|spmm|spgemm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|"
+                    "all ...]",
+        .doc =
+            "Measure what the device does at best (copy, read, multiply-add), and what share of "
+            "it the library's operations reach: SpMM, sparse layers, SDDMM, attention and dense "
+            "products of the f32 multiply-adds (thin ones of reading or copying), reductions of "
+            "reading, softmax (attention's, too), normalisation, SpGEMM and elementwise operations "
+            "of copying."
+            "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
+            "with the case's own runs, and the share is the median of those of neighbouring "
+            "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
+            "end where the device has a clock; all others are waited for. But for small "
+            "cases and --quick, what memory bounds is timed after a rest of 2.5 s. Dense "
+            "products of random shapes say besides how many programs they took. On PoCL each "
+            "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
         .children = children,
     };
     *out = (bench_options){0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse layers, sampled products, sparse softmax and sparse attention, timed: one case after
-// another.
+// Sparse layers, products of sparse matrices, sampled products, sparse softmax and sparse
+// attention, timed: one case after another.
 #include "bench_sparse.h"
 
 #include <string.h>
@@ -8,13 +8,14 @@
 #include <weft/sparse_attention.h>
 #include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
+#include <weft/spgemm.h>
 
 #include "bench.h"
 #include "bench_operand.h"
 #include "buffer.h"
 
-// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; A, B and D; Y and dY; Q, K, V and
-// O.
+// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D; Y and
+// dY; Q, K, V and O.
 enum { MOST_OPERANDS = 4 };
 
 // A case on the device.
@@ -24,7 +25,8 @@ typedef struct bench_stage {
     weft_context *ctx;
     cl_command_queue queue;
     const bench_limits *limits;
-    weft_csr C;           // or W
+    weft_csr C;           // or W, or what is squared
+    weft_csr square;      // sparse
     weft_spmm_plan *plan; // of W
     cl_mem buffers[MOST_OPERANDS];
     weft_tensor views[MOST_OPERANDS];
@@ -79,6 +81,37 @@ static bool create_products(bench_stage *stage, complaint *why)
     return true;
 }
 
+// Counts the square's entries, to know how large its arrays are.
+static bool create_sparse_square(bench_stage *stage, complaint *why)
+{
+    const weft_csr *A = &stage->C;
+    weft_csr *square = &stage->square;
+    *square = (weft_csr){.n_rows = A->n_rows, .n_cols = A->n_cols};
+    const size_t offsets_bytes = (size_t)(A->n_rows + 1) * sizeof(cl_int);
+    if (!buffer_create(&square->offsets, stage->ctx, NULL, offsets_bytes, "the square's offsets",
+                       why))
+        return false;
+    if (weft_spgemm_count(stage->ctx, stage->queue, A, A, square, &square->nnz, NULL) != WEFT_OK)
+        return complain_weft(why);
+    const size_t entries = (size_t)(square->nnz > 0 ? square->nnz : 1);
+    return buffer_create(&square->indices, stage->ctx, NULL, entries * sizeof(cl_int),
+                         "the square's indices", why) &&
+           buffer_create(&square->values, stage->ctx, NULL, entries * sizeof(cl_float),
+                         "the square's values", why);
+}
+
+static bool create_square(bench_stage *stage, complaint *why)
+{
+    const int64_t shape[] = {stage->C.n_rows, stage->C.n_cols};
+    return stage->spec->kind == BENCH_SPGEMM ? create_sparse_square(stage, why)
+                                             : create(stage, 0, 2, shape, why);
+}
+
+static bool is_square(const bench_stage *stage)
+{
+    return stage->spec->kind == BENCH_SPGEMM || stage->spec->kind == BENCH_SPGEMM_DENSE;
+}
+
 static bool create_values(bench_stage *stage, complaint *why)
 {
     const int64_t shape[] = {stage->C.nnz};
@@ -112,6 +145,7 @@ static bool set_up(bench_stage *stage, complaint *why)
     if (!ok)
         return false;
     return is_layer(stage)                        ? create_layer(stage, why)
+           : is_square(stage)                     ? create_square(stage, why)
            : spec->kind == BENCH_SDDMM            ? create_products(stage, why)
            : spec->kind == BENCH_SPARSE_ATTENTION ? create_heads(stage, why)
                                                   : create_values(stage, why);
@@ -122,6 +156,7 @@ static void tear_down(bench_stage *stage)
     clFinish(stage->queue);
     weft_spmm_plan_destroy(&stage->plan);
     weft_csr_destroy(&stage->C);
+    weft_csr_destroy(&stage->square);
     for (int i = 0; i < MOST_OPERANDS; i++)
         buffer_release(&stage->buffers[i]);
 }
@@ -135,6 +170,17 @@ static bool fits(const bench_stage *stage)
 }
 
 // ---- calls
+
+static weft_status call_square(const bench_stage *stage)
+{
+    const weft_csr *A = &stage->C;
+    if (stage->spec->kind == BENCH_SPGEMM_DENSE)
+        return weft_spgemm_dense(stage->ctx, stage->queue, 1, A, A, 0, &stage->views[0], NULL);
+    const weft_status status =
+        weft_spgemm_count(stage->ctx, stage->queue, A, A, &stage->square, NULL, NULL);
+    return status == WEFT_OK ? weft_spgemm(stage->ctx, stage->queue, A, A, &stage->square, NULL)
+                             : status;
+}
 
 static weft_status call(const void *of)
 {
@@ -151,6 +197,9 @@ static weft_status call(const void *of)
     case BENCH_LINEAR_DW:
         return weft_sparse_linear_dw(stage->ctx, stage->queue, &x[0], &x[1], &stage->C, &x[2],
                                      NULL);
+    case BENCH_SPGEMM:
+    case BENCH_SPGEMM_DENSE:
+        return call_square(stage);
     case BENCH_SDDMM:
         return weft_sddmm(stage->ctx, stage->queue, 1, &x[0], &x[1], &stage->C, 0, &x[2], NULL);
     case BENCH_SPARSE_SOFTMAX:
@@ -182,12 +231,21 @@ static int describe_layer(const bench_stage *stage, char *text, size_t size)
                                WEFT_SDDMM(.indicator = true), text, size);
 }
 
+static int describe_square(const bench_stage *stage, char *text, size_t size)
+{
+    const weft_csr *A = &stage->C;
+    return stage->spec->kind == BENCH_SPGEMM
+               ? weft_spgemm_describe(stage->ctx, A, A, &stage->square, NULL, text, size)
+               : weft_spgemm_dense_describe(stage->ctx, A, A, &stage->views[0], NULL, text, size);
+}
+
 static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
 {
     const weft_tensor *x = stage->views;
     const bench_sparse_kind kind = stage->spec->kind;
     const int length =
-        is_layer(stage) ? describe_layer(stage, text, size)
+        is_layer(stage)    ? describe_layer(stage, text, size)
+        : is_square(stage) ? describe_square(stage, text, size)
         : kind == BENCH_SDDMM
             ? weft_sddmm_describe(stage->ctx, &x[0], &x[1], &stage->C, &x[2], NULL, text, size)
         : kind == BENCH_SPARSE_ATTENTION
@@ -200,6 +258,17 @@ static bool describe(const bench_stage *stage, char *text, size_t size, complain
     return length >= 0 || complain(why, "%s: %s", stage->spec->name, weft_last_error());
 }
 
+// Both operands once, and the square.
+static double bytes_of_square(const bench_stage *stage)
+{
+    const weft_csr *A = &stage->C, *square = &stage->square;
+    const double rows = (double)A->n_rows, entry = sizeof(cl_int) + sizeof(cl_float);
+    const double operands = 2 * ((double)A->nnz * entry + rows * sizeof(cl_int));
+    return operands + (stage->spec->kind == BENCH_SPGEMM
+                           ? (double)square->nnz * entry + rows * sizeof(cl_int)
+                           : rows * (double)A->n_cols * sizeof(cl_float));
+}
+
 // Operations, or for softmax bytes of values; offsets count, too.
 static double work_of(const bench_stage *stage)
 {
@@ -209,6 +278,8 @@ static double work_of(const bench_stage *stage)
         return 2 * nnz * (double)spec->k;
     if (spec->kind == BENCH_SPARSE_ATTENTION)
         return 4 * nnz * (double)spec->k * (double)spec->n_heads;
+    if (is_square(stage))
+        return bytes_of_square(stage);
     const double arrays = spec->kind == BENCH_SPARSE_SOFTMAX ? 2 : 3;
     return arrays * nnz * (double)weft_dtype_size(spec->dtype) +
            (double)stage->C.n_rows * (double)weft_dtype_size(WEFT_I32);
@@ -225,15 +296,18 @@ static void put_sizes(timed_report *report, const bench_stage *stage)
     report->n = is_spmm ? stage->spec->k : C->n_cols;
     report->k = kind == BENCH_LINEAR      ? C->n_cols
                 : kind == BENCH_LINEAR_DX ? C->n_rows
+                : is_square(stage)        ? C->n_cols
                                           : stage->spec->k;
     report->nnz = C->nnz;
 }
 
 static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
 {
-    static const char *const ops[] = {
-        "sparse_linear",  "sparse_linear_dx",        "sparse_linear_dw", "sddmm",
-        "sparse_softmax", "sparse_softmax_backward", "sparse_attention"};
+    static const char *const ops[] = {"sparse_linear",    "sparse_linear_dx",
+                                      "sparse_linear_dw", "spgemm",
+                                      "spgemm_dense",     "sddmm",
+                                      "sparse_softmax",   "sparse_softmax_backward",
+                                      "sparse_attention"};
     const bench_sparse_spec *spec = stage->spec;
     bench_progress("%s", spec->name);
     if (!set_up(stage, why))

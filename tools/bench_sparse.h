@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times sparse layers, sampled products, sparse softmax and sparse attention, and prints what they
-// came to.
+// Times sparse layers, products of sparse matrices, sampled products, sparse softmax and sparse
+// attention, and prints what they came to.
 #ifndef WEFT_TOOLS_BENCH_SPARSE_H
 #define WEFT_TOOLS_BENCH_SPARSE_H
 
@@ -8,8 +8,8 @@
 #include "bench_rows.h"
 #include "bench_sparse_cases.h"
 
-// Measures the chosen cases of the sets (bits of bench_sparse_cases.h): layers, products and
-// attention against multiply-adds, softmax against copying. Notes on standard error name what is
+// Measures the chosen cases of the sets (bits of bench_sparse_cases.h): layers, sampled products and
+// attention against multiply-adds, softmax and products of sparse matrices against copying. Notes on standard error name what is
 // left out: a data type that the device has not, operands too large for it.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                       const bench_choice *choice, complaint *why);

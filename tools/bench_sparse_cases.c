@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists of sparse layers, sampled products, sparse softmaxes and sparse attentions.
+// The lists of sparse layers, products of sparse matrices, sampled products, sparse softmaxes and
+// sparse attentions.
 #include "bench_sparse_cases.h"
 
 #include <inttypes.h>
@@ -38,6 +39,14 @@ static bench_matrix pruned(int64_t m, int64_t n, int percent)
     };
 }
 
+static bench_matrix graph(void)
+{
+    return (bench_matrix){
+        .source = BENCH_GRAPH,
+        .graph = {.n_nodes = GRAPH_NODES, .degree = GRAPH_DEGREE, .seed = SEED},
+    };
+}
+
 // ---- layers
 
 static bool add_layer(bench_sparse_specs *specs, bench_sparse_kind kind, const char *end,
@@ -60,6 +69,51 @@ static bool add_all_layers(bench_sparse_specs *specs, complaint *why)
     return add_layer(specs, BENCH_LINEAR, "", why) &&
            add_layer(specs, BENCH_LINEAR_DX, "-dx", why) &&
            add_layer(specs, BENCH_LINEAR_DW, "-dw", why);
+}
+
+// ---- products of sparse matrices
+
+static bool add_spgemm(bench_sparse_specs *specs, bench_sparse_kind kind, int64_t n, int64_t length,
+                       complaint *why)
+{
+    bench_sparse_spec *spec = add(specs, kind, WEFT_F32, why);
+    if (spec == NULL)
+        return false;
+    spec->matrix = (bench_matrix){
+        .source = BENCH_LAYER,
+        .layer = {.m = n, .k = n, .nnz = n * length, .cov = EVEN, .seed = SEED},
+    };
+    snprintf(spec->name, sizeof(spec->name), "spgemm%s-rows-%" PRId64 "x%" PRId64,
+             kind == BENCH_SPGEMM ? "" : "_dense", n, length);
+    return true;
+}
+
+static bool add_spgemm_graph(bench_sparse_specs *specs, complaint *why)
+{
+    bench_sparse_spec *spec = add(specs, BENCH_SPGEMM, WEFT_F32, why);
+    if (spec == NULL)
+        return false;
+    spec->matrix = graph();
+    snprintf(spec->name, sizeof(spec->name), "spgemm-graph-%d", GRAPH_NODES);
+    return true;
+}
+
+static bool add_all_spgemm(bench_sparse_specs *specs, bool quick, complaint *why)
+{
+    static const struct {
+        bench_sparse_kind kind;
+        int64_t n, length;
+        bool is_quick;
+    } products[] = {
+        {BENCH_SPGEMM, 4096, 41, true},       {BENCH_SPGEMM, 10000, 50, false},
+        {BENCH_SPGEMM, 100000, 8, false},     {BENCH_SPGEMM, 500000, 3, false},
+        {BENCH_SPGEMM_DENSE, 4096, 41, true}, {BENCH_SPGEMM_DENSE, 8192, 20, false},
+    };
+    for (size_t i = 0; i < sizeof(products) / sizeof(products[0]); i++)
+        if ((!quick || products[i].is_quick) &&
+            !add_spgemm(specs, products[i].kind, products[i].n, products[i].length, why))
+            return false;
+    return quick || add_spgemm_graph(specs, why);
 }
 
 // ---- sampled products
@@ -93,10 +147,7 @@ static bool add_sddmm_graph(bench_sparse_specs *specs, int64_t k, complaint *why
     if (spec == NULL)
         return false;
     char pattern[64];
-    spec->matrix = (bench_matrix){
-        .source = BENCH_GRAPH,
-        .graph = {.n_nodes = GRAPH_NODES, .degree = GRAPH_DEGREE, .seed = SEED},
-    };
+    spec->matrix = graph();
     spec->k = k;
     spec->goal = k == 128 ? BENCH_SDDMM_GRAPH : BENCH_NO_SPARSE_GOAL;
     snprintf(pattern, sizeof(pattern), "graph-%d", GRAPH_NODES);
@@ -186,6 +237,8 @@ bool bench_sparse_list(bench_sparse_specs *out, unsigned sets, bool quick, uint6
 {
     *out = (bench_sparse_specs){0};
     if ((sets & BENCH_SET_LAYERS) && !add_all_layers(out, why))
+        return false;
+    if ((sets & BENCH_SET_SPGEMM) && !add_all_spgemm(out, quick, why))
         return false;
     if ((sets & BENCH_SET_SDDMM) && !add_all_sddmm(out, quick, why))
         return false;

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sparse layers, sampled products, sparse softmaxes and sparse attentions a bench measures.
+// Which sparse layers, products of sparse matrices, sampled products, sparse softmaxes and sparse
+// attentions a bench measures.
 #ifndef WEFT_TOOLS_BENCH_SPARSE_CASES_H
 #define WEFT_TOOLS_BENCH_SPARSE_CASES_H
 
 #include "bench_sets.h"
 
 // Sets that can be asked for: bits, besides those of bench_axis_cases.h. Layers go with SpMM.
-enum { BENCH_SET_LAYERS = 8, BENCH_SET_SDDMM = 32, BENCH_SET_ATTENTION = 64 };
+enum {
+    BENCH_SET_LAYERS = 8,
+    BENCH_SET_SDDMM = 32,
+    BENCH_SET_ATTENTION = 64,
+    BENCH_SET_SPGEMM = 256,
+};
 
 typedef enum bench_sparse_kind {
     BENCH_LINEAR,
     BENCH_LINEAR_DX,
     BENCH_LINEAR_DW,
+    BENCH_SPGEMM, // both steps
+    BENCH_SPGEMM_DENSE,
     BENCH_SDDMM,
     BENCH_SPARSE_SOFTMAX,
     BENCH_SPARSE_SOFTMAX_BACKWARD,
@@ -31,6 +39,9 @@ typedef enum bench_sparse_goal {
 //
 //   layer-2048x2048-s90-n128             W 2048 x 2048, 90% zeros, 128 samples; bias and relu
 //   layer-2048x2048-s90-n128-dx -dw      its gradients
+//   spgemm-rows-100000x8                 so many rows and columns, so many entries a row, squared
+//   spgemm-graph-32768                   grown by preferential attachment, squared
+//   spgemm_dense-rows-4096x41            to a dense matrix
 //   sddmm-pruned-2048x512-s90-k128       C 2048 x 512, 90% zeros; B the transpose of a row-major
 //   sddmm-pruned-2048x512-s90-k128-row_major -f16    matrix, or row-major itself
 //   sddmm-graph-32768-k128               grown by preferential attachment
@@ -41,7 +52,7 @@ typedef struct bench_sparse_spec {
     bench_sparse_kind kind;
     bench_sparse_goal goal;
     bench_matrix matrix;
-    int64_t k;       // of a layer: samples
+    int64_t k;       // of a layer: samples; 0: not a dense operand's
     int64_t n_heads; // 0: no batch
     weft_dtype dtype;
     bool row_major; // B of an SDDMM

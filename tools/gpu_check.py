@@ -26,7 +26,8 @@ TIMES_TESTS_SECONDS = 4  # their own timeouts are for faster compilers
 TESTS_AT_ONCE = 4  # they share a device
 SHOWN_LINES = 40  # of what a failed test program says
 # What `weft bench all` measures.
-ALL_SETS = ["spmm", "sddmm", "attention", "matmul", "reduce", "softmax", "norm", "elementwise"]
+ALL_SETS = ["spmm", "spgemm", "sddmm", "attention", "matmul", "reduce", "softmax", "norm",
+            "elementwise"]
 
 
 class Failure(Exception):
