@@ -8,9 +8,10 @@
 #include "bench_rows.h"
 #include "bench_sparse_cases.h"
 
-// Measures the chosen cases of the sets (bits of bench_sparse_cases.h): layers, sampled products and
-// attention against multiply-adds, softmax and products of sparse matrices against copying. Notes on standard error name what is
-// left out: a data type that the device has not, operands too large for it.
+// Measures the chosen cases of the sets (bits of bench_sparse_cases.h): layers, sampled products
+// and attention against multiply-adds, softmax and products of sparse matrices against copying.
+// Notes on standard error name what is left out: a data type that the device has not, operands too
+// large for it.
 bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *limits, unsigned sets,
                       const bench_choice *choice, complaint *why);
 

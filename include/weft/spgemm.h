@@ -115,7 +115,8 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
 //
 // All else as above. Rows are cut as weft_spgemm() cuts them, with a sum for each column in local
 // memory and no mark, and a row's products are gone through once for its first `columns` columns
-// and once for each further stretch that has any; C's entries are not counted first.
+// and once for each further stretch that has any; C's entries are not counted first. Where rows
+// have a product for a thousand columns, weft_spgemm() and weft_csr_to_dense() are faster.
 WEFT_API weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
                                        const weft_csr *A, const weft_csr *B, double beta,
                                        const weft_tensor *C, const weft_spgemm_params *params);
