@@ -69,6 +69,20 @@ INLINE void put_values(const stretch *s, entries to, int item)
         store_one(s->sums[i], to.values + place + i);
 }
 
+// A sweep; for one item a loop for each purpose, which elsewhere would take long to compile.
+INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, team t)
+{
+#if ITEMS == 1
+    if (purpose == TO_MARK)
+        return sweep_row(f, row, s, TO_MARK, t);
+    if (purpose == TO_SUM)
+        return sweep_row(f, row, s, TO_SUM, t);
+    return sweep_row(f, row, s, TO_BOTH, t);
+#else
+    return sweep_row(f, row, s, purpose, t);
+#endif
+}
+
 // The entries of columns first .. last - 1 of a row: one stretch after the other, each in one sweep
 // that marks columns and further ones for as many sums as there is room for, unless each column has
 // one. There is one place for all sweeps, where all items pass, lest compiling take long.

@@ -229,6 +229,13 @@ static void add_dense(weft_arguments *arguments, const weft_spgemm_call *call, i
     weft_arguments_add(arguments, (size_t)columns * sum_bytes, NULL);
 }
 
+// Of marks, where there is room for so many sums; to count, words stand in their place.
+static cl_int words_of(const weft_spgemm_call *call, const schedule *s, int columns)
+{
+    return call->step == WEFT_SPGEMM_COUNT ? columns
+                                           : (cl_int)weft_spgemm_words(columns, s->tiling.items);
+}
+
 static void add_marks(weft_arguments *arguments, int64_t words, const schedule *s)
 {
     const size_t bytes = (size_t)weft_spgemm_marks_bytes(words, s->tiling.items);
@@ -237,10 +244,10 @@ static void add_marks(weft_arguments *arguments, int64_t words, const schedule *
 
 // Words of marks, their ranks, and so many sums; then the entries.
 static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
-                        int64_t columns)
+                        int columns)
 {
     const weft_csr *C = &call->C;
-    const int64_t words = weft_spgemm_words(columns, s->tiling.items);
+    const int64_t words = words_of(call, s, columns);
     add_marks(arguments, words, s);
     weft_arguments_add(arguments, (size_t)words * sizeof(cl_int), NULL);
     weft_arguments_add(arguments, (size_t)(columns * weft_sum_bytes(call->problem.dtype)), NULL);
@@ -270,7 +277,7 @@ static cl_mem notes_or_other(const weft_spgemm_call *call, const schedule *s, cl
 static void add_output(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
                        weft_scalar scalars[2])
 {
-    const int64_t columns = s->tiling.columns;
+    const int columns = s->tiling.columns;
     if (call->dense) {
         add_dense(arguments, call, columns, scalars);
         return;
@@ -287,8 +294,7 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *cal
 {
     const int64_t rows = s->tiling.rows;
     const cl_int n_cols = (cl_int)call->C.n_cols, long_from = s->has_long ? s->tiling.long_from : 0;
-    const cl_int columns = s->tiling.columns;
-    const cl_int words = (cl_int)weft_spgemm_words(columns, s->tiling.items);
+    const cl_int columns = s->tiling.columns, words = words_of(call, s, columns);
     const cl_mem notes = notes_or_other(call, s, scratch);
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
@@ -296,8 +302,9 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *cal
     ADD_ARGUMENT(&arguments, call->A.n_rows);
     ADD_ARGUMENT(&arguments, n_cols);
     ADD_ARGUMENT(&arguments, rows);
-    ADD_ARGUMENT(&arguments, columns); // of words, to count
-    if (call->step == WEFT_SPGEMM_FILL)
+    if (call->step != WEFT_SPGEMM_COUNT)
+        ADD_ARGUMENT(&arguments, columns);
+    if (call->step != WEFT_SPGEMM_TO_DENSE)
         ADD_ARGUMENT(&arguments, words);
     ADD_ARGUMENT(&arguments, long_from);
     add_factors(&arguments, call, &in);
@@ -350,7 +357,7 @@ static weft_status enqueue_fill_long(weft_launch *launch, const weft_spgemm_call
 {
     const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
     const cl_int columns = s->tiling.long_columns;
-    const cl_int words = (cl_int)weft_spgemm_words(columns, s->tiling.items);
+    const cl_int words = words_of(call, s, columns);
     const inputs in = inputs_of(call);
     weft_arguments arguments = {0};
     ADD_ARGUMENT(&arguments, n_cols);

@@ -52,11 +52,11 @@ int64_t weft_spgemm_words(int64_t sums, int items);
 int64_t weft_spgemm_marks_bytes(int64_t words, int items);
 
 enum {
-    WEFT_SPGEMM_MOST_WORD = 64,          // marks
-    WEFT_SPGEMM_NOTED = 1024,            // long rows that are shared by groups
-    WEFT_SPGEMM_AT_ONCE = 32,            // of these, that have groups of their own
-    WEFT_SPGEMM_ROOM = 4,                // columns, or words of marks, for each product of a row
-    WEFT_SPGEMM_LEAST = 256,             // of them at least, where there are so many
+    WEFT_SPGEMM_LEAST_LONG = 64, // columns: groups that share a row have whole words
+    WEFT_SPGEMM_NOTED = 1024,    // long rows that are shared by groups
+    WEFT_SPGEMM_AT_ONCE = 32,    // of these, that have groups of their own
+    WEFT_SPGEMM_ROOM = 4,    // columns, or for several items words of marks, for a row's product
+    WEFT_SPGEMM_LEAST = 256, // of them at least, where there are so many
     WEFT_SPGEMM_MOST_PRODUCTS = 1 << 18, // of a row or an item, that make a difference
 };
 

@@ -21,6 +21,8 @@ enum {
     SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
     LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
     LONG_SPREAD_COLUMNS = 2048,
+    SPREAD_MARKS = 8,      // for each sum: marks and their ranks are as large as sums then
+    FOLDED_MARKS = 32,     // one item looks only at words that have any
     SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
@@ -34,7 +36,8 @@ int weft_spgemm_word(int items)
 
 int64_t weft_spgemm_words(int64_t sums, int items)
 {
-    return max_i64(items > 1 ? sums / 4 : sums / 2, 1);
+    const int64_t marks = sums * (items > 1 ? SPREAD_MARKS : FOLDED_MARKS);
+    return ceil_div(marks, weft_spgemm_word(items));
 }
 
 // For one item stand behind them two levels more, a bit for each word below.
@@ -90,7 +93,8 @@ static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int
     return columns;
 }
 
-// Where one group has room for a whole row of C, or no row can be long, groups would share nothing.
+// Groups would share nothing where one has room for a sum for each column of C, or where no row can
+// be long.
 static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
                             const weft_spgemm_problem *problem)
 {
@@ -100,7 +104,7 @@ static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limit
     const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
     const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
     const bool can_be_long = (double)problem->a_nnz * (double)problem->b_nnz >= (double)from;
-    if (groups <= 1 || columns < WEFT_SPGEMM_MOST_WORD || !can_be_long)
+    if (groups <= 1 || columns < WEFT_SPGEMM_LEAST_LONG || !can_be_long)
         return;
     tiling->long_from = (int)from;
     tiling->long_columns = (int)columns;
@@ -136,10 +140,10 @@ static weft_status long_check(const weft_spgemm_tiling *tiling)
                     WEFT_SPGEMM_MOST_PRODUCTS);
     if (from == 0)
         return WEFT_OK;
-    if (columns < WEFT_SPGEMM_MOST_WORD || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
+    if (columns < WEFT_SPGEMM_LEAST_LONG || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
         return fail(WEFT_BAD_ARGUMENT,
                     "spgemm: tiling.long_columns is %d: a power of two from %d to %d is wanted",
-                    columns, WEFT_SPGEMM_MOST_WORD, MAX_LONG_COLUMNS);
+                    columns, WEFT_SPGEMM_LEAST_LONG, MAX_LONG_COLUMNS);
     if (tiling->long_groups < 1 || tiling->long_groups > MAX_LONG_GROUPS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_groups is %d: 1 to %d is wanted",
                     tiling->long_groups, MAX_LONG_GROUPS);
@@ -180,8 +184,8 @@ int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_
 {
     char shared[100] = "";
     if (tiling->long_from > 0)
-        snprintf(shared, sizeof(shared), "; from %d products, %d groups for a row, %d columns",
+        snprintf(shared, sizeof(shared), "; from %d products, %d groups for a row, %d sums",
                  tiling->long_from, tiling->long_groups, tiling->long_columns);
-    return snprintf(text, size, "groups of %d items, %d rows, %d columns at a time%s",
-                    tiling->items, tiling->rows, tiling->columns, shared);
+    return snprintf(text, size, "groups of %d items, %d rows, %d sums at a time%s", tiling->items,
+                    tiling->rows, tiling->columns, shared);
 }

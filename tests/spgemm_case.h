@@ -13,6 +13,9 @@ static const weft_spgemm_tiling tilings[] = {
     // Rows that groups share, from the first product on and later; chunks of one stretch and more.
     {.items = 1, .rows = 4, .columns = 4, .long_from = 1, .long_columns = 64, .long_groups = 7},
     {.items = 8, .rows = 2, .columns = 6, .long_from = 9, .long_columns = 64, .long_groups = 2},
+    // The least of all, for small products.
+    {.items = 2, .rows = 1, .columns = 1},
+    {.items = 1, .rows = 1, .columns = 1},
 };
 
 // m, k, n, entries of A, of B.
@@ -23,6 +26,7 @@ static const int64_t small_shapes[][5] = {
 
 enum {
     N_TILINGS = sizeof(tilings) / sizeof(tilings[0]),
+    N_USUAL = N_TILINGS - 2,
     N_SHAPES = sizeof(small_shapes) / sizeof(small_shapes[0]),
 };
 

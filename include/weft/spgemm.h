@@ -88,12 +88,14 @@ typedef struct weft_spgemm_params {
 //
 // After Gustavson, "Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted
 // Transposition" (TOMS 1978), row by row. A row's products are gone through to mark the columns
-// that they are in, a bit each, for as many columns at a time as there are marks for, from the next
-// product's on: an entry's place in the row is the number of marks before its own. Where products
-// are many for the columns, these have a sum each and the same sweep adds up; else each entry has,
-// and the products are gone through once more for every `columns` entries. One item looks only at
-// words of marks that have any. Each group that shares a long row goes through all of its products,
-// and weft_spgemm() counts such rows' entries once more.
+// that they are in, a bit each: an entry's place in the row is the number of marks before its own.
+// That goes stretch by stretch, each from the next product's column on, as wide as there are marks
+// for, or for several items as the row has products. Where a stretch has as few columns as there
+// are sums, and few for its products, these have a sum each and the same sweep adds up; else each
+// entry has, and the products are gone through once more for every `columns` entries of the
+// stretch. Where products are few, one item looks only at words of marks that have any. Each group
+// that shares a long row goes through all of its products, and weft_spgemm() counts such rows'
+// entries once more.
 WEFT_API weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                        const weft_csr *B, const weft_csr *C, int64_t *nnz,
                                        const weft_spgemm_params *params);
@@ -114,9 +116,9 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
 // leave is 0 whatever alpha is.
 //
 // All else as above. Rows are cut as weft_spgemm() cuts them, with a sum for each column in local
-// memory and no mark, and a row's products are gone through once for its first `columns` columns
-// and once for each further stretch that has any; C's entries are not counted first. Where rows
-// have a product for a thousand columns, weft_spgemm() and weft_csr_to_dense() are faster.
+// memory and no mark, and a row's products are gone through once for its first columns and once for
+// each further stretch that has any; C's entries are not counted first. Where rows have a product
+// for a thousand columns, weft_spgemm() and weft_csr_to_dense() are faster.
 WEFT_API weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
                                        const weft_csr *A, const weft_csr *B, double beta,
                                        const weft_tensor *C, const weft_spgemm_params *params);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiling of sparse x sparse products: sound for every known device and any problem, and within
+// what local memory there is. No device needed.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <weft/spgemm.h>
+
+#include "expect.h"
+#include "random.h"
+#include "spgemm_case.h"
+
+enum { N_RANDOM = 20000 }; // over all profiles
+
+static weft_spgemm_problem random_problem(random_state *random)
+{
+    static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
+    return (weft_spgemm_problem){
+        .m = random_extent(random) % INT32_MAX,
+        .k = random_extent(random) % INT32_MAX,
+        .n = random_extent(random) % INT32_MAX,
+        .a_nnz = random_extent(random),
+        .b_nnz = random_extent(random),
+        .dtype = dtypes[random_below(random, 5)],
+    };
+}
+
+static void every_plan_is_sound(void **state)
+{
+    (void)state;
+    random_state random = {6};
+    int n_shared = 0; // plans in which rows may be long
+    for (int i = 0; i < N_RANDOM; i++) {
+        const weft_limits *limits = weft_profile_at((size_t)i % weft_profile_count());
+        const weft_spgemm_problem problem = random_problem(&random);
+        const weft_spgemm_tiling t = weft_spgemm_tiling_for(limits, &problem);
+        if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
+            fail_msg("%s: %s", limits->name, weft_last_error());
+        assert_true(limits->fold == 1 || t.items == 1);
+        n_shared += t.long_from > 0;
+    }
+    assert_in_range(n_shared, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);
+}
+
+// Marks, ranks and sums, and what items tell each other.
+static void local_memory_is_bounded(void **state)
+{
+    (void)state;
+    weft_limits little = *weft_profile_at(0);
+    little.local_bytes = 4096;
+    const weft_spgemm_problem some = {3, 4, 5, 12, 20, WEFT_F32};
+    weft_spgemm_tiling full = {.items = 1, .rows = 1, .columns = 512};
+    expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
+           "tiling.columns 512 and items 1 want 5216 bytes; local memory has 4096");
+    full.items = 32;
+    expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
+           "tiling.columns 512 and items 32 want 4616 bytes; local memory has 4096");
+    full.items = full.columns = 1;
+    full.long_columns = 512;
+    assert_int_equal(weft_spgemm_tiling_check(&full, &little, &some), WEFT_OK);
+    full.long_from = full.long_groups = 1;
+    expect(weft_spgemm_tiling_check(&full, &little, &some), WEFT_BAD_ARGUMENT,
+           "tiling.long_columns 512 and items 1 want 5216 bytes; local memory has 4096");
+}
+
+static void plans_are_told_in_a_line(void **state)
+{
+    (void)state;
+    char text[100];
+    weft_spgemm_tiling_print(&tilings[0], text, sizeof(text));
+    assert_string_equal(text, "groups of 1 items, 3 rows, 4 sums at a time");
+    weft_spgemm_tiling_print(&tilings[3], text, sizeof(text));
+    assert_string_equal(text, "groups of 1 items, 4 rows, 4 sums at a time; from 1 products, 7 "
+                              "groups for a row, 64 sums");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_plan_is_sound),
+        cmocka_unit_test(local_memory_is_bounded),
+        cmocka_unit_test(plans_are_told_in_a_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
