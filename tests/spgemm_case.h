@@ -30,4 +30,12 @@ enum {
     N_SHAPES = sizeof(small_shapes) / sizeof(small_shapes[0]),
 };
 
+// Each data type goes with one kind of group, by its number, besides items alone: PoCL compiles a
+// program with barriers for seconds.
+static inline bool goes_with(int dtype, int tiling)
+{
+    static const int groups[] = {1, 2, 4};
+    return tiling == N_USUAL || tilings[tiling].items == 1 || tiling == groups[dtype % 3];
+}
+
 #endif

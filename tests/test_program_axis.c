@@ -125,9 +125,8 @@ static void wrong_usage_exits_with_2(void **state)
         {"softmax X.npy --scale inf", "--scale: inf is not finite"},
         {"norm X.npy --axes 0", "--axes: 0 is outside 1 to 8"},
         {"norm X.npy --epsilon -1", "--epsilon: -1 is below 0"},
-        {"bench reduce dance",
-         "'dance' is none of limits, spmm, sddmm, attention, matmul, reduce, softmax, norm, "
-         "elementwise and all"},
+        {"bench reduce dance", "'dance' is none of limits, spmm, spgemm, sddmm, attention, matmul, "
+                               "reduce, softmax, norm, elementwise and all"},
         {"bench reduce --data .", "--data is for spmm, which is not among the sets"},
     };
     (void)state;

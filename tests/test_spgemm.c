@@ -226,7 +226,7 @@ static void test_all_data_types(void **state)
     (void)state;
     static const weft_dtype dtypes[] = {WEFT_F64, WEFT_F16, WEFT_BF16};
     for (int i = weft_context_limits(ctx)->has_f64 ? 0 : 1; i < 3; i++)
-        for (int j = 0; j < N_TILINGS; j++) {
+        for (int j = 0; j < N_USUAL; j++) {
             const product_case of = {
                 .seed = 31,
                 .m = 12,
@@ -241,7 +241,8 @@ static void test_all_data_types(void **state)
                            i == 0 ? WEFT_I16 : WEFT_I32},
                 .start = 4,
                 .tiling = &tilings[j]};
-            run(&of);
+            if (goes_with(i, j))
+                run(&of);
         }
 }
 
@@ -270,7 +271,7 @@ static void test_few_products_in_many_columns(void **state)
     static const weft_spgemm_tiling cuts[] = {
         {.items = 1, .rows = 2, .columns = 1024},
         {.items = 1, .rows = 4, .columns = 32768}, // where there is room
-        {.items = 8, .rows = 2, .columns = 2048},
+        {.items = 4, .rows = 2, .columns = 2048},
     };
     for (int i = 0; i < 6; i++) {
         const product_case of = {.seed = (uint64_t)(40 + i),
@@ -300,7 +301,7 @@ static void test_long_rows_of_every_kind(void **state)
          .long_from = 500,
          .long_columns = 64,
          .long_groups = 2},
-        {.items = 16,
+        {.items = 8,
          .rows = 1,
          .columns = 64,
          .long_from = 500,

@@ -18,7 +18,7 @@ static bool is_reduced;
 // As those that sparse products share, for a C that is wider than a group has room for.
 static const weft_spgemm_tiling wide_tilings[] = {
     {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 64, .long_groups = 4},
-    {.items = 16, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
+    {.items = 8, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
     {.items = 32, .rows = 3, .columns = 64, .long_from = 99, .long_columns = 512, .long_groups = 1},
 };
 
@@ -317,7 +317,8 @@ static void test_all_data_types(void **state)
                     .layout = (layout)(j % N_LAYOUTS),
                     .by = k > 0 ? scales[k] : (scale){0.1, -0.3},
                     .tiling = tiling_at(j)};
-                run(&of);
+                if (goes_with(i, j))
+                    run(&of);
             }
 }
 
