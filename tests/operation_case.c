@@ -352,7 +352,7 @@ static weft_status spgemm(operation_operands *o, weft_context *ctx)
 }
 
 static const weft_spgemm_tiling in_groups = {
-    .items = 1, .rows = 4, .columns = 16, .long_from = 3, .long_columns = 32, .long_groups = 2};
+    .items = 1, .rows = 4, .columns = 16, .long_from = 3, .long_columns = 64, .long_groups = 2};
 
 static weft_status spgemm_in_groups(operation_operands *o, weft_context *ctx)
 {
