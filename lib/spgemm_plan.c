@@ -21,7 +21,7 @@ enum {
     SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
     LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
     LONG_SPREAD_COLUMNS = 2048,
-    SPREAD_MARKS = 8,      // for each sum: marks and their ranks are as large as sums then
+    SPREAD_MARKS = 8,      // for each sum: with their ranks they are half as large as f32 sums
     FOLDED_MARKS = 32,     // one item looks only at words that have any
     SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group

@@ -5,6 +5,8 @@
 
 #include <weft/spgemm.h>
 
+#include "implementation.h"
+
 // Stretches of columns that end anywhere, items alone and in groups.
 static const weft_spgemm_tiling tilings[] = {
     {.items = 1, .rows = 3, .columns = 4},
@@ -30,12 +32,18 @@ enum {
     N_SHAPES = sizeof(small_shapes) / sizeof(small_shapes[0]),
 };
 
-// Each data type goes with one kind of group, by its number, besides items alone: PoCL compiles a
-// program with barriers for seconds.
+// Behind the usual ones, what the library plans.
+static inline const weft_spgemm_tiling *tiling_at(int i)
+{
+    return i < N_USUAL ? &tilings[i] : NULL;
+}
+
+// Whether they have a turn together: PoCL compiles a program whose items wait for each other for
+// seconds.
 static inline bool goes_with(int dtype, int tiling)
 {
-    static const int groups[] = {1, 2, 4};
-    return tiling == N_USUAL || tilings[tiling].items == 1 || tiling == groups[dtype % 3];
+    const weft_spgemm_tiling *t = tiling_at(tiling);
+    return has_turn_unless(t == NULL || t->items == 1, dtype + tiling);
 }
 
 #endif

@@ -216,7 +216,7 @@ static void test_patterns_of_every_kind(void **state)
                                          .b_nnz = small_shapes[i][4],
                                          .start = j % 2 ? 3 : 0,
                                          .in_fractions = kinds % 3 == 1,
-                                         .tiling = j < N_USUAL ? &tilings[j] : NULL};
+                                         .tiling = tiling_at(j)};
                 run(&of);
             }
 }
@@ -259,7 +259,7 @@ static void test_large_matrices(void **state)
                                      .n = shapes[i][2],
                                      .a_nnz = shapes[i][3],
                                      .b_nnz = shapes[i][4],
-                                     .tiling = j < N_USUAL ? &tilings[j] : NULL};
+                                     .tiling = tiling_at(j)};
             run(&of);
         }
 }

@@ -256,12 +256,6 @@ static void run(const product_case *of)
     run_patterns(A, B, of);
 }
 
-// The last one is what the library plans.
-static const weft_spgemm_tiling *tiling_at(int i)
-{
-    return i < N_USUAL ? &tilings[i] : NULL;
-}
-
 // ---- products
 
 static void test_every_small_pattern(void **state)

@@ -93,7 +93,7 @@ static bool create_sparse_square(bench_stage *stage, complaint *why)
         return false;
     if (weft_spgemm_count(stage->ctx, stage->queue, A, A, square, &square->nnz, NULL) != WEFT_OK)
         return complain_weft(why);
-    const size_t entries = (size_t)(square->nnz > 0 ? square->nnz : 1);
+    const size_t entries = (size_t)square->nnz;
     return buffer_create(&square->indices, stage->ctx, NULL, entries * sizeof(cl_int),
                          "the square's indices", why) &&
            buffer_create(&square->values, stage->ctx, NULL, entries * sizeof(cl_float),

@@ -31,12 +31,17 @@ static bench_sparse_spec *add(bench_sparse_specs *specs, bench_sparse_kind kind,
     return spec;
 }
 
-static bench_matrix pruned(int64_t m, int64_t n, int percent)
+static bench_matrix rows(int64_t m, int64_t k, int64_t nnz, double cov)
 {
     return (bench_matrix){
         .source = BENCH_LAYER,
-        .layer = {.m = m, .k = n, .nnz = m * n * (100 - percent) / 100, .cov = EVEN, .seed = SEED},
+        .layer = {.m = m, .k = k, .nnz = nnz, .cov = cov, .seed = SEED},
     };
+}
+
+static bench_matrix pruned(int64_t m, int64_t n, int percent)
+{
+    return rows(m, n, m * n * (100 - percent) / 100, EVEN);
 }
 
 static bench_matrix graph(void)
@@ -79,10 +84,7 @@ static bool add_spgemm(bench_sparse_specs *specs, bench_sparse_kind kind, int64_
     bench_sparse_spec *spec = add(specs, kind, WEFT_F32, why);
     if (spec == NULL)
         return false;
-    spec->matrix = (bench_matrix){
-        .source = BENCH_LAYER,
-        .layer = {.m = n, .k = n, .nnz = n * length, .cov = EVEN, .seed = SEED},
-    };
+    spec->matrix = rows(n, n, n * length, EVEN);
     snprintf(spec->name, sizeof(spec->name), "spgemm%s-rows-%" PRId64 "x%" PRId64,
              kind == BENCH_SPGEMM ? "" : "_dense", n, length);
     return true;
@@ -191,10 +193,7 @@ static bool add_softmax(bench_sparse_specs *specs, bench_sparse_kind kind, uint6
     if (spec == NULL)
         return false;
     const int64_t m = (int64_t)(array_bytes / sizeof(float)) / mean;
-    spec->matrix = (bench_matrix){
-        .source = BENCH_LAYER,
-        .layer = {.m = m, .k = 16 * mean, .nnz = m * mean, .cov = cov, .seed = SEED},
-    };
+    spec->matrix = rows(m, 16 * mean, m * mean, cov);
     spec->goal = BENCH_SOFTMAX_ROWS;
     snprintf(spec->name, sizeof(spec->name), "softmax%s-rows-%" PRId64 "x%" PRId64 "-v%g",
              kind == BENCH_SPARSE_SOFTMAX ? "" : "_backward", m, mean, cov);

@@ -19,12 +19,12 @@ typedef struct weft_spgemm_problem {
 // or more, `long_groups` groups have a share of C's columns each: 1024 such rows, and what there is
 // beyond these as all others.
 typedef struct weft_spgemm_tiling {
-    int items;     // of a group, which share a row's products: a power of two
-    int rows;      // 1 to 32768
-    int columns;   // sums that a group has local memory for, 1 to 32768, beside marks for 8 times
-                   // as many columns, or for one item 32 times; to count entries it has marks
-                   // alone, for 32 times as many columns, or 64 times
-    int long_from; // up to 262144; 0: no row is long, and what follows does not count
+    int items;        // of a group, which share a row's products: a power of two
+    int rows;         // 1 to 32768
+    int columns;      // sums that a group has local memory for, 1 to 32768, beside marks for at
+                      // least 8 times as many columns, or for one item 32 times; to count entries
+                      // it has marks alone, for 32 times as many columns, or 64 times
+    int long_from;    // up to 262144; 0: no row is long, and what follows does not count
     int long_columns; // a power of two, 64 to 65536: as `columns`
     int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
 } weft_spgemm_tiling;
