@@ -106,8 +106,10 @@ static double number(const sparse_case *of, random_state *random, int64_t row)
         return 30 * fraction;
     case FAR_AWAY:
         return fraction + 1000;
+    case REMOTE:
+        return 6 * fraction + 4e7;
     case STEPPED:
-        return fraction + 60 * (double)(row / 3 * 7 % 5);
+        return fraction + 22 * (double)(row / 3 * 7 % 8);
     case MASKED:
         return row % 4 == 0 || random_below(random, 3) == 0 ? mask : 30 * fraction;
     case WILD:

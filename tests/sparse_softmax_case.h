@@ -27,7 +27,8 @@ typedef enum sparse_numbers {
     FRACTIONS, // in [-1, 1)
     STEEP,     // in [-30, 30): exponentials of all sizes
     FAR_AWAY,  // FRACTIONS + 1000
-    STEPPED,   // FRACTIONS, three rows at a time 60 or more from the rows before
+    REMOTE,    // 6 FRACTIONS + 4e7, where f32 has every fourth whole number
+    STEPPED,   // FRACTIONS, three rows at a time 22 or more from the rows before
     MASKED,    // STEEP; some are -infinity, in some rows all; backward: 0
     WILD,      // STEEP; in some rows there are infinities and NaN
     N_NUMBERS,

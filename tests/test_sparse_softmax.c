@@ -201,6 +201,27 @@ static void test_numbers_that_rise_and_fall(void **state)
     }
 }
 
+// Numbers that lie near each other, and so far from 0 that they have few digits behind the point.
+static void test_numbers_far_from_0(void **state)
+{
+    (void)state;
+    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 64, 1000, 1000);
+    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 256, 1000, 1000);
+    static const double scales[] = {1, -1, 0.25};
+    const bool is_wide = is_on("pocl");
+    for (int i = 0; i < 6; i++) {
+        const sparse_case of = {.seed = (uint64_t)i,
+                                .n_rows = 30,
+                                .longest = is_wide ? 20 : 6,
+                                .rows = ROWS_FULL,
+                                .numbers = i < 3 ? FAR_AWAY : REMOTE,
+                                .out_start = i,
+                                .scale = scales[i % 3],
+                                .tiling = is_wide ? &wide : &narrow};
+        sparse_run(ctx, &of);
+    }
+}
+
 // Rows that pass what one item keeps, but are not cut.
 static void test_rows_too_long_to_be_kept(void **state)
 {
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_as_planned),
         cmocka_unit_test(test_past_the_caches),
         cmocka_unit_test(test_numbers_that_rise_and_fall),
+        cmocka_unit_test(test_numbers_far_from_0),
         cmocka_unit_test(test_rows_too_long_to_be_kept),
         cmocka_unit_test(test_as_planned_for_every_known_device),
         cmocka_unit_test(test_matrices_out_of_files),
