@@ -19,7 +19,7 @@ enum {
     FOLDED_LEAST = 1 << 10,     // among them
     FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
     FOLDED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
-                                // thin, while L1 holds them, their numbers, and as many before;
+                                // thin, while L1 holds them, their marks, and as many before;
     FOLDED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
     FOLDED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
 };

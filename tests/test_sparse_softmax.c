@@ -46,6 +46,14 @@ static const variant wide_variants[] = {
 };
 enum { N_WIDE_VARIANTS = sizeof(wide_variants) / sizeof(wide_variants[0]) };
 
+// Of one item, in vectors as wide as the implementation can take.
+static const weft_sparse_softmax_tiling *vectors_of_one_item(void)
+{
+    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 64, 1000, 1000);
+    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 256, 1000, 1000);
+    return is_on("pocl") ? &wide : &narrow;
+}
+
 // What changes from case to case without a program of its own.
 static sparse_case varied(sparse_case of, uint64_t seed)
 {
@@ -114,8 +122,6 @@ static void test_every_wide_variant(void **state)
 static void test_every_length(void **state)
 {
     (void)state;
-    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 64, 1000, 1000);
-    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 256, 1000, 1000);
     const bool is_wide = is_on("pocl");
     for (int64_t n = 1; n <= (is_wide ? 50 : 14); n += is_reduced ? 3 : 1)
         for (int is_backward = 0; is_backward < 2; is_backward++) {
@@ -129,7 +135,7 @@ static void test_every_length(void **state)
                                     .is_backward = is_backward,
                                     .place = n % 3 == 0 ? ON_CSR : APART,
                                     .scale = 1,
-                                    .tiling = is_wide ? &wide : &narrow};
+                                    .tiling = vectors_of_one_item()};
             sparse_run(ctx, &of);
         }
 }
@@ -205,8 +211,6 @@ static void test_numbers_that_rise_and_fall(void **state)
 static void test_numbers_far_from_0(void **state)
 {
     (void)state;
-    static const weft_sparse_softmax_tiling narrow = TILING(4, 1, 1, 64, 1000, 1000);
-    static const weft_sparse_softmax_tiling wide = TILING(16, 1, 1, 256, 1000, 1000);
     static const double scales[] = {1, -1, 0.25};
     const bool is_wide = is_on("pocl");
     for (int i = 0; i < 6; i++) {
@@ -217,7 +221,7 @@ static void test_numbers_far_from_0(void **state)
                                 .numbers = i < 3 ? FAR_AWAY : REMOTE,
                                 .out_start = i,
                                 .scale = scales[i % 3],
-                                .tiling = is_wide ? &wide : &narrow};
+                                .tiling = vectors_of_one_item()};
         sparse_run(ctx, &of);
     }
 }
