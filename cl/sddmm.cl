@@ -76,12 +76,6 @@
 #define A_STRIDE (A_ADJACENT ? 1 : a_column)
 #define B_STRIDE (B_ADJACENT ? 1 : b_row)
 
-// The row of entry e, which is behind all entries of `row`; -1: whatever row that was.
-INLINE int next_row(global const OFFSET *offsets, int n_rows, int row, long e)
-{
-    return row >= 0 && offsets[row + 2] > e ? row + 1 : row_of_entry(offsets, n_rows, e);
-}
-
 // Where results go: D of one matrix, and while k is not at its end the sums so far.
 typedef struct {
     global const BITS *c;

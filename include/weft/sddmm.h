@@ -90,6 +90,7 @@ typedef struct weft_sddmm_params {
 // All have one data type. Sums, alpha and beta are f32 (f64 for f64); the order of sums depends on
 // the tiling, the context and, for bf16, on whether B has stride 1 along k: the same input gives
 // the same bits. D as the values of a CSR with C's pattern is an operand for weft_spmm().
+// Where A or B is sparse itself, weft_sddmm_sparse() takes the product.
 //
 // A batch: with A [batch x m x k], B [batch x k x n] and D [batch x nnz] each pair of matrices is
 // sampled at C's pattern; where C->values_batch_stride is not 0, with values of its own.

@@ -16,7 +16,7 @@
 //
 // Where activations or gradients are sparse themselves (CSR), weft_spgemm() multiplies W by X, and
 // W^T, of weft_csr_transpose(), by dY, or weft_spgemm_dense() where the product is to be dense;
-// weft_csr_to_dense() makes X or dY dense for dW, which looks at no other entries than W's.
+// weft_sddmm_sparse() takes one or both for dW, which looks at no other entries than W's.
 #ifndef WEFT_SPARSE_LINEAR_H
 #define WEFT_SPARSE_LINEAR_H
 

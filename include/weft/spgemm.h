@@ -63,7 +63,8 @@ typedef struct weft_spgemm_params {
 //
 // A matrix by columns is its transpose by rows (weft_csr_of_csc() of <weft/csc.h>, for a DCSC
 // weft_dcsr_to_csr() of what <weft/dcsc.h> gives), and weft_csr_transpose() of that the matrix by
-// rows, as A and B are wanted here. weft_spgemm_dense() makes C dense, in one step.
+// rows, as A and B are wanted here. weft_spgemm_dense() makes C dense, in one step, and
+// weft_sddmm_sparse() takes the product at the entries of a third matrix alone.
 //
 // C has an entry wherever A and B have entries that meet, also where products cancel. Its columns
 // rise in each row; those of A and B need not, and repeated entries add up. Sums are f32 (f64 for

@@ -22,6 +22,7 @@
 #include <weft/reduce.h>
 #include <weft/rehearsal.h>
 #include <weft/sddmm.h>
+#include <weft/sddmm_sparse.h>
 #include <weft/softmax.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_gather.h>

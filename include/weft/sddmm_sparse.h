@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// SDDMM with sparse factors, which is also masked SpGEMM: a product of matrices of which one or
+// both are sparse, sampled where a third one has entries.
+#ifndef WEFT_SDDMM_SPARSE_H
+#define WEFT_SDDMM_SPARSE_H
+
+#include <weft/csr.h>
+#include <weft/tensor.h>
+
+WEFT_BEGIN
+
+// A factor: one of the two is there, the other NULL.
+typedef struct weft_factor {
+    const weft_tensor *dense; // a matrix with any strides
+    const weft_csr *sparse;
+} weft_factor;
+
+// As arguments: WEFT_SPARSE(&X), WEFT_DENSE(&dY).
+#define WEFT_SPARSE(csr)   (&(const weft_factor){.sparse = (csr)})
+#define WEFT_DENSE(tensor) (&(const weft_factor){.dense = (tensor)})
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sddmm_sparse_problem {
+    int64_t m, n, k, nnz;    // C is m x n, A m x k, B n x k
+    int64_t a_nnz, b_nnz;    // entries of A, of B; of a dense one nobody asks
+    bool a_sparse, b_sparse; // at least one is
+    weft_dtype dtype;        // WEFT_DEFAULT is f32
+} weft_sddmm_sparse_problem;
+
+// How the work is cut.
+typedef struct weft_sddmm_sparse_tiling {
+    int items;       // of a group: a power of two
+    int lanes;       // of these that share an entry's sum: a power of two up to `items`
+    int columns;     // of a row of A that there is local memory for, where B is sparse: 1 to
+                     // 262144; else 0. A dense row of more comes in parts; a sparse one's elements
+                     // are found by hashes of their columns then, an eighth as many at a time
+    int64_t entries; // of C, of whatever rows, that a group goes through
+} weft_sddmm_sparse_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+WEFT_API weft_sddmm_sparse_tiling
+weft_sddmm_sparse_tiling_for(const weft_limits *limits, const weft_sddmm_sparse_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+WEFT_API weft_status weft_sddmm_sparse_tiling_check(const weft_sddmm_sparse_tiling *tiling,
+                                                    const weft_limits *limits,
+                                                    const weft_sddmm_sparse_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+WEFT_API int weft_sddmm_sparse_tiling_print(const weft_sddmm_sparse_tiling *tiling, char *text,
+                                            size_t size);
+
+typedef struct weft_sddmm_sparse_params {
+    size_t size;    // sizeof(weft_sddmm_sparse_params): WEFT_SDDMM_SPARSE() fills it in
+    bool indicator; // C says where, and its values, which may be NULL, are not read
+    const weft_sddmm_sparse_tiling *tiling; // NULL: what weft_sddmm_sparse_tiling_for() chooses
+    cl_uint n_wait;                         // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the result; the caller releases it
+} weft_sddmm_sparse_params;
+
+#define WEFT_SDDMM_SPARSE(...)                                                                     \
+    (&(const weft_sddmm_sparse_params){.size = sizeof(weft_sddmm_sparse_params), __VA_ARGS__})
+
+// D = alpha (A B^T) .* C + beta D at the entries of C: for entry e in row i and column j
+//
+//     d[e] = alpha (sum over l of a[i, l] b[j, l]) c[e] + beta d[e]
+//
+// or without the factor c[e], with params->indicator. The gradient of a sparse layer by its weights
+// is such a product, dW = dY X^T at the entries of W:
+//
+//     weft_sddmm_sparse(ctx, queue, 1, WEFT_DENSE(&dY), WEFT_SPARSE(&X), &W, 0, &dW,
+//                       WEFT_SDDMM_SPARSE(.indicator = true));
+//
+//   A  dense [m x k], any strides, or sparse CSR [m x k]   f32, f64, f16 or bf16
+//   B  the same [n x k]: B by rows is B^T by columns
+//   C  sparse CSR [m x n]   values as A
+//   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
+//      buffer and start); else no byte is shared with A, B or C.
+//
+// One of A and B is sparse, or both are; of two dense ones weft_sddmm() takes the product. All have
+// one data type; offsets (i32 or i64) and indices (i32 or i16) of each sparse one are of its own
+// types. Columns need not be sorted, and repeated entries of A and B add up, those of an A that
+// meets a sparse B before they are multiplied; of C each stands for itself.
+//
+// Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
+// NaN go through as in the formula, but what is not stored has no product, not even with them. The
+// order of sums depends on the tiling and the context: the same input gives the same bits.
+//
+// beta == 0 never reads D: it may hold anything, NaN included. alpha == 0 reads neither A, B nor
+// C's values, and k == 0 is the same: D = beta D. No entries of C: nothing to do. m, n and k up to
+// 2^31 - 4097; nnz as far as the offsets reach.
+//
+// Enqueues and returns. It blocks only while a kernel is compiled for the first time, and wants no
+// scratch memory. Buffers stay yours; keep them until `event` completes. What offsets and indices
+// say is trusted: weft_csr_check() is for those that nobody vouches for.
+// Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
+// WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
+// Thread-safety: any thread; calls on one in-order queue keep their order.
+//
+// Each entry is a dot product over what one row stores: a row of B, which meets A's row in local
+// memory, by columns or, where there are too many, hashed; or, where B is dense, a row of A. Work
+// is dealt out by entries of C, whatever its rows' lengths. That suits patterns that leave most of
+// the product out; of nearly all of it weft_spgemm() has less to do. And a factor that is sparse
+// has to be: on CPUs weft_csr_to_dense() and weft_sddmm() are as fast where a tenth is stored.
+// After Milakovic, Selvitopi, Nisa, Budimlic and Buluc, "Parallel Algorithms for Masked Sparse
+// Matrix-Matrix Products" (ICPP 2022), who compare dot products to other ways.
+WEFT_API weft_status weft_sddmm_sparse(weft_context *ctx, cl_command_queue queue, double alpha,
+                                       const weft_factor *A, const weft_factor *B,
+                                       const weft_csr *C, double beta, const weft_tensor *D,
+                                       const weft_sddmm_sparse_params *params);
+
+// What weft_sddmm_sparse() would do with these operands, in words, as snprintf() does it. Compiles
+// what the call will run, as the compiled kernel decides about the tiling too. Returns the length,
+// or -1 after a failure.
+WEFT_API int weft_sddmm_sparse_describe(weft_context *ctx, const weft_factor *A,
+                                        const weft_factor *B, const weft_csr *C,
+                                        const weft_tensor *D,
+                                        const weft_sddmm_sparse_params *params, char *text,
+                                        size_t size);
+
+WEFT_END
+
+#endif
