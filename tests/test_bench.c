@@ -106,7 +106,7 @@ static int run_shared_sets(void **state)
 {
     (void)state;
     if (is_on_pocl_or_by_hand())
-        shared_run = run_bench("spgemm matmul reduce softmax norm elementwise --quick");
+        shared_run = run_bench("spgemm sddmm matmul reduce softmax norm elementwise --quick");
     return 0;
 }
 
@@ -133,8 +133,8 @@ static json_t *cases_of(const char *op)
 // Each case is of one of them, and those of one stand together.
 static void cases_go_by_operation(void **state)
 {
-    static const char *const ops[] = {"spgemm",  "spgemm_dense", "matmul",     "reduce",
-                                      "softmax", "norm",         "elementwise"};
+    static const char *const ops[] = {"spgemm", "spgemm_dense", "sddmm", "sddmm_sparse", "matmul",
+                                      "reduce", "softmax",      "norm",  "elementwise"};
     const int n_ops = sizeof(ops) / sizeof(ops[0]);
     (void)state;
     skip_but_on_pocl();
@@ -170,6 +170,24 @@ static void spgemm_cases_are_complete(void **state)
     }
     json_decref(both_steps);
     json_decref(dense);
+}
+
+// Of B, 90% of whose 512 columns are zeros, each entry goes through about 51 elements.
+static void sparse_factors_count_what_they_store(void **state)
+{
+    (void)state;
+    skip_but_on_pocl();
+    json_t *cases = cases_of("sddmm_sparse");
+    const json_t *it = json_array_get(cases, 0);
+    const double nnz = 2048 * 2048 / 10;
+    assert_int_equal(json_array_size(cases), 1);
+    assert_string_equal(string(it, "case"), "sddmm_sparse-pruned-2048x2048-s90-k512-b90");
+    assert_true(strlen(string(it, "plan")) > 0 && number(it, "nnz") == nnz);
+    assert_true(number(it, "m") == 2048 && number(it, "n") == 2048 && number(it, "k") == 512);
+    const double n_terms = 1e6 * number(it, "gflops") * number(it, "median_ms") / 2;
+    assert_true(fabs(n_terms / nnz - 51.2) < 0.5);
+    check_share(it, "gflops", number(json_object_get(shared_run, "limits"), "fma_gflops"));
+    json_decref(cases);
 }
 
 static void limits_alone(void **state)
@@ -535,6 +553,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cases_go_by_operation),
         cmocka_unit_test(spgemm_cases_are_complete),
+        cmocka_unit_test(sparse_factors_count_what_they_store),
         cmocka_unit_test(limits_alone),
         cmocka_unit_test(cases_come_in_pairs),
         cmocka_unit_test(cases_along_axes_are_complete),

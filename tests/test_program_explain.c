@@ -128,6 +128,7 @@ static const public_call calls[] = {
     {"weft_reduce", "reduce", NULL},
     {"weft_rms_norm", "norm", "--rms"},
     {"weft_sddmm", "sddmm", NULL},
+    {"weft_sddmm_sparse", "sddmm_sparse", NULL},
     {"weft_softmax", "softmax", NULL},
     {"weft_softmax_backward", "softmax_backward", NULL},
     {"weft_sparse_attention", "attention", NULL},
@@ -271,6 +272,7 @@ static void programs_are_told_the_same(void **state)
     } asked[] = {
         {"spmm", "300x200 200x64 --nnz 6000 --cov 0.5", true, false},
         {"sddmm", "300x200 300x64 64x200t", true, false},
+        {"sddmm_sparse", "300x200 300x64 200x64", false, false},
         {"spmm_dcsr", "300x200 200x64 --nnz 90", true, false},
         {"sparse_softmax", "300x200", true, false},
         {"sparse_softmax_backward", "300x200", true, false},
@@ -335,6 +337,10 @@ static void work_is_counted(void **state)
         {"spmm 3x4 4x5 --nnz 6", 4 * (4 + 6 + 6 + 4 * 5 + 3 * 5), 2 * 6 * 5},
         {"spmm_dcsr A.mtx 4x2", 4 * (4 + 1 + 4 + 5 + 5 + 4 * 2 + 6 * 2), 2 * 5 * 2},
         {"sddmm 3x4 3x5 5x4 --nnz 6", 4 * (4 + 6 + 6 + 3 * 5 + 5 * 4 + 6), 6 * (2 * 5 + 1)},
+        {"sddmm_sparse 3x4 3x5 4x5 --density 0.5", 4 * (16 + 4 + 2 * 8 + 5 + 2 * 10 + 6), 6 * 6},
+        {"sddmm_sparse 3x4 3x5 4x5 --dense A --nnz 6", 4 * (16 + 3 * 5 + 17 + 6),
+         6 * (2 * 1.5 + 1)},
+        {"sddmm_sparse 3x4 3x5 4x5 --dense B --nnz 6", 4 * (16 + 16 + 4 * 5 + 6), 6 * (2 * 2 + 1)},
         {"sparse_softmax 3x4 --nnz 6", 4 * (4 + 6 + 6), 5 * 6},
         {"sparse_softmax_backward 3x4 --nnz 6", 4 * (4 + 6 + 6 + 6), 4 * 6},
         {"sparse_linear 3x4 4x5 --nnz 6", 4 * (4 + 6 + 6 + 4 * 5 + 3 * 5 + 3), 2 * 6 * 5 + 3 * 5},
@@ -449,6 +455,9 @@ static void nothing_is_explained(void **state)
         "spmm_dcsr 0x5 5x4",
         "spmm_dcsr 5x5 5x4 --nnz 0",
         "sddmm 0x5 0x3 3x5",
+        "sddmm_sparse 0x5 0x3 5x3",
+        "sddmm_sparse 5x0 5x3 0x3 --dense B",
+        "sddmm_sparse 5x5 5x3 5x3 --dense A --nnz 0",
         "softmax 0x5",
         "norm 0x5",
         "sparse_softmax 0x5",
@@ -554,6 +563,17 @@ static void what_cannot_be_is_refused(void **state)
     expect_refusal("explain elementwise x x:i16=4 --profile v100", 1, "x has data type i16");
     expect_refusal("explain spgemm 4x4 --profile v100", 2, "the second sparse shape is missing");
     expect_refusal("explain spgemm 4x4 5x4 --profile v100", 1, "A is 4 x 4, B has 5 rows");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 --profile v100", 2, "the third sparse shape");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 --dense B --profile v100", 2,
+                   "shape of B is miss");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 5x3 --profile v100", 1,
+                   "A B^T is 4 x 5, C is 4 x 4");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 3x4 --profile v100", 1, "A is 4 x 3, B has 4 col");
+    expect_refusal("explain sddmm_sparse 4x4 2x4x3 4x3 --dense A --profile v100", 1,
+                   "A has 3 dimensions; 2 are wanted");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 4x3 4 --profile v100", 2, "one word too many: 4");
+    expect_refusal("explain sddmm_sparse 4x4 4x3 4x3 --dense C", 2, "'C' is neither A nor B");
+    expect_refusal("explain sddmm 4x4 4x3 3x4 --dense A", 2, "--dense is no option of sddmm");
     expect_refusal("explain sparse_linear_dx 4x4 4x4 --no-plan", 2, "--no-plan is no option of");
     expect_refusal("explain softmax_backward 3x4 --axis 2 --profile v100", 1, "axis is 2");
     expect_refusal("explain sparse_gather 4x4x4 --profile v100", 1, "values has 3 axes");

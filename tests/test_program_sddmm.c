@@ -8,13 +8,15 @@
 
 #include "program_run.h"
 
-//   C  1 . 2     A  1 2     B  1 2 3     A B   9 12 15
-//      . . .        3 4        4 5 6          19 26 33
-//      . 3 .        5 6                       29 40 51
+//   C  1 . 2     A  1 2     B  1 2 3     A B   9 12 15     sparse A  1 2     B  1 7 .
+//      . . .        3 4        4 5 6          19 26 33               3 .        4 . 6
+//      . 3 .        5 6                       29 40 51               . 6
 static int write_operands(void **state)
 {
     static const float A[] = {1, 2, 3, 4, 5, 6}, B[] = {1, 2, 3, 4, 5, 6};
     static const float turned_B[] = {1, 4, 2, 5, 3, 6};
+    static const float infinite_A[] = {INFINITY, 2, 3, 4, 5, 6};
+    static const float infinite_B[] = {1, INFINITY, 3, 4, 5, 6};
     static const int64_t tall[] = {3, 2}, wide[] = {2, 3}, cube[] = {3, 2, 1}, none[] = {3, 0};
     complaint why;
     (void)state;
@@ -24,9 +26,20 @@ static int write_operands(void **state)
     put_text("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n"
                          "2 2000000000 1\n1 1\n");
     put_text("none.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 0\n");
+    put_text("A.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 4\n"
+                      "1 1 1\n1 2 2\n2 1 3\n3 2 6\n");
+    put_text("B.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 4\n"
+                      "1 1 1\n2 1 4\n1 2 7\n2 3 6\n");
+    put_text("turned_B.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 4\n"
+                             "1 1 1\n1 2 4\n2 1 7\n3 2 6\n");
+    put_text("nothing.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
+    put_text("A.smtx", "4, 5, 6\n0 2 2 3 6\n0 4 1 0 2 4\n");
+    put_text("B.smtx", "5, 3, 7\n0 2 3 3 6 7\n0 2 1 0 1 2 1\n");
     put_text("P.smtx", "4, 3, 6\n0 2 2 3 6\n0 2 1 0 1 2\n");
     put_text("damaged.npy", "this is no array");
     return !npy_write(path_of("A.npy"), WEFT_F32, 2, tall, A, &why) ||
+           !npy_write(path_of("infinite_A.npy"), WEFT_F32, 2, tall, infinite_A, &why) ||
+           !npy_write(path_of("infinite_B.npy"), WEFT_F32, 2, wide, infinite_B, &why) ||
            !npy_write(path_of("B.npy"), WEFT_F32, 2, wide, B, &why) ||
            !npy_write(path_of("turned_B.npy"), WEFT_F32, 2, tall, turned_B, &why) ||
            !npy_write(path_of("cube.npy"), WEFT_F32, 3, cube, A, &why) ||
@@ -58,7 +71,8 @@ static void expect_product(const char *line, const double *want)
 static void help_names_the_options(void **state)
 {
     static outcome out;
-    static const char *const parts[] = {"Usage: weft sddmm [OPTION...] C [A.npy B.npy]",
+    static const char *const parts[] = {"Usage: weft sddmm [OPTION...] C [A B]",
+                                        "or sparse (.mtx, .smtx). D holds",
                                         "--transpose-b",
                                         "--indicator",
                                         "--k=K",
@@ -80,7 +94,8 @@ static void wrong_usage_exits_with_2(void **state)
 {
     (void)state;
     expect_refusal("sddmm", 2, "a sparse matrix is needed: C.mtx or C.smtx");
-    expect_refusal("sddmm C.mtx A.npy", 2, "A.npy wants B.npy beside it");
+    expect_refusal("sddmm C.mtx A.npy", 2, "A.npy wants B beside it");
+    expect_refusal("sddmm C.mtx A.mtx", 2, "A.mtx wants B beside it");
     expect_refusal("sddmm C.mtx A.npy B.npy D.npy", 2, "one file too many: D.npy");
     expect_refusal("sddmm C.mtx A.npy B.npy --k 4", 2, "--k is for random A and B");
     expect_refusal("sddmm C.mtx --k 0", 2, "--k: 0 is outside 1 to 2147483647");
@@ -109,6 +124,13 @@ static void failures_are_one_sentence(void **state)
                    "turned_B.npy: is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal("sddmm C.mtx A.npy B.npy --transpose-b", 1,
                    "B.npy: transposed is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
+    expect_refusal("sddmm C.mtx absent.mtx B.npy", 1, "absent.mtx: No such file or directory");
+    expect_refusal("sddmm C.mtx A.npy bad.mtx", 1, "bad.mtx:3: entry (4, 1) is outside the 3 x 3");
+    expect_refusal("sddmm P.smtx A.mtx B.mtx", 1, "A.mtx: has 3 rows, but P.smtx is 4 x 3");
+    expect_refusal("sddmm C.mtx A.mtx turned_B.mtx", 1,
+                   "turned_B.mtx: is 3 x 2, but between A.mtx and C.mtx it is 2 x 3");
+    expect_refusal("sddmm C.mtx A.npy B.mtx --transpose-b", 1,
+                   "B.mtx: transposed is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal(
         "sddmm wide.mtx", 1,
         "B, 128 x 2000000000 f32, is larger than the device's largest buffer: 1024000000000 "
@@ -177,6 +199,57 @@ static void sddmm_takes_narrow_types(void **state)
     expect_D(WEFT_BF16, 3, want);
 }
 
+// A, B or both by entries. Elements of B's columns count, or where B is dense of A's rows.
+static void sddmm_takes_sparse_factors(void **state)
+{
+    static const struct {
+        const char *operands;
+        double want[3];
+        int n_terms;
+    } asked[] = {
+        {"A.mtx B.npy", {9, 30, 90}, 5},
+        {"A.mtx turned_B.npy -t", {9, 30, 90}, 5},
+        {"A.npy B.mtx", {9, 24, 105}, 4},
+        {"A.npy turned_B.mtx --transpose-b", {9, 24, 105}, 4},
+        {"A.mtx B.mtx", {9, 24, 0}, 4},
+        {"A.mtx turned_B.mtx -t", {9, 24, 0}, 4},
+        {"A.mtx B.mtx --indicator --alpha -2", {-18, -24, 0}, 4},
+        {"A.npy B.mtx --dtype f16", {9, 24, 105}, 4},
+        {"infinite_A.npy B.mtx", {INFINITY, 24, 105}, 4}, // which (1, 3) does not meet
+        {"A.mtx infinite_B.npy", {9, 30, 90}, 5},         // nor does (3, 2)
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        char line[256];
+        snprintf(line, sizeof(line), "sddmm C.mtx %s -o D.npy --runs 2 --check --json",
+                 asked[i].operands);
+        json_t *report = run_json(line);
+        expect_D(WEFT_DEFAULT, 3, asked[i].want);
+        assert_string_equal(string(report, "op"), "sddmm");
+        expect_part(string(report, "plan"), " lanes for an entry");
+        assert_true(number(report, "m") == 3 && number(report, "n") == 3);
+        assert_true(number(report, "k") == 2 && number(report, "nnz") == 3);
+        const double gflops = 1e-6 * 2 * asked[i].n_terms / number(report, "median_ms");
+        assert_true(fabs(number(report, "gflops") / gflops - 1) < 1e-4);
+        assert_true(number(report, "setup_ms") > 0 && number(report, "error") <= 1);
+        json_decref(report);
+    }
+}
+
+// Patterns, with values from the seed; what is made of them has a reference of its own.
+static void sddmm_takes_patterns_as_factors(void **state)
+{
+    static outcome out;
+    (void)state;
+    json_t *report = run_json("sddmm P.smtx A.smtx B.smtx --runs 1 --check --json");
+    assert_true(number(report, "m") == 4 && number(report, "k") == 5 && number(report, "n") == 3);
+    assert_true(number(report, "nnz") == 6 && number(report, "error") <= 1);
+    json_decref(report);
+    run(&out, "sddmm P.smtx A.smtx B.smtx --dtype f16 --runs 1 --check");
+    expect_status(&out, "sddmm", 0);
+    expect_part(out.output, "D [6] = A [4 x 5] B [5 x 3] at the non-zeros of C [4 x 3]");
+}
+
 static void sddmm_follows_the_seed(void **state)
 {
     static outcome out;
@@ -221,6 +294,14 @@ static void sddmm_takes_empty_operands(void **state)
     assert_true(number(report, "k") == 0);
     expect_D(WEFT_DEFAULT, 3, zeros);
     json_decref(report);
+    report = run_json("sddmm none.mtx A.mtx B.mtx -o D.npy --runs 1 --check --json");
+    assert_true(number(report, "gflops") == 0 && number(report, "error") == 0);
+    expect_D(WEFT_DEFAULT, 0, zeros);
+    json_decref(report);
+    report = run_json("sddmm C.mtx nothing.mtx B.npy -o D.npy --runs 1 --check --json");
+    assert_true(number(report, "gflops") == 0 && number(report, "k") == 2);
+    expect_D(WEFT_DEFAULT, 3, zeros);
+    json_decref(report);
 }
 
 int main(void)
@@ -233,6 +314,8 @@ int main(void)
         cmocka_unit_test(sddmm_says_the_same_in_words),
         cmocka_unit_test(sddmm_takes_its_options),
         cmocka_unit_test(sddmm_takes_narrow_types),
+        cmocka_unit_test(sddmm_takes_sparse_factors),
+        cmocka_unit_test(sddmm_takes_patterns_as_factors),
         cmocka_unit_test(sddmm_follows_the_seed),
         cmocka_unit_test(sddmm_makes_up_operands),
         cmocka_unit_test(sddmm_takes_empty_operands),

@@ -64,6 +64,55 @@ static void the_reference_is_the_formula(void **state)
     expect(&problem, only_d0);
 }
 
+//   A  1 2, the 1 as 3 - 2     B  1 7 .     the 4 as 1 + 3     A B   9  7  6
+//      . .                        4 . 3                              .  .  .
+//      . 6                                                          24  .  18
+static void sparse_factors_have_what_they_store(void **state)
+{
+    static int32_t a_offsets[] = {0, 3, 3, 4}, a_indices[] = {0, 1, 0, 1};
+    static int32_t b_offsets[] = {0, 3, 4, 5}, b_indices[] = {1, 0, 1, 0, 1};
+    static float a_values[] = {3, 2, -2, 6}, b_values[] = {1, 1, 3, 7, 3};
+    static const weft_csr_host sparse_A = {3,        2,         4,         WEFT_I32, WEFT_I32,
+                                           WEFT_F32, a_offsets, a_indices, a_values};
+    static const weft_csr_host sparse_B = {3,        2,         5,         WEFT_I32, WEFT_I32,
+                                           WEFT_F32, b_offsets, b_indices, b_values};
+    static const float infinite_B[] = {1, INFINITY, 3, 4, 5, 6}; // where (3, 2) stores nothing
+    static const double left[] = {9, 30, 90}, right[] = {9, 12, 105}, both[] = {9, 12, 0};
+    reference_sddmm problem = {.C = &C, .k = 2, .alpha = 1, .B = B, .b_row = 3, .b_column = 1};
+    (void)state;
+    problem.sparse_A = &sparse_A;
+    expect(&problem, left);
+    problem.B = infinite_B;
+    expect(&problem, left);
+    problem.B = NULL;
+    problem.sparse_B = &sparse_B;
+    expect(&problem, both);
+    problem.sparse_A = NULL;
+    problem.A = A;
+    expect(&problem, right);
+}
+
+// 2^24 + 1 - 2^24, which in f32 is 0.
+static void repeated_columns_are_rounded(void **state)
+{
+    static int32_t one_row[] = {0, 1}, three[] = {0, 3}, columns[] = {0, 0, 0};
+    static float one[] = {1}, cancelling[] = {16777216, 1, -16777216};
+    static const float D[] = {0};
+    const weft_csr_host entry = {1, 1, 1, WEFT_I32, WEFT_I32, WEFT_F32, one_row, columns, one};
+    const weft_csr_host many = {1, 1, 3, WEFT_I32, WEFT_I32, WEFT_F32, three, columns, cancelling};
+    reference_sddmm problem = {.C = &entry, .k = 1, .alpha = 1, .A = one, .B = one};
+    reference_result result;
+    complaint why;
+    (void)state;
+    for (int i = 0; i < 3; i++) { // of none, of A, of B
+        problem.sparse_A = i == 1 ? &many : NULL;
+        problem.sparse_B = i == 2 ? &many : NULL;
+        assert_true(reference_sddmm_compare(&problem, D, &result, &why));
+        assert_true(result.want == 1);
+        assert_int_equal(result.error <= 1, i > 0);
+    }
+}
+
 static void an_entry_without_terms_is_exact(void **state)
 {
     static const reference_sddmm problems[] = {{.C = &C, .k = 2}, {.C = &C, .alpha = 1}};
@@ -187,6 +236,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_is_the_formula),
+        cmocka_unit_test(sparse_factors_have_what_they_store),
+        cmocka_unit_test(repeated_columns_are_rounded),
         cmocka_unit_test(an_entry_without_terms_is_exact),
         cmocka_unit_test(the_bound_holds_in_any_order),
         cmocka_unit_test(a_lost_term_is_seen),

@@ -242,6 +242,45 @@ static void smtx_names_the_line_that_is_wrong(void **state)
     }
 }
 
+// ---- what is made of them
+
+static void matrices_are_transposed(void **state)
+{
+    const double want[] = {0, 1, 2, 5, -1, -1, 0, 2, 1, 3, 2, 6, -1, 2, 7, -1};
+    complaint why;
+    (void)state;
+    weft_csr_host csr = read_mtx("%%MatrixMarket matrix coordinate real general\n3 4 6\n"
+                                 "1 1 1\n1 3 2\n2 3 3\n3 1 5\n3 3 6\n3 4 7\n");
+    assert_true(sparse_transpose(&csr, &why));
+    assert_int_equal(csr.n_rows, 4);
+    assert_int_equal(csr.n_cols, 3);
+    assert_int_equal(csr.nnz, 6);
+    expect_rows(&csr, want);
+    csr = read_mtx("%%MatrixMarket matrix coordinate real general\n0 2 0\n");
+    assert_true(sparse_transpose(&csr, &why));
+    assert_int_equal(csr.n_rows, 2);
+    assert_int_equal(csr.n_cols, 0);
+    weft_csr_host_destroy(&csr);
+}
+
+// C has entries in rows 0, 0 and 2, columns 1, 2 and 2.
+static void sampled_terms_are_counted(void **state)
+{
+    (void)state;
+    weft_csr_host C = read_mtx("%%MatrixMarket matrix coordinate pattern general\n3 4 3\n"
+                               "1 2\n1 3\n3 3\n");
+    weft_csr_host A = read_mtx("%%MatrixMarket matrix coordinate pattern general\n3 5 5\n"
+                               "1 1\n1 2\n1 5\n2 1\n3 4\n");
+    weft_csr_host B = read_mtx("%%MatrixMarket matrix coordinate pattern general\n4 5 7\n"
+                               "1 1\n2 3\n2 5\n3 1\n3 2\n3 3\n3 4\n");
+    assert_true(sparse_sampled_terms(&A, NULL, &C) == 3 + 3 + 1);
+    assert_true(sparse_sampled_terms(NULL, &B, &C) == 2 + 4 + 4);
+    assert_true(sparse_sampled_terms(&A, &B, &C) == 2 + 4 + 4);
+    weft_csr_host_destroy(&A);
+    weft_csr_host_destroy(&B);
+    weft_csr_host_destroy(&C);
+}
+
 // ---- both
 
 // Reads a damaged file; whatever is taken must be sound, whatever is refused is named.
@@ -357,6 +396,8 @@ int main(void)
         cmocka_unit_test(smtx_reads_a_pattern),
         cmocka_unit_test(smtx_reads_empty_patterns),
         cmocka_unit_test(smtx_names_the_line_that_is_wrong),
+        cmocka_unit_test(matrices_are_transposed),
+        cmocka_unit_test(sampled_terms_are_counted),
         cmocka_unit_test(sparse_files_survive_damage),
         cmocka_unit_test(missing_and_unknown_files_are_named),
         cmocka_unit_test(real_files_have_their_known_counts),

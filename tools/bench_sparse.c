@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include <weft/sddmm_sparse.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
@@ -13,9 +14,10 @@
 #include "bench.h"
 #include "bench_operand.h"
 #include "buffer.h"
+#include "sparse.h"
 
-// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D; Y and
-// dY; Q, K, V and O.
+// The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D, or
+// where A or B is sparse, the others; Y and dY; Q, K, V and O.
 enum { MOST_OPERANDS = 4 };
 
 // A case on the device.
@@ -27,6 +29,8 @@ typedef struct bench_stage {
     const bench_limits *limits;
     weft_csr C;           // or W, or what is squared
     weft_csr square;      // sparse
+    weft_csr factors[2];  // A and B, where they are sparse
+    double n_terms;       // of these that are gone through
     weft_spmm_plan *plan; // of W
     cl_mem buffers[MOST_OPERANDS];
     weft_tensor views[MOST_OPERANDS];
@@ -81,6 +85,17 @@ static bool create_products(bench_stage *stage, complaint *why)
     return true;
 }
 
+// What is dense of them, A m x k and B n x k, and D.
+static bool create_sampled(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    const int64_t shapes[2][2] = {{stage->C.n_rows, spec->k}, {stage->C.n_cols, spec->k}};
+    for (int i = 0; i < 2; i++)
+        if (!spec->is_sparse[i] && !create(stage, i, 2, shapes[i], why))
+            return false;
+    return create(stage, 2, 1, &stage->C.nnz, why);
+}
+
 // Counts the square's entries, to know how large its arrays are.
 static bool create_sparse_square(bench_stage *stage, complaint *why)
 {
@@ -131,7 +146,31 @@ static bool create_heads(bench_stage *stage, complaint *why)
     return true;
 }
 
-static bool set_up(bench_stage *stage, complaint *why)
+static bool upload(weft_csr *out, const bench_stage *stage, const weft_csr_host *host,
+                   complaint *why)
+{
+    return weft_csr_create(out, stage->ctx, stage->queue, host) == WEFT_OK || complain_weft(why);
+}
+
+// The sparse ones of A and B. What C's entries go through of them counts as operations: rows of B,
+// where A may have nothing to meet, or of A where B is dense.
+static bool create_factors(bench_stage *stage, const weft_csr_host *C, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    weft_csr_host hosts[2] = {{0}, {0}};
+    bool ok = true;
+    for (int i = 0; i < 2 && ok; i++)
+        ok = !spec->is_sparse[i] ||
+             (bench_matrix_make(&hosts[i], &spec->factors[i], spec->dtype, why) &&
+              upload(&stage->factors[i], stage, &hosts[i], why));
+    if (ok)
+        stage->n_terms = sparse_sampled_terms(&hosts[0], spec->is_sparse[1] ? &hosts[1] : NULL, C);
+    weft_csr_host_destroy(&hosts[0]);
+    weft_csr_host_destroy(&hosts[1]);
+    return ok;
+}
+
+static bool create_sparse(bench_stage *stage, complaint *why)
 {
     const bench_sparse_spec *spec = stage->spec;
     weft_csr_host host;
@@ -139,14 +178,21 @@ static bool set_up(bench_stage *stage, complaint *why)
         return false;
     const bool ok = (spec->kind != BENCH_SDDMM ||
                      bench_pattern_save(&host, stage->patterns, spec->name, why)) &&
-                    (weft_csr_create(&stage->C, stage->ctx, stage->queue, &host) == WEFT_OK ||
-                     complain_weft(why));
+                    upload(&stage->C, stage, &host, why) &&
+                    (spec->kind != BENCH_SDDMM_SPARSE || create_factors(stage, &host, why));
     weft_csr_host_destroy(&host);
-    if (!ok)
+    return ok;
+}
+
+static bool set_up(bench_stage *stage, complaint *why)
+{
+    const bench_sparse_spec *spec = stage->spec;
+    if (!create_sparse(stage, why))
         return false;
     return is_layer(stage)                        ? create_layer(stage, why)
            : is_square(stage)                     ? create_square(stage, why)
            : spec->kind == BENCH_SDDMM            ? create_products(stage, why)
+           : spec->kind == BENCH_SDDMM_SPARSE     ? create_sampled(stage, why)
            : spec->kind == BENCH_SPARSE_ATTENTION ? create_heads(stage, why)
                                                   : create_values(stage, why);
 }
@@ -157,6 +203,8 @@ static void tear_down(bench_stage *stage)
     weft_spmm_plan_destroy(&stage->plan);
     weft_csr_destroy(&stage->C);
     weft_csr_destroy(&stage->square);
+    weft_csr_destroy(&stage->factors[0]);
+    weft_csr_destroy(&stage->factors[1]);
     for (int i = 0; i < MOST_OPERANDS; i++)
         buffer_release(&stage->buffers[i]);
 }
@@ -182,6 +230,19 @@ static weft_status call_square(const bench_stage *stage)
                              : status;
 }
 
+static weft_factor factor_of(const bench_stage *stage, int i)
+{
+    return stage->spec->is_sparse[i] ? (weft_factor){.sparse = &stage->factors[i]}
+                                     : (weft_factor){.dense = &stage->views[i]};
+}
+
+static weft_status call_sampled(const bench_stage *stage)
+{
+    const weft_factor A = factor_of(stage, 0), B = factor_of(stage, 1);
+    return weft_sddmm_sparse(stage->ctx, stage->queue, 1, &A, &B, &stage->C, 0, &stage->views[2],
+                             NULL);
+}
+
 static weft_status call(const void *of)
 {
     const bench_stage *stage = of;
@@ -202,6 +263,8 @@ static weft_status call(const void *of)
         return call_square(stage);
     case BENCH_SDDMM:
         return weft_sddmm(stage->ctx, stage->queue, 1, &x[0], &x[1], &stage->C, 0, &x[2], NULL);
+    case BENCH_SDDMM_SPARSE:
+        return call_sampled(stage);
     case BENCH_SPARSE_SOFTMAX:
         return weft_sparse_softmax(stage->ctx, stage->queue, 1, &stage->C, &x[0], NULL);
     case BENCH_SPARSE_SOFTMAX_BACKWARD:
@@ -239,6 +302,13 @@ static int describe_square(const bench_stage *stage, char *text, size_t size)
                : weft_spgemm_dense_describe(stage->ctx, A, A, &stage->views[0], NULL, text, size);
 }
 
+static int describe_sampled(const bench_stage *stage, char *text, size_t size)
+{
+    const weft_factor A = factor_of(stage, 0), B = factor_of(stage, 1);
+    return weft_sddmm_sparse_describe(stage->ctx, &A, &B, &stage->C, &stage->views[2], NULL, text,
+                                      size);
+}
+
 static bool describe(const bench_stage *stage, char *text, size_t size, complaint *why)
 {
     const weft_tensor *x = stage->views;
@@ -248,6 +318,7 @@ static bool describe(const bench_stage *stage, char *text, size_t size, complain
         : is_square(stage) ? describe_square(stage, text, size)
         : kind == BENCH_SDDMM
             ? weft_sddmm_describe(stage->ctx, &x[0], &x[1], &stage->C, &x[2], NULL, text, size)
+        : kind == BENCH_SDDMM_SPARSE ? describe_sampled(stage, text, size)
         : kind == BENCH_SPARSE_ATTENTION
             ? weft_sparse_attention_describe(stage->ctx, &x[0], &x[1], &x[2], &stage->C, &x[3],
                                              NULL, text, size)
@@ -276,6 +347,8 @@ static double work_of(const bench_stage *stage)
     const double nnz = (double)stage->C.nnz;
     if (spec->kind == BENCH_SDDMM || is_layer(stage))
         return 2 * nnz * (double)spec->k;
+    if (spec->kind == BENCH_SDDMM_SPARSE)
+        return 2 * stage->n_terms;
     if (spec->kind == BENCH_SPARSE_ATTENTION)
         return 4 * nnz * (double)spec->k * (double)spec->n_heads;
     if (is_square(stage))
@@ -303,11 +376,11 @@ static void put_sizes(timed_report *report, const bench_stage *stage)
 
 static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
 {
-    static const char *const ops[] = {"sparse_linear",    "sparse_linear_dx",
-                                      "sparse_linear_dw", "spgemm",
-                                      "spgemm_dense",     "sddmm",
-                                      "sparse_softmax",   "sparse_softmax_backward",
-                                      "sparse_attention"};
+    static const char *const ops[] = {
+        "sparse_linear",   "sparse_linear_dx", "sparse_linear_dw",
+        "spgemm",          "spgemm_dense",     "sddmm",
+        "sddmm_sparse",    "sparse_softmax",   "sparse_softmax_backward",
+        "sparse_attention"};
     const bench_sparse_spec *spec = stage->spec;
     bench_progress("%s", spec->name);
     if (!set_up(stage, why))

@@ -157,6 +157,44 @@ static bool add_sddmm_graph(bench_sparse_specs *specs, int64_t k, complaint *why
     return true;
 }
 
+// A (0) or B (1), if it has zeros; -a90 or -b90 in the name.
+static void add_factor(bench_sparse_spec *spec, int i, int percent)
+{
+    if (percent == 0)
+        return;
+    const generate_layer *C = &spec->matrix.layer;
+    spec->is_sparse[i] = true;
+    spec->factors[i] = pruned(i == 0 ? C->m : C->k, spec->k, percent);
+    spec->factors[i].layer.seed = SEED + 1 + i;
+    const size_t length = strlen(spec->name);
+    snprintf(spec->name + length, sizeof(spec->name) - length, "-%c%d", "ab"[i], percent);
+}
+
+// As the gradient of a layer by its weights, over 512 samples: of sparse activations, or sparse
+// gradients.
+static bool add_sddmm_sparse(bench_sparse_specs *specs, int a_percent, int b_percent,
+                             complaint *why)
+{
+    enum { WIDTH = 2048, PERCENT = 90, SAMPLES = 512 };
+    bench_sparse_spec *spec = add(specs, BENCH_SDDMM_SPARSE, WEFT_F32, why);
+    if (spec == NULL)
+        return false;
+    spec->matrix = pruned(WIDTH, WIDTH, PERCENT);
+    spec->k = SAMPLES;
+    snprintf(spec->name, sizeof(spec->name), "sddmm_sparse-pruned-%dx%d-s%d-k%d", WIDTH, WIDTH,
+             PERCENT, SAMPLES);
+    add_factor(spec, 0, a_percent);
+    add_factor(spec, 1, b_percent);
+    return true;
+}
+
+static bool add_all_sddmm_sparse(bench_sparse_specs *specs, bool quick, complaint *why)
+{
+    return add_sddmm_sparse(specs, 0, 90, why) &&
+           (quick || (add_sddmm_sparse(specs, 0, 98, why) && add_sddmm_sparse(specs, 90, 0, why) &&
+                      add_sddmm_sparse(specs, 90, 90, why)));
+}
+
 static bool add_all_sddmm(bench_sparse_specs *specs, bool quick, complaint *why)
 {
     static const struct {
@@ -181,7 +219,8 @@ static bool add_all_sddmm(bench_sparse_specs *specs, bool quick, complaint *why)
             !add_sddmm(specs, products[i].n, products[i].percent, products[i].k,
                        products[i].row_major, products[i].dtype, why))
             return false;
-    return quick || (add_sddmm_graph(specs, 128, why) && add_sddmm_graph(specs, 32, why));
+    return (quick || (add_sddmm_graph(specs, 128, why) && add_sddmm_graph(specs, 32, why))) &&
+           add_all_sddmm_sparse(specs, quick, why);
 }
 
 // ---- softmax and attention

@@ -21,6 +21,7 @@ typedef enum bench_sparse_kind {
     BENCH_SPGEMM, // both steps
     BENCH_SPGEMM_DENSE,
     BENCH_SDDMM,
+    BENCH_SDDMM_SPARSE,
     BENCH_SPARSE_SOFTMAX,
     BENCH_SPARSE_SOFTMAX_BACKWARD,
     BENCH_SPARSE_ATTENTION,
@@ -45,6 +46,7 @@ typedef enum bench_sparse_goal {
 //   sddmm-pruned-2048x512-s90-k128       C 2048 x 512, 90% zeros; B the transpose of a row-major
 //   sddmm-pruned-2048x512-s90-k128-row_major -f16    matrix, or row-major itself
 //   sddmm-graph-32768-k128               grown by preferential attachment
+//   sddmm_sparse-pruned-2048x2048-s90-k512-b90    B sparse, too, 90% zeros; or A, or both
 //   softmax-rows-131072x256              so many rows of so many entries, about
 //   attention-8x2048x2048-s90-k64        heads, rows, columns; k for Q, K and V
 typedef struct bench_sparse_spec {
@@ -55,7 +57,9 @@ typedef struct bench_sparse_spec {
     int64_t k;       // of a layer: samples; 0: not a dense operand's
     int64_t n_heads; // 0: no batch
     weft_dtype dtype;
-    bool row_major; // B of an SDDMM
+    bool row_major;          // B of an SDDMM
+    bool is_sparse[2];       // its A and B
+    bench_matrix factors[2]; // where they are: m x k and n x k
 } bench_sparse_spec;
 
 typedef struct bench_sparse_specs {

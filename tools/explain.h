@@ -14,6 +14,7 @@
 
 // As many as an operation and a formula with all that it may name.
 enum { EXPLAIN_WORDS = 2 + WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES };
+enum { EXPLAIN_SPARSE = 3 }; // sparse operands, at most
 
 // What the command line says.
 typedef struct explain_options {
@@ -28,6 +29,7 @@ typedef struct explain_options {
     double density; // entries / (rows x columns)
     double cov;     // of the lengths of its rows; below 0: not given
     bool no_plan, transpose_a;
+    bool dense_a, dense_b; // of a product's factors that may be sparse: not both
     weft_spmm_reduction product_reduction;
     weft_reduction reduction;
     int n_axes; // 0: all, or for softmax the last
@@ -39,10 +41,10 @@ typedef struct explain_options {
 // Ends the program with a usage error where they make no sense.
 void explain_options_parse(explain_options *out, int argc, char **argv);
 
-// What is rehearsed, for one device after another: the sparse operand is made once.
+// What is rehearsed, for one device after another: sparse operands are made once.
 typedef struct explain_problem {
     const explain_options *options;
-    weft_csr_host sparse[2]; // arrays NULL where nobody looks at them
+    weft_csr_host sparse[EXPLAIN_SPARSE]; // arrays NULL where nobody looks at them
 } explain_problem;
 
 bool explain_problem_make(explain_problem *out, const explain_options *options, complaint *why);

@@ -76,6 +76,14 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
     return true;
 }
 
+static bool has_shape(const explain_operation *operation, const explain_options *options, int i,
+                      complaint *why)
+{
+    static const char *const which[EXPLAIN_SPARSE] = {"the", "the second", "the third"};
+    return options->n_words > 1 + i ||
+           complain_usage(why, "%s: %s sparse shape is missing", operation->name, which[i]);
+}
+
 bool explain_problem_make(explain_problem *out, const explain_options *options, complaint *why)
 {
     const explain_operation *operation = find_operation(options->words[0]);
@@ -83,13 +91,12 @@ bool explain_problem_make(explain_problem *out, const explain_options *options, 
     if (operation == NULL)
         return complain_usage(why, "there is no operation '%s'; `weft explain --help' lists them",
                               options->words[0]);
-    if (options->n_words <= operation->n_sparse)
-        return complain_usage(why, "%s: %s sparse shape is missing", operation->name,
-                              options->n_words == 1 ? "the" : "the second");
     bool done = true;
     for (int i = 0; i < operation->n_sparse && done; i++)
-        done = make_sparse(&out->sparse[i], options, options->words[1 + i],
-                           operation->wants_pattern, why);
+        done = stage_is_dense(options, i) ||
+               (has_shape(operation, options, i, why) &&
+                make_sparse(&out->sparse[i], options, options->words[1 + i],
+                            operation->wants_pattern, why));
     if (!done)
         explain_problem_free(out);
     return done;
@@ -97,7 +104,7 @@ bool explain_problem_make(explain_problem *out, const explain_options *options, 
 
 void explain_problem_free(explain_problem *problem)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < EXPLAIN_SPARSE; i++)
         if (problem->sparse[i].offsets != NULL)
             weft_csr_host_destroy(&problem->sparse[i]);
 }

@@ -11,6 +11,7 @@ enum {
     OPTION_COV,
     OPTION_REDUCE,
     OPTION_NO_PLAN,
+    OPTION_DENSE,
     OPTION_OP,
     OPTION_LOG,
     OPTION_RMS,
@@ -40,6 +41,8 @@ static const struct argp_option options[] = {
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
     {"no-plan", OPTION_NO_PLAN, NULL, 0,
      "spmm, sparse_linear: skip the analysis of the sparse matrix", 0},
+    {"dense", OPTION_DENSE, "A|B", 0, "sddmm_sparse: A or B is dense (default: both are sparse)",
+     0},
     {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
     {"axis", 'a', "LIST", 0,
      "reduce: axes between commas, or all (default); softmax and its backward: one (default: the "
@@ -52,11 +55,11 @@ static const struct argp_option options[] = {
 };
 
 // Options that are not of every operation.
-enum { MOST_OPERATIONS = 16 };
+enum { MOST_OPERATIONS = 20 };
 #define SPARSE_OPERATIONS                                                                          \
-    "spmm", "spmm_dcsr", "sddmm", "sparse_softmax", "sparse_softmax_backward", "attention",        \
-        "sparse_linear", "sparse_linear_dx", "sparse_linear_dw", "csr_transpose", "csr_to_dense",  \
-        "dense_to_csr", "dcsr_from_csr", "dcsr_to_csr", "spgemm", "spgemm_dense"
+    "spmm", "spmm_dcsr", "sddmm", "sddmm_sparse", "sparse_softmax", "sparse_softmax_backward",     \
+        "attention", "sparse_linear", "sparse_linear_dx", "sparse_linear_dw", "csr_transpose",     \
+        "csr_to_dense", "dense_to_csr", "dcsr_from_csr", "dcsr_to_csr", "spgemm", "spgemm_dense"
 static const struct {
     int key;
     const char *name, *operations[MOST_OPERATIONS];
@@ -67,6 +70,7 @@ static const struct {
     {'t', "--transpose-a", {"spmm", "spmm_dcsr"}},
     {OPTION_REDUCE, "--reduce", {"spmm", "spmm_dcsr"}},
     {OPTION_NO_PLAN, "--no-plan", {"spmm", "spmm_dcsr", "sparse_linear"}},
+    {OPTION_DENSE, "--dense", {"sddmm_sparse"}},
     {OPTION_OP, "--op", {"reduce"}},
     {'a', "--axis", {"reduce", "softmax", "softmax_backward"}},
     {OPTION_LOG, "--log", {"softmax", "softmax_backward"}},
@@ -125,6 +129,14 @@ static double take_share(struct argp_state *state, const char *option, const cha
     return value;
 }
 
+static void take_dense(explain_options *explain, const char *name, struct argp_state *state)
+{
+    explain->dense_a = strcmp(name, "A") == 0;
+    explain->dense_b = strcmp(name, "B") == 0;
+    if (!explain->dense_a && !explain->dense_b)
+        argp_error(state, "--dense: '%s' is neither A nor B", name);
+}
+
 static error_t parse_sparse(int key, char *argument, struct argp_state *state)
 {
     explain_options *explain = state->input;
@@ -147,6 +159,9 @@ static error_t parse_sparse(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_NO_PLAN:
         explain->no_plan = true;
+        return 0;
+    case OPTION_DENSE:
+        take_dense(explain, argument, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -217,6 +232,8 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  spmm A B                  A sparse\n"
                "  spmm_dcsr A B             A sparse, its non-empty rows alone stored\n"
                "  sddmm C A B               C sparse\n"
+               "  sddmm_sparse C A B        all sparse, or --dense A, or B; B has C's columns as "
+               "rows\n"
                "  sparse_softmax X          X sparse\n"
                "  attention M Q [V]         M sparse; Q and V with heads or without\n"
                "  sparse_linear W X         W sparse, with a bias\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <weft/sddmm.h>
+#include <weft/sddmm_sparse.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_linear.h>
 #include <weft/sparse_softmax.h>
@@ -171,6 +172,48 @@ static bool explain_sddmm(explain_stage *s)
            stage_described(s, weft_sddmm_describe(s->ctx, &A, &B, &C, &D, NULL, STAGE_PLAN(s)));
 }
 
+// A factor of a sampled product, in either form.
+typedef struct {
+    weft_csr sparse;
+    weft_tensor dense;
+    weft_factor as_either;
+} either_factor;
+
+static bool factor_operand(either_factor *out, explain_stage *s, int i, const char *name)
+{
+    *out = (either_factor){.as_either = {.sparse = &out->sparse}};
+    if (!stage_is_dense(s->options, i)) {
+        out->sparse = stage_sparse(s, i, name, STAGE_ALL);
+        return true;
+    }
+    out->as_either = (weft_factor){.dense = &out->dense};
+    return stage_operand(&out->dense, s, 1 + i, name);
+}
+
+// A multiplication and an addition for each element of a row of B, or where that is dense of A, for
+// each entry of C, and one by its value; rows are taken to have as many each.
+static double sampled_operations(const weft_csr *A, const weft_csr *B, const weft_csr *C,
+                                 bool is_dense_b)
+{
+    const weft_csr *terms = is_dense_b ? A : B;
+    return C->nnz > 0 ? (2 * (double)terms->nnz / (double)terms->n_rows + 1) * (double)C->nnz : 0;
+}
+
+static bool explain_sddmm_sparse(explain_stage *s)
+{
+    either_factor A, B;
+    const weft_csr C = stage_sparse(s, 0, "C", STAGE_ALL);
+    if (!factor_operand(&A, s, 1, "A") || !factor_operand(&B, s, 2, "B") || !stage_ends_at(s, 4))
+        return false;
+    const weft_tensor D = stage_view(s, s->options->dtype, 1, &C.nnz, false);
+    s->answer->operations =
+        sampled_operations(&A.sparse, &B.sparse, &C, stage_is_dense(s->options, 2));
+    return stage_called(s, weft_sddmm_sparse(s->ctx, NULL, 1, &A.as_either, &B.as_either, &C, 0, &D,
+                                             NULL)) &&
+           stage_described(s, weft_sddmm_sparse_describe(s->ctx, &A.as_either, &B.as_either, &C, &D,
+                                                         NULL, STAGE_PLAN(s)));
+}
+
 // ---- softmax, attention
 
 static bool explain_sparse_softmax(explain_stage *s)
@@ -288,6 +331,7 @@ const explain_operation explain_sparse_operations[] = {
     {"spmm", 1, true, explain_spmm},
     {"spmm_dcsr", 1, true, explain_spmm_dcsr},
     {"sddmm", 1, false, explain_sddmm},
+    {"sddmm_sparse", 3, false, explain_sddmm_sparse},
     {"sparse_softmax", 1, false, explain_sparse_softmax},
     {"sparse_softmax_backward", 1, false, explain_sparse_softmax_backward},
     {"attention", 1, false, explain_attention},

@@ -118,6 +118,12 @@ weft_csr stage_sparse(explain_stage *s, int i, const char *name, unsigned arrays
     return stage_csr(s, host, arrays);
 }
 
+// Of C, A and B.
+bool stage_is_dense(const explain_options *options, int i)
+{
+    return (i == 1 && options->dense_a) || (i == 2 && options->dense_b);
+}
+
 int64_t stage_stored_rows(const explain_stage *s)
 {
     const weft_csr_host *host = &s->problem->sparse[0];

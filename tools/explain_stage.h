@@ -16,7 +16,8 @@ typedef struct explain_stage {
     weft_spmm_plan *plan; // NULL, or what the operation made; destroyed behind it
 } explain_stage;
 
-// An operation of the command line. Its sparse operands are the first words after it.
+// An operation of the command line. Its sparse operands are the first words after it, but for those
+// that --dense names.
 typedef struct explain_operation {
     const char *name;
     int n_sparse;
@@ -52,6 +53,9 @@ weft_csr stage_csr(explain_stage *s, const weft_csr_host *host, unsigned arrays)
 
 // That of word 1 + i of the command line.
 weft_csr stage_sparse(explain_stage *s, int i, const char *name, unsigned arrays);
+
+// Whether --dense names that word, which then is a dense operand.
+bool stage_is_dense(const explain_options *options, int i);
 
 // Rows of the first sparse operand that have entries; from sizes as many as there could be.
 int64_t stage_stored_rows(const explain_stage *s);

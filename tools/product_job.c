@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running a command on a sparse matrix and dense ones.
+// Running a command on a sparse matrix and others.
 #include "product_job.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One run of a command on a sparse matrix and dense ones: read or made, put on the device, timed,
+// One run of a command on a sparse matrix and others: read or made, put on the device, timed,
 // written, checked. The commands spmm and sddmm bring what differs as a product_operation.
 #ifndef WEFT_TOOLS_PRODUCT_JOB_H
 #define WEFT_TOOLS_PRODUCT_JOB_H
@@ -18,7 +18,7 @@ typedef struct product_job product_job;
 // Each hook has the job, and the command's own options in job->own. NULL for none.
 typedef struct product_operation {
     const char *name, *output; // "spmm", "C"
-    // Reads or makes the dense operands and says m, k, n, the operations and the output's shape.
+    // Reads or makes the other operands and says m, k, n, the operations and the output's shape.
     bool (*load)(product_job *job, complaint *why);
     // Puts them on the device.
     bool (*upload)(product_job *job, complaint *why);

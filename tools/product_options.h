@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line that commands on a sparse matrix and dense ones share.
+// The command line that commands on a sparse matrix and others share.
 #ifndef WEFT_TOOLS_PRODUCT_OPTIONS_H
 #define WEFT_TOOLS_PRODUCT_OPTIONS_H
 

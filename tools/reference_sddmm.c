@@ -9,26 +9,96 @@
 #include "precision.h"
 #include "scalar.h"
 
-// One entry on its way: the sum of its terms, that of their absolute values, and the factors.
+// A row of A, spread out: of each column the sum of what is stored there, that of absolute values
+// as far as they are finite, and how many entries these are.
+typedef struct wide_row {
+    double *sums, *magnitudes;
+    int64_t *counts;
+} wide_row;
+
+static void free_row(wide_row *row)
+{
+    free(row->sums);
+    free(row->magnitudes);
+    free(row->counts);
+}
+
+static bool make_row(wide_row *out, int64_t k, complaint *why)
+{
+    const size_t columns = (size_t)(k > 0 ? k : 1);
+    *out = (wide_row){calloc(columns, sizeof(*out->sums)), calloc(columns, sizeof(*out->sums)),
+                      calloc(columns, sizeof(*out->counts))};
+    if (out->sums != NULL && out->magnitudes != NULL && out->counts != NULL)
+        return true;
+    free_row(out);
+    return complain(why, "no memory for the reference of a row of %" PRId64 " columns", k);
+}
+
+static void put_value(wide_row *row, int64_t column, double a)
+{
+    row->sums[column] += a;
+    row->magnitudes[column] += isfinite(a) ? fabs(a) : 0;
+    row->counts[column]++;
+}
+
+static void clear_row(wide_row *row, int64_t k)
+{
+    for (int64_t l = 0; l < k; l++) {
+        row->sums[l] = row->magnitudes[l] = 0;
+        row->counts[l] = 0;
+    }
+}
+
+static void put_row(wide_row *row, const reference_sddmm *problem, int64_t i)
+{
+    const weft_csr_host *A = problem->sparse_A;
+    const weft_dtype dtype = problem->C->dtype;
+    clear_row(row, problem->k);
+    for (int64_t l = 0; l < problem->k && A == NULL; l++)
+        put_value(row, l, scalar_get(dtype, problem->A, i * problem->k + l));
+    if (A == NULL)
+        return;
+    const int64_t stop = scalar_whole(A->offset_dtype, A->offsets, i + 1);
+    for (int64_t p = scalar_whole(A->offset_dtype, A->offsets, i); p < stop; p++)
+        put_value(row, scalar_whole(A->index_dtype, A->indices, p),
+                  scalar_get(dtype, A->values, p));
+}
+
+// One entry on its way: its terms, their sum, that of their absolute values, and the factors.
 typedef struct entry {
-    double sum, magnitude;
+    double n_terms, sum, magnitude;
     double c, d0;
 } entry;
 
-static entry entry_at(const reference_sddmm *problem, int64_t row, int64_t column, int64_t e)
+static void add_term(entry *at, const wide_row *row, int64_t l, double b)
+{
+    if (row->counts[l] == 0)
+        return;
+    at->n_terms += (double)row->counts[l];
+    at->sum += row->sums[l] * b;
+    at->magnitude += isfinite(row->sums[l]) && isfinite(b) ? row->magnitudes[l] * fabs(b) : 0;
+}
+
+static entry entry_at(const reference_sddmm *problem, const wide_row *row, int64_t column,
+                      int64_t e)
 {
     const weft_dtype dtype = problem->C->dtype;
+    const weft_csr_host *B = problem->sparse_B;
     entry at = {.c = problem->indicator || problem->alpha == 0
                          ? 1
                          : scalar_get(dtype, problem->C->values, e),
                 .d0 = problem->beta != 0 ? scalar_get(dtype, problem->D0, e) : 0};
-    for (int64_t l = 0; l < problem->k && problem->alpha != 0; l++) {
-        const double a = scalar_get(dtype, problem->A, row * problem->k + l);
-        const double b =
-            scalar_get(dtype, problem->B, l * problem->b_row + column * problem->b_column);
-        at.sum += a * b;
-        at.magnitude += isfinite(a) && isfinite(b) ? fabs(a * b) : 0;
-    }
+    if (problem->alpha == 0)
+        return at;
+    for (int64_t l = 0; l < problem->k && B == NULL; l++)
+        add_term(&at, row, l,
+                 scalar_get(dtype, problem->B, l * problem->b_row + column * problem->b_column));
+    if (B == NULL)
+        return at;
+    const int64_t stop = scalar_whole(B->offset_dtype, B->offsets, column + 1);
+    for (int64_t p = scalar_whole(B->offset_dtype, B->offsets, column); p < stop; p++)
+        add_term(&at, row, scalar_whole(B->index_dtype, B->indices, p),
+                 scalar_get(dtype, B->values, p));
     return at;
 }
 
@@ -42,7 +112,7 @@ static double value_of(const reference_sddmm *problem, const entry *at)
 static double bound_of(const reference_sddmm *problem, const precision *p, const entry *at)
 {
     const double alpha = fabs(problem->alpha), beta = fabs(problem->beta);
-    const double c = isfinite(at->c) ? fabs(at->c) : 0, k = (double)problem->k;
+    const double c = isfinite(at->c) ? fabs(at->c) : 0, k = at->n_terms;
     const double M = alpha * c * at->magnitude, D = isfinite(at->d0) ? beta * fabs(at->d0) : 0;
     const double value = value_of(problem, at);
     const double largest = fmax(fmax(at->magnitude, alpha * at->magnitude), M + D);
@@ -63,27 +133,44 @@ static double bound_of(const reference_sddmm *problem, const precision *p, const
     for (int64_t row = 0, e = 0; row < (C)->n_rows; row++)                                         \
         for (; e < scalar_whole((C)->offset_dtype, (C)->offsets, row + 1); e++)
 
+// Results of all entries, which row by row are of one row of A.
+static void run_entries(const reference_sddmm *problem, wide_row *row, double *reference,
+                        double *bound)
+{
+    const weft_csr_host *C = problem->C;
+    const precision p = precision_of(C->dtype);
+    int64_t spread = -1;
+    EACH_ENTRY(C, i, e)
+    {
+        if (i != spread && problem->alpha != 0)
+            put_row(row, problem, spread = i);
+        const entry at = entry_at(problem, row, scalar_whole(C->index_dtype, C->indices, e), e);
+        reference[e] = value_of(problem, &at);
+        bound[e] = bound_of(problem, &p, &at);
+    }
+}
+
 bool reference_sddmm_run(const reference_sddmm *problem, double **reference, double **bound,
                          complaint *why)
 {
     const weft_csr_host *C = problem->C;
-    const precision p = precision_of(C->dtype);
     const size_t bytes = (size_t)(C->nnz > 0 ? C->nnz : 1) * sizeof(double);
+    wide_row row;
+    *reference = *bound = NULL;
+    if (!make_row(&row, problem->k, why))
+        return false;
     *reference = malloc(bytes);
     *bound = malloc(bytes);
-    if (*reference == NULL || *bound == NULL) {
-        free(*reference);
-        free(*bound);
-        *reference = *bound = NULL;
-        return complain(why, "no memory for the reference of %" PRId64 " entries", C->nnz);
-    }
-    EACH_ENTRY(C, row, e)
-    {
-        const entry at = entry_at(problem, row, scalar_whole(C->index_dtype, C->indices, e), e);
-        (*reference)[e] = value_of(problem, &at);
-        (*bound)[e] = bound_of(problem, &p, &at);
-    }
-    return true;
+    const bool has_memory = *reference != NULL && *bound != NULL;
+    if (has_memory)
+        run_entries(problem, &row, *reference, *bound);
+    free_row(&row);
+    if (has_memory)
+        return true;
+    free(*reference);
+    free(*bound);
+    *reference = *bound = NULL;
+    return complain(why, "no memory for the reference of %" PRId64 " entries", C->nnz);
 }
 
 bool reference_sddmm_compare(const reference_sddmm *problem, const void *D, reference_result *out,

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What SDDMM should have come to: a plain loop in double, and a bound on the error for each entry.
 //
-// With u, gamma, t, h and s as in reference.h, entry e in row i and column j has k terms:
+// With u, gamma, t, h and s as in reference.h, entry e in row i and column j has k terms; of sparse
+// factors only what both store has a product, and each entry that repeats a column one of its own:
 //
 //   d = alpha sum_l a_l b_l c + beta d0     S = sum_l |a_l b_l|     M = |alpha c| S
 //                                                                   D = |beta d0|
 //
 // where c is 1 if the pattern is an indicator. A term meets one rounding as a product (none in an
-// FMA) and at most k - 1 as the sum grows; then those of alpha to the type of the sums, of the
-// products with it and with c, and of adding beta d0: k + 4 in all. beta d0 meets three. Flushed to
-// zero may be 2 k numbers within the sum, each an error of t |alpha c| in the end; alpha, t S |c|;
-// the product with it, t |c|; beta, t |d0|; and three numbers behind that. So
+// FMA) and at most k - 1 as the sum grows, or as what repeats a column is summed before; then those
+// of alpha to the type of the sums, of the products with it and with c, and of adding beta d0:
+// k + 4 in all. beta d0 meets three. Flushed to zero may be 2 k numbers within the sum, each an
+// error of t |alpha c| in the end; alpha, t S |c|; the product with it, t |c|; beta, t |d0|; and
+// three numbers behind that. So
 //
 //   computed   E = gamma(k + 4) M + gamma(3) D + t (2 k |alpha c| + (S + 1) |c| + |d0| + 3)
 //   stored     E + h (|d| + E) + s, as there
 //
-// with the gammas of the reference itself added. Without terms (k = 0 or alpha = 0) there are no
-// roundings of them, and with beta = 0 too the entry must be zero: bound 0. Where S, |alpha| S,
+// with the gammas of the reference itself added. Where A has no columns, or alpha = 0, there are no
+// roundings of terms, and with beta = 0 too the entry must be zero: bound 0. Where S, |alpha| S,
 // M + D, alpha or beta reaches the largest number of the type of the sums, the bound is infinite.
 // Infinities and NaN count as there, and not covered is what is not covered there.
 #ifndef WEFT_TOOLS_REFERENCE_SDDMM_H
@@ -33,7 +35,9 @@ typedef struct reference_sddmm {
     const void *A; // m x k, row-major
     const void *B; // element (l, j) at l * b_row + j * b_column
     int64_t b_row, b_column;
-    const void *D0; // nnz: D before; may be NULL where beta is 0
+    const weft_csr_host *sparse_A; // in A's place: m x k; NULL: none
+    const weft_csr_host *sparse_B; // in B's: B^T, n x k
+    const void *D0;                // nnz: D before; may be NULL where beta is 0
 } reference_sddmm;
 
 // nnz doubles each: *reference and *bound are malloc'd and belong to the caller.

@@ -19,7 +19,7 @@ typedef struct timed_report {
     const char *device; // weft_limits.name
     weft_dtype dtype;
     bool is_product; // the sizes are m, k, n and nnz
-    bool is_sampled; // and the product of dense matrices is taken at nnz places
+    bool is_sampled; // and the product is taken at nnz places
     bool is_dense;   // or all of it, `batch` times, and there is no nnz
     int64_t m, k, n, nnz, batch;
     int ndim; // above 0: the sizes are a shape

@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// weft sddmm: a product of two dense matrices at the entries of a sparse one, timed and checked.
+// weft sddmm: a product of two matrices, dense or sparse, at the entries of a sparse one, timed and
+// checked.
 #include <inttypes.h>
 
 #include <weft/sddmm.h>
+#include <weft/sddmm_sparse.h>
 
 #include "buffer.h"
 #include "product_job.h"
 #include "reference_sddmm.h"
 #include "sddmm_options.h"
+#include "sparse.h"
+
+// A or B: dense, or sparse by rows, for which weft_sddmm_sparse() wants B transposed.
+typedef struct sddmm_factor {
+    bool is_sparse;
+    npy_array host; // as it stands in its file
+    weft_tensor dense;
+    weft_csr_host host_sparse;
+    weft_csr sparse;
+} sddmm_factor;
 
 // What a run has besides the job: D = alpha (A B) .* C.
 typedef struct sddmm_run {
     sddmm_options options;
-    npy_array host_A, host_B; // B as it stands in its file
-    weft_tensor A, B;
+    sddmm_factor A, B;
 } sddmm_run;
 
 static bool make_operands(product_job *job, complaint *why)
@@ -21,38 +32,68 @@ static bool make_operands(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     const int64_t k = run->options.k;
     const bool transpose_b = run->options.transpose_b;
-    return product_make(&run->host_A, job, "A", RANDOM_LEFT, job->m, k, why) &&
-           product_make(&run->host_B, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
+    return product_make(&run->A.host, job, "A", RANDOM_LEFT, job->m, k, why) &&
+           product_make(&run->B.host, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
                         transpose_b ? k : job->n, why);
+}
+
+static bool read_factor(sddmm_factor *out, const product_job *job, const char *path, complaint *why)
+{
+    const product_options *options = job->options;
+    out->is_sparse = sparse_is_known(path);
+    return out->is_sparse ? sparse_read(&out->host_sparse, path, options->dtype, options->seed, why)
+                          : product_read(&out->host, job, path, why);
+}
+
+static int64_t extent_of(const sddmm_factor *factor, int which)
+{
+    const int64_t sparse[] = {factor->host_sparse.n_rows, factor->host_sparse.n_cols};
+    return factor->is_sparse ? sparse[which] : factor->host.shape[which];
 }
 
 static bool read_A(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
-    const npy_array *A = &run->host_A;
-    if (!product_read(&run->host_A, job, options->a_path, why))
+    if (!read_factor(&run->A, job, options->a_path, why))
         return false;
-    return A->shape[0] == job->m ||
+    return extent_of(&run->A, 0) == job->m ||
            complain(why, "%s: has %" PRId64 " rows, but %s is %" PRId64 " x %" PRId64,
-                    options->a_path, A->shape[0], options->product.sparse_path, job->m, job->n);
+                    options->a_path, extent_of(&run->A, 0), options->product.sparse_path, job->m,
+                    job->n);
 }
 
 static bool read_B(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
-    const npy_array *B = &run->host_B;
-    const int64_t k = run->host_A.shape[1];
-    if (!product_read(&run->host_B, job, options->b_path, why))
+    const int64_t k = extent_of(&run->A, 1);
+    if (!read_factor(&run->B, job, options->b_path, why))
         return false;
     const int row = options->transpose_b ? 1 : 0;
-    return (B->shape[row] == k && B->shape[1 - row] == job->n) ||
-           complain(why,
-                    "%s: %s %" PRId64 " x %" PRId64 ", but between %s and %s it is %" PRId64
-                    " x %" PRId64,
-                    options->b_path, options->transpose_b ? "transposed is" : "is", B->shape[row],
-                    B->shape[1 - row], options->a_path, options->product.sparse_path, k, job->n);
+    const int64_t n_rows = extent_of(&run->B, row), n_columns = extent_of(&run->B, 1 - row);
+    if (n_rows != k || n_columns != job->n)
+        return complain(why,
+                        "%s: %s %" PRId64 " x %" PRId64 ", but between %s and %s it is %" PRId64
+                        " x %" PRId64,
+                        options->b_path, options->transpose_b ? "transposed is" : "is", n_rows,
+                        n_columns, options->a_path, options->product.sparse_path, k, job->n);
+    return !run->B.is_sparse || options->transpose_b || sparse_transpose(&run->B.host_sparse, why);
+}
+
+static bool is_sparse(const sddmm_run *run)
+{
+    return run->A.is_sparse || run->B.is_sparse;
+}
+
+// Products: for each entry of C all k, or as many as are gone through of a sparse factor.
+static double count_products(const product_job *job)
+{
+    const sddmm_run *run = job->own;
+    const weft_csr_host *C = &job->host_sparse;
+    return is_sparse(run) ? sparse_sampled_terms(&run->A.host_sparse,
+                                                 run->B.is_sparse ? &run->B.host_sparse : NULL, C)
+                          : (double)C->nnz * (double)job->k;
 }
 
 static bool load(product_job *job, complaint *why)
@@ -64,41 +105,74 @@ static bool load(product_job *job, complaint *why)
     if (!(run->options.a_path != NULL ? read_A(job, why) && read_B(job, why)
                                       : make_operands(job, why)))
         return false;
-    job->k = run->host_A.shape[1];
-    job->flops = 2.0 * (double)C->nnz * (double)job->k;
+    job->k = extent_of(&run->A, 1);
+    job->flops = 2 * count_products(job);
     job->output =
         (weft_tensor){.dtype = job->options->dtype, .ndim = 1, .shape = {C->nnz}, .stride = {1}};
     job->report.is_sampled = true;
     return true;
 }
 
+static bool upload_factor(sddmm_factor *factor, const product_job *job, const char *name,
+                          complaint *why)
+{
+    if (!factor->is_sparse)
+        return product_upload(&factor->dense, job, &factor->host, name, why);
+    return weft_csr_create(&factor->sparse, job->ctx, job->queue, &factor->host_sparse) ==
+               WEFT_OK ||
+           complain_weft(why);
+}
+
 static bool upload(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
-    if (!product_upload(&run->A, job, &run->host_A, "A", why) ||
-        !product_upload(&run->B, job, &run->host_B, "B", why))
+    if (!upload_factor(&run->A, job, "A", why) || !upload_factor(&run->B, job, "B", why))
         return false;
-    if (run->options.transpose_b)
-        run->B = (weft_tensor){.buffer = run->B.buffer,
-                               .dtype = run->B.dtype,
-                               .ndim = 2,
-                               .shape = {job->k, job->n},
-                               .stride = {1, job->k}};
+    if (run->options.transpose_b && !run->B.is_sparse)
+        run->B.dense = weft_tensor_transposed(&run->B.dense);
     return true;
+}
+
+// As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *turned.
+static weft_factor factor_A(const sddmm_run *run)
+{
+    return run->A.is_sparse ? (weft_factor){.sparse = &run->A.sparse}
+                            : (weft_factor){.dense = &run->A.dense};
+}
+
+static weft_factor factor_B(const sddmm_run *run, weft_tensor *turned)
+{
+    if (run->B.is_sparse)
+        return (weft_factor){.sparse = &run->B.sparse};
+    *turned = weft_tensor_transposed(&run->B.dense);
+    return (weft_factor){.dense = turned};
 }
 
 static weft_status enqueue(const product_job *job)
 {
     const sddmm_run *run = job->own;
-    return weft_sddmm(job->ctx, job->queue, job->options->alpha, &run->A, &run->B, &job->sparse, 0,
-                      &job->output, WEFT_SDDMM(.indicator = run->options.indicator));
+    const double alpha = job->options->alpha;
+    const bool indicator = run->options.indicator;
+    weft_tensor turned;
+    if (!is_sparse(run))
+        return weft_sddmm(job->ctx, job->queue, alpha, &run->A.dense, &run->B.dense, &job->sparse,
+                          0, &job->output, WEFT_SDDMM(.indicator = indicator));
+    const weft_factor A = factor_A(run), B = factor_B(run, &turned);
+    return weft_sddmm_sparse(job->ctx, job->queue, alpha, &A, &B, &job->sparse, 0, &job->output,
+                             WEFT_SDDMM_SPARSE(.indicator = indicator));
 }
 
 static int describe(const product_job *job, char *text, size_t size)
 {
     const sddmm_run *run = job->own;
-    return weft_sddmm_describe(job->ctx, &run->A, &run->B, &job->sparse, &job->output,
-                               WEFT_SDDMM(.indicator = run->options.indicator), text, size);
+    const bool indicator = run->options.indicator;
+    weft_tensor turned;
+    if (!is_sparse(run))
+        return weft_sddmm_describe(job->ctx, &run->A.dense, &run->B.dense, &job->sparse,
+                                   &job->output, WEFT_SDDMM(.indicator = indicator), text, size);
+    const weft_factor A = factor_A(run), B = factor_B(run, &turned);
+    return weft_sddmm_sparse_describe(job->ctx, &A, &B, &job->sparse, &job->output,
+                                      WEFT_SDDMM_SPARSE(.indicator = indicator), text, size);
 }
 
 static bool compare(const product_job *job, reference_result *out, complaint *why)
@@ -109,21 +183,29 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
         .indicator = run->options.indicator,
         .k = job->k,
         .alpha = job->options->alpha,
-        .A = run->host_A.data,
-        .B = run->host_B.data,
-        .b_row = run->B.stride[0],
-        .b_column = run->B.stride[1],
+        .A = run->A.host.data,
+        .B = run->B.host.data,
+        .b_row = run->B.dense.stride[0],
+        .b_column = run->B.dense.stride[1],
+        .sparse_A = run->A.is_sparse ? &run->A.host_sparse : NULL,
+        .sparse_B = run->B.is_sparse ? &run->B.host_sparse : NULL,
     };
     return reference_sddmm_compare(&problem, job->host_output, out, why);
+}
+
+static void free_factor(sddmm_factor *factor)
+{
+    buffer_release(&factor->dense.buffer);
+    npy_free(&factor->host);
+    weft_csr_destroy(&factor->sparse);
+    weft_csr_host_destroy(&factor->host_sparse);
 }
 
 static void clean_up(product_job *job)
 {
     sddmm_run *run = job->own;
-    buffer_release(&run->A.buffer);
-    buffer_release(&run->B.buffer);
-    npy_free(&run->host_A);
-    npy_free(&run->host_B);
+    free_factor(&run->A);
+    free_factor(&run->B);
 }
 
 int weft_sddmm_main(int argc, char **argv)
@@ -138,7 +220,7 @@ int weft_sddmm_main(int argc, char **argv)
         .compare = compare,
         .clean_up = clean_up,
     };
-    sddmm_run run = {.A = {.buffer = NULL}};
+    sddmm_run run = {.A = {.is_sparse = false}};
     sddmm_options_parse(&run.options, argc, argv);
     return product_job_run(&operation, &run.options.product, &run, argv[0]);
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse files by the end of their names.
+// Sparse files by the end of their names; matrices the other way round.
 #include "sparse.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "mtx.h"
+#include "scalar.h"
 #include "smtx.h"
 
 static bool ends_with(const char *path, const char *end)
@@ -28,4 +31,71 @@ bool sparse_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_
     if (ends_with(path, ".smtx"))
         return smtx_read(out, path, dtype, seed, why);
     return complain(why, "%s: a sparse matrix is read from .mtx or .smtx", path);
+}
+
+// ---- the other way round
+
+static int64_t offset_of(const weft_csr_host *matrix, int64_t row)
+{
+    return scalar_whole(matrix->offset_dtype, matrix->offsets, row);
+}
+
+// Entries by their places.
+typedef struct coordinates {
+    int64_t *rows, *columns;
+    double *values;
+} coordinates;
+
+static bool make_coordinates(coordinates *out, const weft_csr_host *matrix, complaint *why)
+{
+    const size_t n = (size_t)(matrix->nnz > 0 ? matrix->nnz : 1);
+    *out = (coordinates){calloc(n, sizeof(*out->rows)), calloc(n, sizeof(*out->columns)),
+                         calloc(n, sizeof(*out->values))};
+    if (out->rows == NULL || out->columns == NULL || out->values == NULL)
+        return complain(why, "no memory to transpose %" PRId64 " entries", matrix->nnz);
+    for (int64_t row = 0; row < matrix->n_rows; row++)
+        for (int64_t e = offset_of(matrix, row); e < offset_of(matrix, row + 1); e++) {
+            out->rows[e] = row;
+            out->columns[e] = scalar_whole(matrix->index_dtype, matrix->indices, e);
+            out->values[e] = scalar_get(matrix->dtype, matrix->values, e);
+        }
+    return true;
+}
+
+static void free_coordinates(coordinates *all)
+{
+    free(all->rows);
+    free(all->columns);
+    free(all->values);
+}
+
+bool sparse_transpose(weft_csr_host *matrix, complaint *why)
+{
+    coordinates all;
+    weft_csr_host turned;
+    const bool done = make_coordinates(&all, matrix, why) &&
+                      (weft_csr_host_from_coo(&turned, matrix->n_cols, matrix->n_rows, matrix->nnz,
+                                              all.columns, all.rows, all.values,
+                                              WEFT_CSR(.dtype = matrix->dtype)) == WEFT_OK ||
+                       complain_weft(why));
+    free_coordinates(&all);
+    if (!done)
+        return false;
+    weft_csr_host_destroy(matrix);
+    *matrix = turned;
+    return true;
+}
+
+// ---- counting
+
+double sparse_sampled_terms(const weft_csr_host *A, const weft_csr_host *B, const weft_csr_host *C)
+{
+    double n = 0;
+    for (int64_t row = 0; row < C->n_rows; row++)
+        for (int64_t e = offset_of(C, row); e < offset_of(C, row + 1); e++) {
+            const weft_csr_host *terms = B != NULL ? B : A;
+            const int64_t at = B != NULL ? scalar_whole(C->index_dtype, C->indices, e) : row;
+            n += (double)(offset_of(terms, at + 1) - offset_of(terms, at));
+        }
+    return n;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse matrix from whatever kind of file holds it.
+// Sparse matrices on the host: from whatever kind of file holds them, and the other way round.
 #ifndef WEFT_TOOLS_SPARSE_H
 #define WEFT_TOOLS_SPARSE_H
 
@@ -14,5 +14,12 @@ bool sparse_is_known(const char *path);
 // caller destroys `out` with weft_csr_host_destroy().
 bool sparse_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
                  complaint *why);
+
+// Puts the transpose in its place, columns sorted; on a failure the matrix stays what it was.
+bool sparse_transpose(weft_csr_host *matrix, complaint *why);
+
+// Of (A B^T) .* C: how many elements of sparse factors are gone through for all entries of C, as
+// weft_sddmm_sparse() does: those of B's rows, or where B is dense, NULL, those of A's.
+double sparse_sampled_terms(const weft_csr_host *A, const weft_csr_host *B, const weft_csr_host *C);
 
 #endif
