@@ -102,6 +102,24 @@ static weft_status sddmm(const call *c)
                       WEFT_SDDMM(WAITING(c)));
 }
 
+static weft_status sddmm_sparse_a(const call *c)
+{
+    return weft_sddmm_sparse(QUEUE(c), 1, WEFT_SPARSE(&given), WEFT_SPARSE(&sound), &sound, 0,
+                             &entries[0], WEFT_SDDMM_SPARSE(WAITING(c)));
+}
+
+static weft_status sddmm_sparse_b(const call *c)
+{
+    return weft_sddmm_sparse(QUEUE(c), 1, WEFT_DENSE(&dense[0]), WEFT_SPARSE(&given), &sound, 0,
+                             &entries[0], WEFT_SDDMM_SPARSE(WAITING(c)));
+}
+
+static weft_status sddmm_sparse_c(const call *c)
+{
+    return weft_sddmm_sparse(QUEUE(c), 1, WEFT_SPARSE(&sound), WEFT_DENSE(&dense[0]), &given, 0,
+                             &entries[0], WEFT_SDDMM_SPARSE(WAITING(c)));
+}
+
 static weft_status sparse_softmax(const call *c)
 {
     return weft_sparse_softmax(QUEUE(c), 1, &given, &entries[0], WEFT_SPARSE_SOFTMAX(WAITING(c)));
@@ -207,6 +225,9 @@ static const struct {
     {"spmm: A: ", spmm, false},
     {"spmm: A: ", spmm_dcsr, false},
     {"sddmm: C: ", sddmm, false},
+    {"sddmm_sparse: A: ", sddmm_sparse_a, false},
+    {"sddmm_sparse: B: ", sddmm_sparse_b, false},
+    {"sddmm_sparse: C: ", sddmm_sparse_c, false},
     {"sparse_softmax: X: ", sparse_softmax, false},
     {"sparse_softmax_backward: Y: ", sparse_softmax_backward, false},
     {"sparse_attention: M: ", sparse_attention, false},

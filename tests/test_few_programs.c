@@ -5,6 +5,7 @@
 #include <weft/elementwise.h>
 #include <weft/matmul.h>
 #include <weft/rehearsal.h>
+#include <weft/sddmm_sparse.h>
 #include <weft/spmm_dcsr.h>
 
 #include <stdio.h>
@@ -145,6 +146,40 @@ static void multiply_stored(void)
     assert_ok(weft_spmm_dcsr(ctx, NULL, 1, &A, &B, 0, &C, NULL));
 }
 
+// Of any shapes, at the entries of a random matrix: by which factors are sparse.
+static void sample(bool a_sparse, bool b_sparse)
+{
+    const weft_csr C = random_matrix();
+    weft_csr A = {.n_rows = C.n_rows, .nnz = extent_upto(100000)}, B = A;
+    A.n_cols = B.n_cols = extent_upto(1 << 20);
+    B.n_rows = C.n_cols;
+    B.nnz = extent_upto(100000);
+    A.offsets = B.offsets = buffers[5];
+    A.indices = B.indices = buffers[6];
+    A.values = B.values = buffers[7];
+    const weft_tensor dense_A = weft_matrix(buffers[0], WEFT_F32, A.n_rows, A.n_cols);
+    const weft_tensor dense_B = weft_matrix(buffers[1], WEFT_F32, B.n_rows, B.n_cols);
+    const weft_tensor D = {.buffer = buffers[2], .ndim = 1, .shape = {C.nnz}, .stride = {1}};
+    assert_ok(weft_sddmm_sparse(ctx, NULL, 1, a_sparse ? WEFT_SPARSE(&A) : WEFT_DENSE(&dense_A),
+                                b_sparse ? WEFT_SPARSE(&B) : WEFT_DENSE(&dense_B), &C, 0, &D,
+                                NULL));
+}
+
+static void sample_both_sparse(void)
+{
+    sample(true, true);
+}
+
+static void sample_a_sparse(void)
+{
+    sample(true, false);
+}
+
+static void sample_b_sparse(void)
+{
+    sample(false, true);
+}
+
 // ---- programs
 
 // Sources and options of what was launched.
@@ -235,12 +270,23 @@ static void test_spmm(void **state)
     expect_few(kinds, 3);
 }
 
+// By lanes, and whether a row of A is whole in local memory.
+static void test_sddmm_sparse(void **state)
+{
+    static const kind kinds[] = {{"sddmm_sparse", sample_both_sparse, 12},
+                                 {"sddmm_sparse with a dense B", sample_a_sparse, 6},
+                                 {"sddmm_sparse with a dense A", sample_b_sparse, 12}};
+    (void)state;
+    expect_few(kinds, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elementwise),
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_spmm),
+        cmocka_unit_test(test_sddmm_sparse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

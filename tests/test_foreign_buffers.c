@@ -43,6 +43,10 @@ CALL(spmm_arguments, weft_spmm(ctx, queue, 1, &S, &B, 0, &Y,
                                WEFT_SPMM(.reduction = WEFT_SPMM_MAX, .arguments = &best)))
 CALL(spmm_plan, weft_spmm_plan_create(&(weft_spmm_plan *){NULL}, ctx, queue, &S, NULL))
 CALL(sddmm, weft_sddmm(ctx, queue, 1, &A, &B, &S, 0, &y, NULL))
+CALL(sddmm_sparse,
+     weft_sddmm_sparse(ctx, queue, 1, WEFT_SPARSE(&S), WEFT_SPARSE(&T), &S, 0, &y, NULL))
+CALL(sddmm_sparse_dense,
+     weft_sddmm_sparse(ctx, queue, 1, WEFT_DENSE(&A), WEFT_SPARSE(&S), &T, 0, &y, NULL))
 CALL(sparse_softmax, weft_sparse_softmax(ctx, queue, 1, &S, &y, NULL))
 CALL(sparse_softmax_backward, weft_sparse_softmax_backward(ctx, queue, 1, &S, &dy, &y, NULL))
 CALL(sparse_attention, weft_sparse_attention(ctx, queue, 1, &A, &B, &C, &S, &Y, NULL))
@@ -83,6 +87,10 @@ static const struct {
     {"spmm", spmm_arguments, {&best.buffer}},
     {"spmm_plan", spmm_plan, {&S.offsets, &S.indices}},
     {"sddmm", sddmm, {&S.offsets, &S.indices, &S.values, &A.buffer, &B.buffer, &y.buffer}},
+    {"sddmm_sparse",
+     sddmm_sparse,
+     {&S.offsets, &S.indices, &S.values, &T.offsets, &T.indices, &T.values, &y.buffer}},
+    {"sddmm_sparse", sddmm_sparse_dense, {&A.buffer, &S.indices, &T.values, &y.buffer}},
     {"sparse_softmax", sparse_softmax, {&S.offsets, &S.indices, &S.values, &y.buffer}},
     {"sparse_softmax_backward",
      sparse_softmax_backward,

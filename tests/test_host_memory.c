@@ -7,6 +7,7 @@
 
 #include <weft/elementwise.h>
 #include <weft/sddmm.h>
+#include <weft/sddmm_sparse.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
@@ -58,6 +59,14 @@ static weft_status sample(void)
     const weft_csr S = sparse();
     const weft_tensor Y = {buffers[3], WEFT_F32, 0, 1, {NNZ}, {1}};
     return weft_sddmm(ctx, queue, 1, &A, &turned, &S, 0, &Y, NULL);
+}
+
+static weft_status sample_sparse(void)
+{
+    const weft_tensor A = matrix(0);
+    const weft_csr S = sparse();
+    const weft_tensor Y = {buffers[3], WEFT_F32, 0, 1, {NNZ}, {1}};
+    return weft_sddmm_sparse(ctx, queue, 1, WEFT_DENSE(&A), WEFT_SPARSE(&S), &S, 0, &Y, NULL);
 }
 
 static weft_status soften(void)
@@ -144,7 +153,8 @@ static void open_as(const char *profile)
 
 static void test_memory_that_begins_anywhere(void **state)
 {
-    static weft_status (*const calls[])(void) = {add, multiply, sample, soften, attend};
+    static weft_status (*const calls[])(void) = {add,           multiply, sample,
+                                                 sample_sparse, soften,   attend};
     (void)state;
     for (int p = 0; p < N_PROFILES; p++) {
         open_as(profiles[p]);

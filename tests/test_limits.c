@@ -18,6 +18,7 @@
 #include <weft/geometry.h>
 #include <weft/matmul.h>
 #include <weft/sddmm.h>
+#include <weft/sddmm_sparse.h>
 #include <weft/sparse_attention.h>
 #include <weft/sparse_softmax.h>
 #include <weft/spgemm.h>
@@ -345,6 +346,10 @@ static void test_limits_that_are_none(void **state)
         SAME_TILING(spmm, .m = 1000, .k = 1000, .n = 64, .nnz = 9000, .columns_adjacent = true);
         SAME_TILING(sddmm, .m = 1000, .n = 1000, .k = 64, .nnz = 9000, .a_adjacent = true,
                     .b_adjacent = true);
+        SAME_TILING(sddmm_sparse, .m = 1000, .n = 1000, .k = 100000, .nnz = 9000, .a_nnz = 5000,
+                    .b_nnz = 7000, .a_sparse = true, .b_sparse = true);
+        SAME_TILING(sddmm_sparse, .m = 1000, .n = 1000, .k = 64, .nnz = 9000, .b_nnz = 7000,
+                    .b_sparse = true);
         SAME_TILING(sparse_softmax, .n_rows = 1000, .nnz = 9000);
         SAME_TILING(sparse_attention, .m = 1000, .n = 1000, .k = 64, .d = 16, .nnz = 9000,
                     .qk_adjacent = true, .vo_adjacent = true, .alignment = 4);

@@ -65,6 +65,10 @@ CALL(spmm, weft_spmm(ctx, NULL, 1, &S, &A, 0, out, NULL))
 CALL(spmm_arguments, weft_spmm(ctx, NULL, 1, &S, &A, 0, &C,
                                WEFT_SPMM(.reduction = WEFT_SPMM_MAX, .arguments = out)))
 CALL(sddmm, weft_sddmm(ctx, NULL, 1, &A, &B, &S, 0, out, NULL))
+CALL(sddmm_sparse,
+     weft_sddmm_sparse(ctx, NULL, 1, WEFT_DENSE(&A), WEFT_SPARSE(&S), &S, 0, out, NULL))
+CALL(sddmm_sparse_second,
+     weft_sddmm_sparse(ctx, NULL, 1, WEFT_SPARSE(&S), WEFT_DENSE(&B), &S, 0, out, NULL))
 CALL(sparse_softmax, weft_sparse_softmax(ctx, NULL, 1, &S, out, NULL))
 CALL(sparse_softmax_backward, weft_sparse_softmax_backward(ctx, NULL, 1, &S, &values, out, NULL))
 CALL(sparse_attention, weft_sparse_attention(ctx, NULL, 1, &A, &B, &C, &S, out, NULL))
@@ -109,6 +113,10 @@ static const struct {
     {"sddmm", sddmm, 1, NNZ, WEFT_F32, &A},
     {"sddmm", sddmm, 1, NNZ, WEFT_F32, &B},
     {"sddmm", sddmm, 1, NNZ, WEFT_F32, NULL},
+    {"sddmm_sparse", sddmm_sparse, 1, NNZ, WEFT_F32, &A},
+    {"sddmm_sparse", sddmm_sparse, 1, NNZ, WEFT_F32, NULL},
+    {"sddmm_sparse", sddmm_sparse_second, 1, NNZ, WEFT_F32, &B},
+    {"sddmm_sparse", sddmm_sparse_second, 1, NNZ, WEFT_F32, NULL},
     {"sparse_softmax", sparse_softmax, 1, NNZ, WEFT_F32, NULL},
     {"sparse_softmax_backward", sparse_softmax_backward, 1, NNZ, WEFT_F32, &values},
     {"sparse_softmax_backward", sparse_softmax_backward, 1, NNZ, WEFT_F32, NULL},

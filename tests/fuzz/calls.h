@@ -84,6 +84,7 @@ call_result call_softmax(call_input *in);
 call_result call_norm(call_input *in);
 call_result call_spmm(call_input *in);
 call_result call_sddmm(call_input *in);
+call_result call_sddmm_sparse(call_input *in);
 call_result call_sparse_softmax(call_input *in);
 call_result call_sparse_attention(call_input *in);
 call_result call_sparse_linear(call_input *in);

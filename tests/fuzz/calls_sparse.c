@@ -134,6 +134,35 @@ call_result call_sddmm(call_input *in)
     return r;
 }
 
+// One of both, seldom none or both.
+static weft_factor take_factor(call_input *in)
+{
+    const bool is_odd = take_chance(in, 8), is_sparse = take_chance(in, 128);
+    return (weft_factor){.dense = is_odd || !is_sparse ? take_tensor(in) : NULL,
+                         .sparse = is_odd || is_sparse ? take_csr(in) : NULL};
+}
+
+call_result call_sddmm_sparse(call_input *in)
+{
+    const weft_factor a = take_factor(in), b = take_factor(in);
+    const weft_factor *A = take_chance(in, 4) ? NULL : &a, *B = take_chance(in, 4) ? NULL : &b;
+    const weft_csr *C = take_csr(in);
+    const weft_tensor *D = take_tensor(in);
+    weft_sddmm_sparse_tiling tiling = {.items = take_int(in)};
+    tiling.lanes = take_int(in);
+    tiling.columns = take_int(in);
+    tiling.entries = take_number(in);
+    weft_sddmm_sparse_params p = {.size = take_struct_size(in, sizeof(p))};
+    p.indicator = take_chance(in, 128);
+    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    const weft_sddmm_sparse_params *params = take_chance(in, 32) ? NULL : &p;
+    const double alpha = take_real(in), beta = take_real(in);
+
+    call_result r = {.status = weft_sddmm_sparse(in->ctx, NULL, alpha, A, B, C, beta, D, params)};
+    r.described = weft_sddmm_sparse_describe(in->ctx, A, B, C, D, params, NULL, 0);
+    return r;
+}
+
 call_result call_sparse_softmax(call_input *in)
 {
     const bool is_backward = take_chance(in, 128);

@@ -12,7 +12,7 @@ static const call_fn operations[] = {
     call_sddmm,         call_sparse_softmax, call_sparse_attention,
     call_sparse_linear, call_spgemm,         call_csr_dense,
     call_csr_transpose, call_dcsr,           call_sparse_gather,
-    call_csr_host,
+    call_csr_host,      call_sddmm_sparse,
 };
 
 // Arrays that plans read, with room for what take_pattern() allows.

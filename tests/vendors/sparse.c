@@ -93,6 +93,42 @@ static void sddmm(weft_context *ctx, cl_command_queue queue, const sddmm_problem
     problem_end();
 }
 
+// ---- the same of sparse factors
+
+typedef struct masked_problem {
+    int64_t m, n, k, row; // `row` entries of C in each row
+    int64_t a_row, b_row; // of A, of B; 0: dense
+    weft_dtype dtype;
+} masked_problem;
+
+static const masked_problem masked_problems[] = {
+    {2048, 2048, 2048, 204, 204, 204, WEFT_F32}, {8192, 8192, 65536, 8, 16, 16, WEFT_F32},
+    {2048, 2048, 128, 204, 0, 13, WEFT_F32},     {2048, 2048, 65536, 204, 0, 64, WEFT_F32},
+    {2048, 2048, 128, 204, 13, 0, WEFT_F32},     {8192, 8192, 8192, 8, 1024, 0, WEFT_F32},
+    {2048, 2048, 2048, 204, 204, 204, WEFT_F64}, {2048, 2048, 128, 204, 13, 0, WEFT_F64},
+    {2048, 2048, 2048, 204, 20, 20, WEFT_F16},   {2048, 2048, 128, 204, 13, 0, WEFT_F16},
+    {2048, 2048, 2048, 204, 20, 20, WEFT_BF16},  {2048, 2048, 128, 204, 0, 13, WEFT_BF16},
+};
+
+static void masked(weft_context *ctx, cl_command_queue queue, const masked_problem *p)
+{
+    if (!problem_has(ctx, p->dtype))
+        return;
+    problem_begin("sddmm_sparse of %" PRId64 " x %" PRId64 " with rows of %" PRId64 ", k %" PRId64
+                  ", %s A, %s B, %s",
+                  p->m, p->n, p->row, p->k, p->a_row ? "sparse" : "dense",
+                  p->b_row ? "sparse" : "dense", weft_dtype_name(p->dtype));
+    const weft_csr C = problem_csr(ctx, p->dtype, p->m, p->n, p->row, ROWS_EVEN);
+    const weft_csr A = problem_csr(ctx, p->dtype, p->m, p->k, p->a_row, ROWS_EVEN);
+    const weft_csr B = problem_csr(ctx, p->dtype, p->n, p->k, p->b_row, ROWS_EVEN);
+    const weft_tensor dense_A = ARRAY(ctx, p->dtype, p->m, p->k);
+    const weft_tensor dense_B = ARRAY(ctx, p->dtype, p->n, p->k);
+    const weft_tensor D = ARRAY(ctx, p->dtype, C.nnz);
+    CALL(weft_sddmm_sparse(ctx, queue, 1, p->a_row ? WEFT_SPARSE(&A) : WEFT_DENSE(&dense_A),
+                           p->b_row ? WEFT_SPARSE(&B) : WEFT_DENSE(&dense_B), &C, 0, &D, NULL));
+    problem_end();
+}
+
 // ---- softmax of sparse rows
 
 static void sparse_softmax(weft_context *ctx, cl_command_queue queue, int64_t m, int64_t n,
@@ -139,6 +175,8 @@ void problems_sparse(weft_context *ctx, cl_command_queue queue)
         spmm(ctx, queue, &spmm_problems[i]);
     for (int i = 0; i < COUNT(sddmm_problems); i++)
         sddmm(ctx, queue, &sddmm_problems[i]);
+    for (int i = 0; i < COUNT(masked_problems); i++)
+        masked(ctx, queue, &masked_problems[i]);
     sparse_softmax(ctx, queue, 1 << 14, 4096, 256, ROWS_EVEN, WEFT_F32);
     sparse_softmax(ctx, queue, 1 << 15, 1 << 15, 8, ROWS_ONE_FULL, WEFT_F32);
     attention(ctx, queue, 128, 128, ROWS_EVEN, WEFT_F32);
