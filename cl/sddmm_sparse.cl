@@ -75,9 +75,9 @@ typedef struct {
 
 // What the items of a group tell each other.
 typedef struct {
-    int places[ITEMS]; // of elements of A
-    ACC values[ITEMS];
-    state shares[ITEMS]; // of sums
+    int places[BOTH_SPARSE ? ITEMS : 1]; // of elements of A
+    ACC values[BOTH_SPARSE ? ITEMS : 1];
+    state shares[LANES > 1 ? ITEMS : 1]; // of sums
     ACC waiting[PARTS ? WAITING : 1];
 } exchange;
 
@@ -112,59 +112,11 @@ typedef struct {
 #if B_SPARSE
 #define TERM_FACTOR b_factor
 #define TERM_INDEX  B_INDEX
-#if HASHED
-typedef int known; // of a place: the column that has it, or FREE
-#else
-typedef uchar known; // of a column: 1 if it is stored
-#endif
-// A row of A, or a part of it, in local memory: a sparse one's elements at places where their
-// columns' hashes are or, if these are taken, behind them, 2^bits places in all; or columns `from`
-// on, `width` of them.
-typedef struct {
-    local ACC *values;
-    local known *known;
-    int bits, from, width;
-} meeting;
-
-#if HASHED
-#define FREE        (-1)
-#define PLACES_EACH 16u // for each element
-
-INLINE int hash_of(int column, int bits)
-{
-    return (int)((uint)column * 2654435769u >> (32 - bits)); // 2^32 divided by the golden ratio
-}
-
-INLINE int place_behind(int place, int bits)
-{
-    return (place + 1) & ((1 << bits) - 1);
-}
-#endif
-
-// Where that stands which a term of this column meets; -1: it has no part in the sum. Careful: none
-// has a part that meets what is not stored.
-INLINE int place_of(const meeting met, int column, bool is_careful)
-{
-#if HASHED
-    int place = hash_of(column, met.bits);
-    while (met.known[place] != column && met.known[place] != FREE)
-        place = place_behind(place, met.bits);
-    return met.known[place] == column ? place : -1;
-#else
-    const int place = column - (PARTS ? met.from : 0);
-    const bool is_there = !PARTS || (place >= 0 && place < met.width);
-    return is_there && (!is_careful || met.known[place]) ? place : -1;
-#endif
-}
-
-INLINE ACC met_at(const meeting met, int place)
-{
-    return met.values[place];
-}
+#include "sddmm_sparse_row.clh"
 #else
 #define TERM_FACTOR a_factor
 #define TERM_INDEX  A_INDEX
-typedef uchar known;
+typedef uchar known; // nothing
 // A row of B.
 typedef struct {
     global const T *values;
@@ -282,147 +234,6 @@ INLINE ACC sum_of_lanes(ACC mine, int item, local exchange *x)
 #endif
 }
 
-// ---- rows of A in local memory
-
-#if B_SPARSE
-// Of a row of A, from one element to another: of a sparse one entries, of a dense one columns.
-typedef struct {
-    long start, stop;
-} part;
-#endif
-
-#if HASHED
-// What had the place, which is the column's from now on if it was free.
-INLINE int key_before(const meeting met, int place, int column)
-{
-#if ITEMS > 1
-    return atomic_cmpxchg(met.known + place, FREE, column);
-#else
-    const int key = met.known[place];
-    if (key == FREE)
-        met.known[place] = column;
-    return key;
-#endif
-}
-
-// The column's place, from now on.
-INLINE int claimed(const meeting met, int column)
-{
-    int place = hash_of(column, met.bits);
-    int key = key_before(met, place, column);
-    while (key != FREE && key != column) {
-        place = place_behind(place, met.bits);
-        key = key_before(met, place, column);
-    }
-    if (key == FREE)
-        met.values[place] = 0;
-    return place;
-}
-
-// As many places as most terms come upon a free one with, if there are, and none taken; there are
-// two for each of `most` elements. All items pass.
-INLINE void free_places(meeting *met, const part of, int most, int item)
-{
-    const uint wanted = min((uint)(of.stop - of.start), (uint)most) * PLACES_EACH;
-    met->bits = 32 - (int)max(clz(max(wanted, 2u) - 1), clz(2u * most - 1));
-    for (int place = item; place < 1 << met->bits; place += ITEMS)
-        met->known[place] = FREE;
-    ALL_PASS;
-}
-#endif
-
-#if BOTH_SPARSE
-INLINE part row_of_a(const a_factor a, int row, int k)
-{
-    const part all = {a.offsets[row], a.offsets[row + 1]};
-    return all;
-}
-
-// Puts elements of A at their places, or 0 back there: at each place one item has all of them, in
-// their order. All items pass.
-INLINE void put_elements(const a_factor a, const part of, const meeting met, bool is_back, int item,
-                         local exchange *x)
-{
-    for (long tile = of.start; tile < of.stop; tile += ITEMS) {
-        const int n = (int)min((long)ITEMS, of.stop - tile);
-        if (item < n) {
-            const int column = a.indices[tile + item];
-#if HASHED
-            x->places[item] = claimed(met, column);
-#else
-            x->places[item] = column;
-#endif
-            x->values[item] = load_one(a.values + tile + item);
-        }
-        ALL_PASS;
-        for (int i = 0; i < n; ++i) {
-            const int place = x->places[i];
-            if (place % ITEMS != item)
-                continue;
-            met.values[place] = is_back ? (ACC)0 : met.values[place] + x->values[i];
-#if !HASHED
-            met.known[place] = !is_back;
-#endif
-        }
-        ALL_PASS;
-    }
-}
-
-INLINE void put_part(const a_factor a, int row, const part of, meeting *met, int most, int item,
-                     local exchange *x)
-{
-#if HASHED
-    free_places(met, of, most, item);
-#endif
-    put_elements(a, of, *met, false, item, x);
-}
-
-INLINE void take_back(const a_factor a, const part of, const meeting met, int item,
-                      local exchange *x)
-{
-    if (!HASHED)
-        put_elements(a, of, met, true, item, x);
-}
-
-// No column has an element yet.
-INLINE void clear_row(const meeting met, int k, int item)
-{
-#if !HASHED
-    for (int c = item; c < k; c += ITEMS) {
-        met.values[c] = 0;
-        met.known[c] = 0;
-    }
-    ALL_PASS;
-#endif
-}
-#elif B_SPARSE
-INLINE part row_of_a(const a_factor a, int row, int k)
-{
-    const part all = {0, k};
-    return all;
-}
-
-INLINE void put_part(const a_factor a, int row, const part of, meeting *met, int most, int item,
-                     local exchange *x)
-{
-    met->from = (int)of.start;
-    met->width = (int)(of.stop - of.start);
-    global const T *const from = a.values + row * a.row + of.start * a.column;
-    for (int c = item; c < met->width; c += ITEMS)
-        met->values[c] = load_one(from + c * a.column);
-    ALL_PASS;
-}
-
-INLINE void take_back(const a_factor a, const part of, const meeting met, int item,
-                      local exchange *x)
-{
-}
-
-INLINE void clear_row(const meeting met, int k, int item)
-{
-}
-#endif
-
 // ---- entries
 
 // Where results go.
@@ -518,7 +329,6 @@ INLINE void take_run(const a_factor a, const b_factor b, const run r, meeting me
 INLINE void take_run(const a_factor a, const b_factor b, const run r, meeting met, int k, int most,
                      const output o, int item, local exchange *x)
 {
-    met.stride = b.column;
     EACH_ENTRY(e, r)
     {
         ACC sum = 0;
@@ -559,11 +369,11 @@ kernel GROUP void sddmm_sparse(int n_rows, long nnz, global const OFFSET *restri
         return;
     }
     global const OFFSET *const rows = offsets + offsets_start;
-    meeting met;
 #if B_SPARSE
-    met.values = row_values;
-    met.known = row_known;
+    const meeting met = {.values = row_values, .known = row_known};
     clear_row(met, k, item);
+#else
+    const meeting met = {b.values, b.column};
 #endif
     run r = {.columns = indices + indices_start, .row = -1, .start = first, .last_stop = stop};
     for (long end = first; r.start < stop; r.start = r.stop) {

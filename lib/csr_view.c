@@ -129,6 +129,15 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
     return weft_floating_check(ctx, values, name, op);
 }
 
+weft_csr weft_csr_settled(const weft_csr *csr)
+{
+    weft_csr own = *csr;
+    own.offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
+    own.index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
+    own.dtype = weft_dtype_or(csr->dtype, WEFT_F32);
+    return own;
+}
+
 weft_tensor weft_csr_values(const weft_csr *csr, int64_t n_batches)
 {
     weft_tensor values = {.buffer = csr->values,

@@ -136,7 +136,8 @@ static void add_row(weft_arguments *arguments, const weft_sddmm_sparse_call *cal
                     const weft_sddmm_sparse_tiling *tiling)
 {
     const bool is_hashed = weft_sddmm_sparse_is_hashed(tiling, &call->problem);
-    const int64_t places = is_hashed ? weft_sddmm_sparse_places(tiling) : tiling->columns;
+    const int64_t places =
+        is_hashed ? weft_sddmm_sparse_places(tiling, &call->problem) : tiling->columns;
     const int64_t known = is_hashed ? (int64_t)sizeof(cl_int) : 1;
     const size_t n = (size_t)max_i64(places, 1);
     weft_arguments_add(arguments, n * (size_t)weft_sum_bytes(call->problem.dtype), NULL);

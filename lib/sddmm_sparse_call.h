@@ -42,7 +42,8 @@ bool weft_sddmm_sparse_is_hashed(const weft_sddmm_sparse_tiling *tiling,
                                  const weft_sddmm_sparse_problem *problem);
 
 // Places for these, a power of two.
-int64_t weft_sddmm_sparse_places(const weft_sddmm_sparse_tiling *tiling);
+int64_t weft_sddmm_sparse_places(const weft_sddmm_sparse_tiling *tiling,
+                                 const weft_sddmm_sparse_problem *problem);
 
 // Elements of a row of A in one part.
 int weft_sddmm_sparse_most(const weft_sddmm_sparse_tiling *tiling,

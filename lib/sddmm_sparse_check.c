@@ -52,23 +52,14 @@ static weft_status factor_form_check(const weft_context *ctx, const operand *of)
     return WEFT_OK;
 }
 
-static weft_csr settled(const weft_csr *csr)
-{
-    weft_csr own = *csr;
-    own.offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
-    own.index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
-    own.dtype = weft_dtype_or(csr->dtype, WEFT_F32);
-    return own;
-}
-
 static weft_factor_view view_of(const weft_factor *factor)
 {
     if (factor->sparse)
-        return (weft_factor_view){.is_sparse = true, .sparse = settled(factor->sparse)};
+        return (weft_factor_view){.is_sparse = true, .sparse = weft_csr_settled(factor->sparse)};
     const weft_tensor *dense = factor->dense;
     const weft_csr sizes = {
         .n_rows = dense->shape[0], .n_cols = dense->shape[1], .dtype = dense->dtype};
-    return (weft_factor_view){.sparse = settled(&sizes), .dense = weft_dense_of(dense)};
+    return (weft_factor_view){.sparse = weft_csr_settled(&sizes), .dense = weft_dense_of(dense)};
 }
 
 static weft_status shapes_check(const weft_sddmm_sparse_call *call)
@@ -150,7 +141,7 @@ static weft_sddmm_sparse_call call_of(weft_context *ctx, const weft_factor *A, c
         .ctx = ctx,
         .A = view_of(A),
         .B = view_of(B),
-        .C = settled(C),
+        .C = weft_csr_settled(C),
         .D = D,
         .indicator = params->indicator,
         .forced = params->tiling,

@@ -92,15 +92,6 @@ static weft_status apart_check(const weft_outputs *outputs, const weft_spgemm_ca
     return weft_outputs_apart_from_csr(outputs, &call->B, 1, "B");
 }
 
-static weft_csr settled(const weft_csr *csr)
-{
-    weft_csr own = *csr;
-    own.offset_dtype = weft_dtype_or(csr->offset_dtype, WEFT_I32);
-    own.index_dtype = weft_dtype_or(csr->index_dtype, WEFT_I32);
-    own.dtype = weft_dtype_or(csr->dtype, WEFT_F32);
-    return own;
-}
-
 // What a dense C has of a sparse one.
 static weft_csr sizes_of(const weft_tensor *dense)
 {
@@ -125,9 +116,9 @@ static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
         .ctx = ctx,
         .step = step,
         .name = names[step],
-        .A = settled(A),
-        .B = settled(B),
-        .C = settled(given->dense ? &dense : given->C),
+        .A = weft_csr_settled(A),
+        .B = weft_csr_settled(B),
+        .C = weft_csr_settled(given->dense ? &dense : given->C),
         .dense = given->dense,
         .alpha = has_products ? given->alpha : 0,
         .beta = given->beta,

@@ -70,6 +70,9 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
 
+// The same CSR with its defaults filled in.
+weft_csr weft_csr_settled(const weft_csr *csr);
+
 // The CSR's own values as such a tensor; n_batches 0: no batch.
 weft_tensor weft_csr_values(const weft_csr *csr, int64_t n_batches);
 

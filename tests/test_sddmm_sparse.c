@@ -60,7 +60,7 @@ static weft_csr_host cells_of(int64_t n_rows, int64_t n_cols, unsigned cells)
     return host;
 }
 
-// All of C; some in two windows.
+// All of C; some of A in parts, or hashed.
 static void test_every_small_pattern(void **state)
 {
     (void)state;
@@ -101,7 +101,7 @@ static void test_small_shapes_as_planned(void **state)
         run_small_shapes((masked_case){.indicator = true}, 4);
 }
 
-static void test_small_shapes_in_small_windows(void **state)
+static void test_small_shapes_with_little_room(void **state)
 {
     (void)state;
     static const weft_sddmm_sparse_tiling alone[N_KINDS] = {
@@ -522,7 +522,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_small_pattern),
         cmocka_unit_test(test_small_shapes_as_planned),
-        cmocka_unit_test(test_small_shapes_in_small_windows),
+        cmocka_unit_test(test_small_shapes_with_little_room),
         cmocka_unit_test(test_products_as_planned),
         cmocka_unit_test(test_more_columns_than_stand_as_planned),
         cmocka_unit_test(test_all_types),

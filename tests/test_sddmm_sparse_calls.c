@@ -2,6 +2,7 @@
 // What weft_sddmm_sparse() refuses, each in a sentence and without enqueuing anything; what it says
 // that it would do; products that are empty; and events.
 #include "sddmm_sparse_case.h"
+#include "sparse_limits.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -97,6 +98,23 @@ static void test_a_good_call_is_good(void **state)
     masked_restore(&o);
     masked_call(&o);
     masked_check(&o);
+}
+
+// As many columns as there may be, of which only those that are stored want room.
+static void test_the_most_columns(void **state)
+{
+    (void)state;
+    static const weft_sddmm_sparse_tiling tilings[] = {{1, 1, 4, 3}, {1, 1, 100, 50}, {8, 4, 9, 7}};
+    call c = good_call();
+    c.A.n_cols = c.B.n_cols = WEFT_SPARSE_MAX_EXTENT;
+    for (int i = 0; i < 4; i++) {
+        c.params.tiling = i < 3 ? &tilings[i] : NULL;
+        masked_restore(&o);
+        if (start(&c, &c.params) != WEFT_OK)
+            fail_msg("%s", weft_last_error());
+        masked_check(&o);
+    }
+    masked_restore(&o);
 }
 
 static void test_nulls(void **state)
@@ -351,8 +369,8 @@ static void test_descriptions(void **state)
     const weft_sddmm_sparse_params *params = WEFT_SDDMM_SPARSE(.tiling = &some_tiling);
     const int length = weft_sddmm_sparse_describe(ctx, A, B, &c.C, &c.D, params, text, 128);
     assert_int_equal(length, strlen(text));
-    assert_string_equal(text, "groups of 1 items, 1 lanes for an entry, 3 entries, 4 columns of A "
-                              "at a time");
+    assert_string_equal(text, "groups of 1 items, 1 lanes for an entry, 3 entries, room for 4 "
+                              "columns of A");
     assert_true(weft_sddmm_sparse_describe(ctx, A, B, &c.C, &c.D, NULL, text, 128) > 0);
     assert_int_equal(weft_sddmm_sparse_describe(ctx, B, A, &c.C, &c.D, NULL, text, 128), -1);
     assert_says("sddmm_sparse: A B^T is 4 x 5, C is 5 x 4");
@@ -370,6 +388,7 @@ int main(void)
     ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_most_columns),
         cmocka_unit_test(test_nulls),
         cmocka_unit_test(test_factors_of_no_kind),
         cmocka_unit_test(test_unsound_matrices),

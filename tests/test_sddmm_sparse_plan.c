@@ -152,6 +152,7 @@ static void test_random_limits(void **state)
         limits.local_bytes = (size_t)(32768 * power(&random, 5));
         limits.compute_units = (int)random_between(&random, 1, INT32_MAX);
         limits.has_subgroups = random_below(&random, 2);
+        limits.max_turns = (int)(random_below(&random, 2) * random_between(&random, 1, INT32_MAX));
         if (weft_limits_check(&limits) != WEFT_OK)
             continue;
         n_sound++;
@@ -168,8 +169,10 @@ static void test_extents_beyond_all_bounds(void **state)
 {
     (void)state;
     static const int64_t extents[] = {0, 1, INT32_MAX, INT64_MAX / 2, INT64_MAX};
-    for (size_t i = 0; i < weft_profile_count(); i++)
+    for (size_t i = 0; i < 2 * weft_profile_count(); i++)
         for (int j = 0; j < 3 * 125; j++) {
+            weft_limits limits = *weft_profile_at(i / 2);
+            limits.max_turns = i % 2 ? 65535 : 0;
             const weft_sddmm_sparse_problem problem = {.m = extents[j / 3 % 5],
                                                        .n = extents[j / 15 % 5],
                                                        .k = 4096,
@@ -178,7 +181,32 @@ static void test_extents_beyond_all_bounds(void **state)
                                                        .b_nnz = extents[4 - j / 75],
                                                        .a_sparse = j % 3 != 1,
                                                        .b_sparse = j % 3 != 2};
-            check_problem(weft_profile_at(i), &problem);
+            check_problem(&limits, &problem);
+        }
+}
+
+// Where loops end early a group goes through no more, rows being alike, also in parts.
+static void test_turns_are_bounded(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("amd-ryzen-5950x");
+    for (int64_t row = 1; row <= 1000; row *= 10)
+        for (int hashed = 0; hashed < 2; hashed++) {
+            const int64_t m = 10000;
+            const weft_sddmm_sparse_problem problem = {.m = m,
+                                                       .n = m,
+                                                       .k = hashed ? INT32_MAX / 2 : 1000,
+                                                       .nnz = 1000 * m,
+                                                       .a_nnz = 1000 * m,
+                                                       .b_nnz = row * m,
+                                                       .a_sparse = true,
+                                                       .b_sparse = true};
+            limits.max_turns = 0;
+            const int64_t entries = weft_sddmm_sparse_tiling_for(&limits, &problem).entries;
+            limits.max_turns = 65535;
+            const int64_t fewer = weft_sddmm_sparse_tiling_for(&limits, &problem).entries;
+            if (fewer * row > limits.max_turns || fewer >= entries)
+                fail_msg("rows of %" PRId64 ": %" PRId64 " entries", row, fewer);
         }
 }
 
@@ -226,7 +254,7 @@ static void test_wrong_tilings_are_refused(void **state)
     REFUSE("tiling.columns is 0: 1 to 262144", columns, 0);
     REFUSE("tiling.columns is -4:", columns, -4);
     REFUSE("tiling.columns is 262145:", columns, 262145);
-    REFUSE("tiling.entries is 0: at least 1", entries, 0);
+    REFUSE("tiling.entries is 0: 1 to 1152921504606846976 is", entries, 0);
     REFUSE("tiling.entries is -9:", entries, -9);
     REFUSE("tiling.entries is 9223372036854775807:", entries, INT64_MAX);
 }
@@ -267,8 +295,8 @@ static void test_tilings_are_told_in_a_line(void **state)
     char text[128], little[8];
     weft_sddmm_sparse_tiling tiling = sound;
     const int length = weft_sddmm_sparse_tiling_print(&tiling, text, sizeof(text));
-    assert_string_equal(text, "groups of 128 items, 4 lanes for an entry, 64 entries, 4096 columns "
-                              "of A at a time");
+    assert_string_equal(text, "groups of 128 items, 4 lanes for an entry, 64 entries, room for "
+                              "4096 columns of A");
     assert_int_equal(length, strlen(text));
     assert_int_equal(weft_sddmm_sparse_tiling_print(&tiling, little, sizeof(little)), length);
     tiling.columns = 0;
@@ -284,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_extents_beyond_all_bounds),
+        cmocka_unit_test(test_turns_are_bounded),
         cmocka_unit_test(test_wrong_tilings_are_refused),
         cmocka_unit_test(test_local_memory_is_bounded),
         cmocka_unit_test(test_columns_are_for_a_sparse_b),

@@ -32,9 +32,10 @@ typedef struct weft_sddmm_sparse_tiling {
     int items;       // of a group: a power of two
     int lanes;       // of these that share an entry's sum: a power of two up to `items`
     int columns;     // of a row of A that there is local memory for, where B is sparse: 1 to
-                     // 262144; else 0. A dense row of more comes in parts; a sparse one's elements
-                     // are found by hashes of their columns then, an eighth as many at a time
-    int64_t entries; // of C, of whatever rows, that a group goes through
+                     // 262144; else 0. A dense row of more comes in parts, for each of which all
+                     // terms are gone through; of a sparse one at least an eighth as many elements
+                     // are found by hashes of their columns, and what is more comes in parts
+    int64_t entries; // of C, of whatever rows, that a group goes through: 1 to 2^60
 } weft_sddmm_sparse_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -81,8 +82,9 @@ typedef struct weft_sddmm_sparse_params {
 //
 // One of A and B is sparse, or both are; of two dense ones weft_sddmm() takes the product. All have
 // one data type; offsets (i32 or i64) and indices (i32 or i16) of each sparse one are of its own
-// types. Columns need not be sorted, and repeated entries of A and B add up, those of an A that
-// meets a sparse B before they are multiplied; of C each stands for itself.
+// types. Columns need not be sorted, and repeated entries of A and B add up, before or after they
+// are multiplied; of C each stands for itself. There are no batches: samples are columns of A and
+// B, and no values_batch_stride is looked at.
 //
 // Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
 // NaN go through as in the formula, but what is not stored has no product, not even with them. The

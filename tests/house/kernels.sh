@@ -51,6 +51,17 @@ for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; 
     fi
 done
 
+# Sampled products where one factor is dense, where rows come in parts or hashed, and by vectors.
+for options in -DB_SPARSE=0 "-DA_SPARSE=0 -DPARTS=1" -DPARTS=1 "-DITEMS=1 -DLANES=1 -DFOLD=8"; do
+    if command -v clang >/dev/null; then
+        # shellcheck disable=SC2086 # a list of options
+        check "cl/sddmm_sparse.cl with $options" \
+            compile "$source_dir/cl/sddmm_sparse.cl" CL1.2 $options
+    else
+        skip "cl/sddmm_sparse.cl with $options" "there is no clang"
+    fi
+done
+
 # Elementwise operations as CPUs have them, by tiles; and bf16 by pairs of vectors.
 for fold in 2 4 8 16; do
     if command -v clang >/dev/null; then
