@@ -193,8 +193,9 @@ void masked_destroy(masked_operands *o)
 
 weft_factor masked_side_factor(const masked_side *side)
 {
-    return side->packed ? (weft_factor){.dense = &side->dense}
-                        : (weft_factor){.sparse = &side->sparse.csr};
+    if (side->packed)
+        return (weft_factor){.dense = &side->dense};
+    return (weft_factor){.sparse = &side->sparse.csr};
 }
 
 weft_sddmm_sparse_params masked_params(const masked_operands *o)

@@ -232,8 +232,9 @@ static weft_status call_square(const bench_stage *stage)
 
 static weft_factor factor_of(const bench_stage *stage, int i)
 {
-    return stage->spec->is_sparse[i] ? (weft_factor){.sparse = &stage->factors[i]}
-                                     : (weft_factor){.dense = &stage->views[i]};
+    if (stage->spec->is_sparse[i])
+        return (weft_factor){.sparse = &stage->factors[i]};
+    return (weft_factor){.dense = &stage->views[i]};
 }
 
 static weft_status call_sampled(const bench_stage *stage)

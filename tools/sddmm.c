@@ -136,8 +136,9 @@ static bool upload(product_job *job, complaint *why)
 // As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *turned.
 static weft_factor factor_A(const sddmm_run *run)
 {
-    return run->A.is_sparse ? (weft_factor){.sparse = &run->A.sparse}
-                            : (weft_factor){.dense = &run->A.dense};
+    if (run->A.is_sparse)
+        return (weft_factor){.sparse = &run->A.sparse};
+    return (weft_factor){.dense = &run->A.dense};
 }
 
 static weft_factor factor_B(const sddmm_run *run, weft_tensor *turned)
