@@ -37,7 +37,7 @@ static int64_t fold_of(const weft_sddmm_sparse_call *call, const weft_sddmm_spar
 static void defines_of(weft_defines *defines, const weft_sddmm_sparse_call *call,
                        const weft_sddmm_sparse_tiling *tiling)
 {
-    const weft_csr *A = &call->A.sparse, *B = &call->B.sparse, *C = &call->C;
+    const weft_csr *A = &call->A.csr, *B = &call->B.csr, *C = &call->C;
     weft_defines_add_dtype(defines, "DTYPE", call->problem.dtype);
     weft_defines_add(defines, "FOLD", fold_of(call, tiling));
     weft_defines_add(defines, "ITEMS", tiling->items);
@@ -78,48 +78,21 @@ static weft_status prepare(weft_sddmm_sparse_tiling *tiling, weft_kernel **kerne
 
 // ---- arguments and enqueue
 
-// A factor as the kernel takes it; where it lacks an array, some buffer stands in that is not
-// looked at.
-typedef struct {
-    cl_mem offsets, indices, values;
-    int64_t offsets_start, indices_start, values_start;
-    int64_t row, column;
-} factor_arguments;
-
-static cl_mem or_other(cl_mem array, cl_mem other)
+// An array; where it is not there, another one stands in that is not looked at.
+static void add_array(weft_arguments *arguments, const cl_mem *array, const cl_mem *other,
+                      const int64_t *start)
 {
-    return array ? array : other;
+    weft_arguments_add(arguments, sizeof(*array), *array ? array : other);
+    ADD_ARGUMENT(arguments, *start);
 }
 
-static factor_arguments arguments_of(const weft_factor_view *factor, cl_mem other)
+static void add_factor(weft_arguments *arguments, const weft_factor_view *factor,
+                       const cl_mem *other)
 {
-    const weft_csr *sparse = &factor->sparse;
-    const weft_dense *dense = &factor->dense;
-    if (!factor->is_sparse)
-        return (factor_arguments){.offsets = other,
-                                  .indices = other,
-                                  .values = or_other(dense->buffer, other),
-                                  .values_start = dense->start,
-                                  .row = dense->row,
-                                  .column = dense->column};
-    return (factor_arguments){
-        .offsets = sparse->offsets,
-        .indices = or_other(sparse->indices, other),
-        .values = or_other(sparse->values, other),
-        .offsets_start = sparse->offsets_start,
-        .indices_start = sparse->indices_start,
-        .values_start = sparse->values_start,
-    };
-}
-
-static void add_factor(weft_arguments *arguments, const factor_arguments *factor)
-{
-    ADD_ARGUMENT(arguments, factor->offsets);
-    ADD_ARGUMENT(arguments, factor->offsets_start);
-    ADD_ARGUMENT(arguments, factor->indices);
-    ADD_ARGUMENT(arguments, factor->indices_start);
-    ADD_ARGUMENT(arguments, factor->values);
-    ADD_ARGUMENT(arguments, factor->values_start);
+    const weft_csr *csr = &factor->csr;
+    add_array(arguments, &csr->offsets, other, &csr->offsets_start);
+    add_array(arguments, &csr->indices, other, &csr->indices_start);
+    add_array(arguments, &csr->values, other, &csr->values_start);
     ADD_ARGUMENT(arguments, factor->row);
     ADD_ARGUMENT(arguments, factor->column);
 }
@@ -154,26 +127,20 @@ static weft_status enqueue(weft_launch *launch, const weft_sddmm_sparse_call *ca
     const weft_dtype dtype = call->problem.dtype;
     const cl_int n_rows = (cl_int)C->n_rows, k = (cl_int)call->problem.k;
     const cl_int most = weft_sddmm_sparse_most(&tiling, &call->problem);
-    const cl_mem c_values = or_other(call->indicator ? NULL : C->values, C->indices);
-    const factor_arguments a = arguments_of(&call->A, C->indices);
-    const factor_arguments b = arguments_of(&call->B, C->indices);
     weft_scalar scalars[2];
     weft_arguments arguments = {0};
     ADD_ARGUMENT(&arguments, n_rows);
     ADD_ARGUMENT(&arguments, C->nnz);
-    ADD_ARGUMENT(&arguments, C->offsets);
-    ADD_ARGUMENT(&arguments, C->offsets_start);
-    ADD_ARGUMENT(&arguments, C->indices);
-    ADD_ARGUMENT(&arguments, C->indices_start);
-    ADD_ARGUMENT(&arguments, c_values);
-    ADD_ARGUMENT(&arguments, C->values_start);
+    add_array(&arguments, &C->offsets, &C->offsets, &C->offsets_start);
+    add_array(&arguments, &C->indices, &C->indices, &C->indices_start);
+    add_array(&arguments, &C->values, &C->indices, &C->values_start);
     ADD_ARGUMENT(&arguments, call->D->buffer);
     ADD_ARGUMENT(&arguments, call->D->offset);
     ADD_ARGUMENT(&arguments, tiling.entries);
     ADD_ARGUMENT(&arguments, k);
     ADD_ARGUMENT(&arguments, most);
-    add_factor(&arguments, &a);
-    add_factor(&arguments, &b);
+    add_factor(&arguments, &call->A, &C->indices);
+    add_factor(&arguments, &call->B, &C->indices);
     add_scalar(&arguments, &scalars[0], dtype, alpha);
     add_scalar(&arguments, &scalars[1], dtype, beta);
     add_row(&arguments, call, &tiling);

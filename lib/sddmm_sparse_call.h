@@ -7,18 +7,17 @@
 
 #include "view.h"
 
-// A factor, as kernels take it: one that is dense or sparse, with buffers that stand in for what it
-// does not have.
+// A factor, dense or sparse.
 typedef struct weft_factor_view {
     bool is_sparse;
-    weft_csr sparse; // defaults filled in; of a dense one sizes and data types alone
-    weft_dense dense;
+    weft_csr csr;        // defaults filled in; of a dense one sizes and values
+    int64_t row, column; // strides of a dense one
 } weft_factor_view;
 
 typedef struct weft_sddmm_sparse_call {
     weft_context *ctx;
     weft_factor_view A, B;
-    weft_csr C; // defaults filled in
+    weft_csr C; // defaults filled in; without values that are not read
     const weft_tensor *D;
     bool indicator;
     const weft_sddmm_sparse_tiling *forced;

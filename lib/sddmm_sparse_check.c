@@ -55,16 +55,20 @@ static weft_status factor_form_check(const weft_context *ctx, const operand *of)
 static weft_factor_view view_of(const weft_factor *factor)
 {
     if (factor->sparse)
-        return (weft_factor_view){.is_sparse = true, .sparse = weft_csr_settled(factor->sparse)};
+        return (weft_factor_view){.is_sparse = true, .csr = weft_csr_settled(factor->sparse)};
     const weft_tensor *dense = factor->dense;
-    const weft_csr sizes = {
-        .n_rows = dense->shape[0], .n_cols = dense->shape[1], .dtype = dense->dtype};
-    return (weft_factor_view){.sparse = weft_csr_settled(&sizes), .dense = weft_dense_of(dense)};
+    const weft_csr csr = {.n_rows = dense->shape[0],
+                          .n_cols = dense->shape[1],
+                          .dtype = dense->dtype,
+                          .values = dense->buffer,
+                          .values_start = dense->offset};
+    return (weft_factor_view){
+        .csr = weft_csr_settled(&csr), .row = dense->stride[0], .column = dense->stride[1]};
 }
 
 static weft_status shapes_check(const weft_sddmm_sparse_call *call)
 {
-    const weft_csr *A = &call->A.sparse, *B = &call->B.sparse, *C = &call->C;
+    const weft_csr *A = &call->A.csr, *B = &call->B.csr, *C = &call->C;
     if (A->n_cols != B->n_cols)
         return fail(WEFT_BAD_SHAPE, "%s: A is %" PRId64 " x %" PRId64 ", B has %" PRId64 " columns",
                     op, A->n_rows, A->n_cols, B->n_cols);
@@ -85,7 +89,7 @@ static weft_status shapes_check(const weft_sddmm_sparse_call *call)
 
 static weft_status dtypes_check(const weft_sddmm_sparse_call *call)
 {
-    const weft_dtype a = call->A.sparse.dtype, b = call->B.sparse.dtype, c = call->C.dtype;
+    const weft_dtype a = call->A.csr.dtype, b = call->B.csr.dtype, c = call->C.dtype;
     if (a != b || a != c)
         return fail(WEFT_BAD_DTYPE, "%s: A is %s, B %s, C %s; all three want the same", op,
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
@@ -149,14 +153,16 @@ static weft_sddmm_sparse_call call_of(weft_context *ctx, const weft_factor *A, c
     call.problem = (weft_sddmm_sparse_problem){
         .m = C->n_rows,
         .n = C->n_cols,
-        .k = call.A.sparse.n_cols,
+        .k = call.A.csr.n_cols,
         .nnz = C->nnz,
-        .a_nnz = call.A.sparse.nnz,
-        .b_nnz = call.B.sparse.nnz,
+        .a_nnz = call.A.csr.nnz,
+        .b_nnz = call.B.csr.nnz,
         .a_sparse = call.A.is_sparse,
         .b_sparse = call.B.is_sparse,
         .dtype = call.C.dtype,
     };
+    if (call.indicator)
+        call.C.values = NULL;
     return call;
 }
 

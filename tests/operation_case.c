@@ -575,7 +575,7 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "sddmm", .run = sddmm},
     {.name = "sddmm in passes", .run = sddmm_in_passes},
     {.name = "sddmm_sparse", .run = sddmm_sparse},
-    {.name = "sddmm_sparse in windows", .run = sddmm_sparse_in_windows},
+    {.name = "sddmm_sparse hashed", .run = sddmm_sparse_in_windows},
     {.name = "sparse_softmax", .run = sparse_softmax},
     {.name = "sparse_softmax_backward", .run = sparse_softmax_backward},
     {.name = "sparse_attention", .run = sparse_attention},

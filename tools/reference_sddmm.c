@@ -41,27 +41,37 @@ static void put_value(wide_row *row, int64_t column, double a)
     row->counts[column]++;
 }
 
-static void clear_row(wide_row *row, int64_t k)
+static void clear_column(wide_row *row, int64_t column)
 {
-    for (int64_t l = 0; l < k; l++) {
-        row->sums[l] = row->magnitudes[l] = 0;
-        row->counts[l] = 0;
-    }
+    row->sums[column] = row->magnitudes[column] = 0;
+    row->counts[column] = 0;
 }
 
 static void put_row(wide_row *row, const reference_sddmm *problem, int64_t i)
 {
     const weft_csr_host *A = problem->sparse_A;
     const weft_dtype dtype = problem->C->dtype;
-    clear_row(row, problem->k);
-    for (int64_t l = 0; l < problem->k && A == NULL; l++)
+    for (int64_t l = 0; l < problem->k && A == NULL; l++) {
+        clear_column(row, l);
         put_value(row, l, scalar_get(dtype, problem->A, i * problem->k + l));
+    }
     if (A == NULL)
         return;
     const int64_t stop = scalar_whole(A->offset_dtype, A->offsets, i + 1);
     for (int64_t p = scalar_whole(A->offset_dtype, A->offsets, i); p < stop; p++)
         put_value(row, scalar_whole(A->index_dtype, A->indices, p),
                   scalar_get(dtype, A->values, p));
+}
+
+// What a sparse row has put there: its columns may be few of very many.
+static void take_row_back(wide_row *row, const reference_sddmm *problem, int64_t i)
+{
+    const weft_csr_host *A = problem->sparse_A;
+    if (A == NULL || i < 0)
+        return;
+    const int64_t stop = scalar_whole(A->offset_dtype, A->offsets, i + 1);
+    for (int64_t p = scalar_whole(A->offset_dtype, A->offsets, i); p < stop; p++)
+        clear_column(row, scalar_whole(A->index_dtype, A->indices, p));
 }
 
 // One entry on its way: its terms, their sum, that of their absolute values, and the factors.
@@ -142,8 +152,10 @@ static void run_entries(const reference_sddmm *problem, wide_row *row, double *r
     int64_t spread = -1;
     EACH_ENTRY(C, i, e)
     {
-        if (i != spread && problem->alpha != 0)
+        if (i != spread && problem->alpha != 0) {
+            take_row_back(row, problem, spread);
             put_row(row, problem, spread = i);
+        }
         const entry at = entry_at(problem, row, scalar_whole(C->index_dtype, C->indices, e), e);
         reference[e] = value_of(problem, &at);
         bound[e] = bound_of(problem, &p, &at);
