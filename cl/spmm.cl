@@ -11,6 +11,8 @@
 //   spmm_scale         of scale.clh: C = f(beta C + bias), where A has nothing to add
 //   spmm_start_queues  of queue.clh, before spmm_csr_rows
 //   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
+//
+// The first two may hold their slice of B in local memory; the others go without.
 #include "types.clh"
 
 #ifndef STAGE // entries of a row staged in local memory at a time; 0: none
@@ -28,6 +30,8 @@
 
 #include "slices.clh"
 
+#include "held.clh"
+
 #include "csr.clh"
 
 #include "pairs.clh"
@@ -40,7 +44,7 @@
 #endif
 
 // Whole slices go by pairs, and sums are of even and of odd columns by turns until they are done.
-#define SLICES_GO_IN_PAIRS GO_IN_PAIRS(COLUMNS_ADJACENT)
+#define SLICES_GO_IN_PAIRS (!HELD && GO_IN_PAIRS(COLUMNS_ADJACENT))
 
 #if SLICES_GO_IN_PAIRS
 INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
@@ -61,8 +65,14 @@ INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
 }
 
 // sums += a * row k of B, in the item's columns. B begins at the first of them.
-INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const columns c, bool whole)
+INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const columns c,
+                    bool whole)
 {
+#if HELD
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = multiply_add((ACCS)a, B[(k * VECTORS + v) * LANES], sums[v]);
+#else
     global const T *row = B.first + k * B.row;
 #if SLICES_GO_IN_PAIRS
     if (whole) {
@@ -73,6 +83,7 @@ INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const dense B, const colu
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         sums[v] = multiply_add((ACCS)a, load_of_row(row, v, B, c, whole), sums[v]);
+#endif
 }
 
 // Where the main loop finds entries: in local memory, from the tile's first on, or in global
@@ -98,7 +109,7 @@ INLINE ACC value_at(const tile A, POSITION e)
 }
 
 INLINE void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from, POSITION to,
-                        const dense B, const columns c, bool whole)
+                        const rows_of_B B, const columns c, bool whole)
 {
     POSITION e = from;
     for (; e + UNROLL <= to; e += UNROLL) {
@@ -152,17 +163,42 @@ typedef int stages;
 #define DECLARE_STAGES const stages S = 0;
 #endif
 
-// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group
-// must call it.
-INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop, const dense B,
-                        const columns c, const stages S)
+INLINE void clear_sums(ACCS sums[UNROLL][VECTORS])
 {
-    ACCS sums[UNROLL][VECTORS];
 #pragma unroll
     for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             sums[u][v] = 0;
+}
+
+// Sums as those of each entry of a turn, and back.
+INLINE void part_sums(ACCS near[UNROLL][VECTORS], ACCS sums[VECTORS])
+{
+    clear_sums(near);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        near[0][v] = sums[v];
+}
+
+INLINE void join_sums(ACCS sums[VECTORS], ACCS near[UNROLL][VECTORS])
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        sums[v] = near[0][v];
+#pragma unroll
+        for (int u = 1; u < UNROLL; ++u)
+            sums[v] += near[u][v];
+    }
+}
+
+// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group
+// must call it.
+INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
+                        const rows_of_B B, const columns c, const stages S)
+{
+    ACCS sums[UNROLL][VECTORS];
+    clear_sums(sums);
 #if STAGE
     const int lane = get_local_id(0);
     local INDEX *indices = S.indices + get_local_id(1) * STAGE;
@@ -189,13 +225,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     else
         add_entries(sums, A, start, stop, B, c, false);
 #endif
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v) {
-        total[v] = sums[0][v];
-#pragma unroll
-        for (int u = 1; u < UNROLL; ++u)
-            total[v] += sums[u][v];
-    }
+    join_sums(total, sums);
     end_pairs(total, c);
 }
 
@@ -221,9 +251,11 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
     DECLARE_STAGES
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    if (IS_IDLE)
+        return;
+    const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
-    const dense matrix = MATRIX_B;
+    DECLARE_ROWS_OF_B(matrix)
     global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_BUNDLE(bundle)
     {
@@ -241,23 +273,27 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
 // Sorted columns make a window of it; unsorted ones end it early, and the last window, which
 // reaches to k, takes what is left.
 INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, int limit,
-                       const dense B, const columns c, bool whole)
+                       const rows_of_B B, const columns c, bool whole)
 {
-    ACCS near[VECTORS]; // in registers
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        near[v] = sums[v];
+    ACCS near[UNROLL][VECTORS]; // in registers
+    part_sums(near, sums);
     const long first = e;
-    for (; e < stop && A.indices[e] < limit; ++e)
-        add_row(near, value_of(A, e), A.indices[e], B, c, whole);
-    prefetch_entries(A, e, e - first);
+#if UNROLL > 1
+    for (; e + UNROLL <= stop && A.indices[e + UNROLL - 1] < limit; e += UNROLL) {
 #pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        sums[v] = near[v];
+        for (int u = 0; u < UNROLL; ++u)
+            add_row(near[u], value_of(A, e + u), A.indices[e + u], B, c, whole);
+    }
+#endif
+    for (; e < stop && A.indices[e] < limit; ++e)
+        add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
+    if (!HELD) // there rows have few windows
+        prefetch_entries(A, e, e - first);
+    join_sums(sums, near);
     return e;
 }
 
-INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const dense B,
+INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const rows_of_B B,
                         const columns c, bool whole)
 {
     ACCS near[VECTORS];
@@ -276,7 +312,7 @@ INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, 
 // Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
 // of it. Items of a group stage entries together, so that every one must call this.
 INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_from,
-                         const entries A, const dense B, const columns c, const stages S)
+                         const entries A, const rows_of_B B, const columns c, const stages S)
 {
     const bool is_short = mine.stop - mine.start < window_from;
     sum_entries(sums, A, mine.start, is_short ? mine.stop : mine.start, B, c, S);
@@ -284,48 +320,58 @@ INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_
 }
 
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
-// it, in the slice's columns. Their sums wait in private memory. Short rows are done first.
-kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
+// it, in the slice's columns. Their sums wait in private memory. Short rows are done first. Where a
+// group has several bundles, rows of one wait for those of the next as long as there is room.
+kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES,
                                    int window_from, int k, int window)
 {
     DECLARE_STAGES
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    if (IS_IDLE)
+        return;
+    const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
-    const dense matrix = MATRIX_B;
+    DECLARE_ROWS_OF_B(matrix)
     global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     row_entries rows[MOST_ROWS];
-    int n_side_by_side = 0;
-    for (int i = 0; i < rows_per_item; ++i) {
-        const row_entries mine = ROW_AT(get_group_id(0), i);
-        ACCS own[VECTORS];
-        const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
-        if (!is_short)
-            rows[n_side_by_side++] = mine;
-        else if (mine.row >= 0)
-            PUT_ROW(own, mine.row);
-    }
-    for (int i = 0; i < n_side_by_side; ++i)
+    int n_waiting = 0;
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            ACCS own[VECTORS];
+            const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
+            if (!is_short)
+                rows[n_waiting++] = mine;
+            else if (mine.row >= 0)
+                PUT_ROW(own, mine.row);
+        }
+        if (IS_LAST(bundle) || n_waiting + rows_per_item > MOST_ROWS) {
+            for (int i = 0; i < n_waiting; ++i)
 #pragma unroll
-        for (int v = 0; v < VECTORS; ++v)
-            sums[i][v] = 0;
-    for (int from = 0; from < k && n_side_by_side > 0; from += window) {
-        const int limit = from + window;
-        for (int i = 0; i < n_side_by_side; ++i) {
-            const long e = rows[i].start, stop = rows[i].stop;
-            if (c.whole)
-                rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, true);
-            else
-                rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
+                for (int v = 0; v < VECTORS; ++v)
+                    sums[i][v] = 0;
+            for (int from = 0; from < k && n_waiting > 0; from += window) {
+                const int limit = from + window;
+                for (int i = 0; i < n_waiting; ++i) {
+                    const long e = rows[i].start, stop = rows[i].stop;
+                    if (c.whole)
+                        rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, true);
+                    else
+                        rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
+                }
+            }
+            for (int i = 0; i < n_waiting; ++i)
+                if (rows[i].row >= 0) {
+                    end_pairs(sums[i], c);
+                    PUT_ROW(sums[i], rows[i].row);
+                }
+            n_waiting = 0;
         }
     }
-    for (int i = 0; i < n_side_by_side; ++i)
-        if (rows[i].row >= 0) {
-            end_pairs(sums[i], c);
-            PUT_ROW(sums[i], rows[i].row);
-        }
 }
 
+#if !HELD
 // The same with a plan: the entries of one row in one window are a segment, and the plan has put
 // each item's segments in order, window by window and by length within one, so that loops end where
 // the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
@@ -338,7 +384,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     DECLARE_STAGES
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
-    const dense matrix = MATRIX_B;
+    DECLARE_ROWS_OF_B(matrix)
     global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     int numbers[MOST_ROWS]; // of rows that are not done; else -1
@@ -383,7 +429,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
-    const dense matrix = MATRIX_B;
+    DECLARE_ROWS_OF_B(matrix)
 
     row_piece mine = {0, 0, 0, 0, 0};
     if (i < n_pieces)
@@ -395,6 +441,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
         return;
     keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n, c);
 }
+#endif
 
 // Item (i, x): vector x of the long row whose first piece is the i-th.
 kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,

@@ -52,6 +52,10 @@ typedef struct weft_launch {
     cl_event last;        // of the kernel enqueued last, where anybody needs it
 } weft_launch;
 
+// PoCL deals out half of all groups, or up to 32 for each thread, to whoever asks first. Where a
+// CPU's groups are few and long, each is so many, of which the first one works.
+enum { WEFT_GROUPS_OF_A_LONG_ONE = 16 };
+
 // Also checks that the queue is of the context's device and OpenCL context (WEFT_BAD_ARGUMENT) and
 // the wait list is sound.
 weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,

@@ -28,7 +28,6 @@ typedef struct {
     size_t packed_bytes, sums_bytes;
 } schedule;
 
-static const int64_t GROUPS_OF_LONG_SLICES = 16;
 static const size_t WINDOW_ARGUMENTS = 2; // the last ones, where there are windows
 static const int MOST_SHUFFLED_LANES = 8; // usual sub-groups have as many, and kernels look
 
@@ -134,11 +133,10 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
     return WEFT_OK;
 }
 
-// Slices of rows side by side are few and long, and PoCL deals out half of all groups, or up to 32
-// for each thread, to whoever asks first. So these have more groups, of which the first one works.
+// Slices of rows side by side are few and long.
 static int64_t groups_per_bundle(const weft_sddmm_tiling *tiling)
 {
-    return tiling->window > 0 ? GROUPS_OF_LONG_SLICES : 1;
+    return tiling->window > 0 ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
 }
 
 // ---- defines

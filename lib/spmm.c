@@ -15,12 +15,14 @@
 #include "spmm_schedule.h"
 #include "view.h"
 
+static const int64_t MOST_LONG_GROUPS = 1 << 12; // of more, no core gets too many at once
+
 // ---- arguments
 
 // Values as kernels take them; the lists below point into it.
 typedef struct {
-    cl_int n_rows, n, k, rows_per_item, window_from, window, n_ordered, has_order, n_pieces,
-        has_list;
+    cl_int n_rows, n, k, rows_per_item, held, groups_per_copy, window_from, window, n_ordered,
+        has_order, n_pieces, has_list;
     cl_int c_rows; // of C
     cl_int run;    // rows of an item where spmm_scale and spmm_peaks_none write them
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
@@ -185,6 +187,17 @@ static void add_queues(weft_arguments *a, const values *v)
     ADD_ARGUMENT(a, v->queues_start);
 }
 
+static void add_copy(weft_arguments *a, const weft_spmm_product *p, const weft_spmm_schedule *s,
+                     const values *v)
+{
+    const int64_t row_bytes =
+        weft_spmm_slice_columns(&s->tiling) * weft_sum_bytes(p->problem.dtype);
+    ADD_ARGUMENT(a, v->held);
+    ADD_ARGUMENT(a, v->k);
+    ADD_ARGUMENT(a, v->groups_per_copy);
+    weft_arguments_add(a, (size_t)(p->problem.k * row_bytes), NULL);
+}
+
 static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm_schedule *s,
                                      const values *v)
 {
@@ -200,6 +213,8 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     ADD_ARGUMENT(&a, v->order);
     if (s->n_queues > 0)
         add_queues(&a, v);
+    if (s->tiling.held > 0)
+        add_copy(&a, p, s, v);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
     } else if (weft_spmm_has_segments(p, s)) {
@@ -298,14 +313,19 @@ static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const weft_
     return weft_launch_kernel(launch, kernel, a->n, a->list, global, local);
 }
 
+// Rows of a bundle.
+static int64_t rows_of_group(const weft_spmm_schedule *s)
+{
+    return (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
+}
+
 // From here on B is what spmm_pack leaves in scratch memory.
 static weft_status enqueue_pack(weft_launch *launch, const weft_spmm_product *p,
                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v)
 {
     const weft_arguments a = pack_arguments(v);
-    const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
-    TRY(enqueue(launch, k->pack, &a, &s->tiling, ceil_div(p->problem.k, rows_of_group), s->n_slices,
-                p->problem.n_batches));
+    TRY(enqueue(launch, k->pack, &a, &s->tiling, ceil_div(p->problem.k, rows_of_group(s)),
+                s->n_slices, p->problem.n_batches));
     const int64_t slice = p->problem.k * weft_spmm_slice_columns(&s->tiling);
     v->B = v->scratch;
     v->b[0] = 0;
@@ -326,18 +346,29 @@ static weft_status enqueue_queues(weft_launch *launch, const weft_spmm_schedule 
 // A group for each bundle of rows; or as many as fit the device, which take them from queues.
 static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k,
-                                const values *v)
+                                const values *v, int64_t n_bundles)
 {
-    if (v->n_ordered == 0) // every row is long
-        return WEFT_OK;
-    const int64_t rows_of_group = (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
-    int64_t n_groups = ceil_div(v->n_ordered, rows_of_group);
     if (s->n_queues > 0) {
         TRY(enqueue_queues(launch, s, k, v));
-        n_groups = min_i64(n_groups, p->ctx->limits.max_blocks);
+        n_bundles = min_i64(n_bundles, p->ctx->limits.max_blocks);
     }
     const weft_arguments a = rows_arguments(p, s, v);
-    return enqueue(launch, k->rows, &a, &s->tiling, n_groups, s->n_slices, p->problem.n_batches);
+    return enqueue(launch, k->rows, &a, &s->tiling, n_bundles, s->n_slices, p->problem.n_batches);
+}
+
+// A group for each run of bundles and each slice of B, which it copies. A CPU has few and long
+// ones.
+static weft_status enqueue_held(weft_launch *launch, const weft_spmm_product *p,
+                                const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v,
+                                int64_t n_bundles)
+{
+    const int64_t n_groups = ceil_div(n_bundles, s->tiling.held) * s->n_slices;
+    const bool is_few = s->tiling.lanes == 1 && n_groups <= MOST_LONG_GROUPS;
+    v->held = (cl_int)min_i64(s->tiling.held, n_bundles);
+    v->groups_per_copy = is_few ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
+    const weft_arguments a = rows_arguments(p, s, v);
+    return enqueue(launch, k->rows, &a, &s->tiling, n_groups * v->groups_per_copy, 1,
+                   p->problem.n_batches);
 }
 
 // Groups along n where each item has one vector.
@@ -397,7 +428,10 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
         TRY(enqueue_scale(launch, p, s, k, v, beta));
     if (s->tiling.packed)
         TRY(enqueue_pack(launch, p, s, k, v));
-    TRY(enqueue_rows(launch, p, s, k, v));
+    const int64_t n_bundles = ceil_div(v->n_ordered, rows_of_group(s));
+    if (n_bundles > 0) // else every row is long
+        TRY(s->tiling.held > 0 ? enqueue_held(launch, p, s, k, v, n_bundles)
+                               : enqueue_rows(launch, p, s, k, v, n_bundles));
     return s->cut.n > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
 }
 

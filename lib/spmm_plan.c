@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a sparse x dense product is cut into slices and groups: limits and a problem to a tiling.
-#include <inttypes.h>
-#include <stdio.h>
+#include "spmm_tiling.h"
 
-#include <weft/spmm.h>
+#include <inttypes.h>
 
 #include "arithmetic.h"
 #include "caches.h"
 #include "clamp.h"
-#include "fail.h"
 #include "refuse.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
 #include "spmm_product.h"
 #include "view.h"
-
-enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_UNROLL = 8, MAX_LOAD = 4 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
@@ -40,6 +36,18 @@ enum {
 };
 static const double NARROW_USES = 40; // entries for each row of A and of B together
 
+// Narrow slices that groups copy to local memory.
+enum {
+    HELD_ERRANDS = 4,  // copies for each core, at least
+    HELD_ROWS = 16,    // of a bundle: those that wait for windows come from several
+    HELD_ENTRIES = 16, // of a row, which ends in each of many slices
+    HELD_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
+};
+static const double HELD_USES = 128;      // of each row in a copy: making it is then hardly felt
+static const double LEAST_HELD_USES = 12; // else it is made for too little
+static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better than a near copy,
+                                          // and of a row of it, from which it has windows of a copy
+
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 128,  // of a group: they fill a compute unit's schedulers, and still balance
@@ -51,22 +59,14 @@ enum {
 
 // What plans say that they do without.
 static const char WINDOWS[] = "windows of B", PACKED[] = "packed B", NARROW[] = "narrow slices";
-static const char STAGED[] = "entries in local memory", ALIGNED[] = "aligned vectors";
+static const char HELD[] = "B in local memory", STAGED[] = "entries in local memory";
+static const char ALIGNED[] = "aligned vectors";
 
-// A forgiving view of the problem: defaults filled in, extents at least 1.
-typedef struct {
-    weft_dtype dtype;
-    int64_t n, alignment, entry_alignment;
-} facts;
-
-static facts facts_of(const weft_spmm_problem *problem)
+// An entry is staged and added, and a row has loops of its own, each with a part at its end.
+double weft_spmm_turns_of_all(const weft_spmm_problem *problem)
 {
-    return (facts){
-        .dtype = weft_dtype_or(problem->dtype, WEFT_F32),
-        .n = max_i64(problem->n, 1),
-        .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
-        .entry_alignment = max_i64(problem->entry_alignment, 1),
-    };
+    enum { TURNS_OF_AN_ENTRY = 2, TURNS_OF_A_ROW = 16 };
+    return TURNS_OF_AN_ENTRY * (double)problem->nnz + TURNS_OF_A_ROW * (double)problem->m;
 }
 
 // Rows of an item: many enough to use a window of B well, few enough that the last items end
@@ -154,18 +154,44 @@ static int64_t window_bytes(int *from, const weft_caches *near, const weft_spmm_
     return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
+// Rows of B in a window of a narrow slice, or of a copy of one, where sums weigh less and rows of B
+// are nearer: for rows of *from entries and more alone.
+static int narrow_window(int *from, const weft_caches *near, const weft_spmm_problem *problem,
+                         int64_t row_bytes)
+{
+    const int64_t window = min_i64(near->l1_bytes / row_bytes, WEFT_SPARSE_MARGIN);
+    const double wanted = NEAR_DENSITY * (double)problem->k + 1;
+    if (problem->k <= window)
+        return refuse(WINDOWS, "the %" PRId64 " rows of B in a slice fit L1", problem->k);
+    if (wanted > 2 * FOLDED_PIECE)
+        return refuse(WINDOWS, "rows of %.3g entries are cut into pieces", wanted);
+    if (density_of(problem) < NEAR_DENSITY && is_even(problem))
+        return refuse(WINDOWS, "%.3g of A's elements are entries, and rows vary by %.2g",
+                      density_of(problem), problem->rows->cov);
+    if (problem->rows && problem->rows->max < (int64_t)wanted)
+        return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
+                      problem->rows->max, (int)wanted);
+    *from = (int)wanted;
+    return (int)window;
+}
+
 // Rows of B in a window; with *from above 0 for rows of so many entries alone.
 static int folded_window(int *from, const weft_caches *near, const weft_spmm_problem *problem,
                          int64_t row_bytes)
 {
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
         return refuse(WINDOWS, "rows are taken one after the other");
+    if (row_bytes < NARROW_BYTES)
+        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
+                      row_bytes, NARROW_BYTES);
+    if (row_bytes < WINDOW_ROW_BYTES && is_half(problem))
+        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
+                      row_bytes, WINDOW_ROW_BYTES);
+    if (row_bytes < WINDOW_ROW_BYTES)
+        return narrow_window(from, near, problem, row_bytes);
     const int64_t bytes = window_bytes(from, near, problem, row_bytes);
     if (bytes == 0)
         return 0;
-    if (row_bytes < WINDOW_ROW_BYTES)
-        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
-                      row_bytes, WINDOW_ROW_BYTES);
     const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
     if (problem->k <= 2 * window)
         return refuse(WINDOWS,
@@ -218,23 +244,151 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
                   (double)problem->nnz / rows, NARROW_USES);
 }
 
+// What is known of a product whose narrow slices of B groups copy to local memory.
+typedef struct {
+    int64_t row_bytes; // of a row of B in a copy
+    int64_t n_slices;  // of all matrices
+    double density;
+} copies;
+
+// Vectors of a narrow slice.
+static int narrow_vectors(int64_t fold, const weft_spmm_facts *f)
+{
+    const int64_t vectors = NARROW_BYTES / (fold * weft_sum_bytes(f->dtype));
+    return (int)min_i64(max_i64(vectors, 1), WEFT_SPMM_MAX_VECTORS);
+}
+
+static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts *f, int64_t fold)
+{
+    const int64_t columns = fold * narrow_vectors(fold, f);
+    const int64_t n_batches = min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
+    return (copies){
+        .row_bytes = columns * weft_sum_bytes(f->dtype),
+        .n_slices = ceil_div(f->n, columns) * n_batches,
+        .density = density_of(problem),
+    };
+}
+
+// Runs of so many rows that share a copy: enough to make up for it, if each core still has some. 0:
+// they are not.
+static int64_t held_runs(const weft_limits *limits, const weft_spmm_problem *problem,
+                         const copies *of)
+{
+    const int64_t m = max_i64(problem->m, 1);
+    const int64_t wanted = ceil_div((int64_t)HELD_ERRANDS * limits->compute_units, of->n_slices);
+    const int64_t useful = (int64_t)((double)m * of->density / HELD_USES + 0.5);
+    const int64_t runs = ceil_div(ceil_div(m, max_i64(max_i64(useful, wanted), 1)), HELD_ROWS);
+    const double uses = of->density * (double)min_i64(runs * HELD_ROWS, m);
+    return uses >= LEAST_HELD_USES
+               ? runs
+               : refuse(HELD, "each row of a copy is used %.3g times: %g are wanted", uses,
+                        LEAST_HELD_USES);
+}
+
+// Turns that the loops of one group may come to, all rows of A and of B at worst.
+static double turns_of_copy(const weft_spmm_problem *problem)
+{
+    return (double)problem->k + weft_spmm_turns_of_all(problem);
+}
+
+// Whether rows of B go well through windows where they lie, as a slice is all of them.
+static bool windows_are_better(const weft_caches *near, const weft_spmm_problem *problem,
+                               const weft_spmm_facts *f, int64_t row_bytes)
+{
+    int from;
+    if (!problem->columns_adjacent || is_half(problem) ||
+        f->n * weft_sum_bytes(f->dtype) > row_bytes)
+        return false;
+    return (density_of(problem) >= FAR_DENSITY && problem->k * row_bytes > near->l2_bytes / 2) ||
+           (problem->rows && !is_even(problem) &&
+            has_dense_rows(&from, WINDOW_DENSITY, near, problem, row_bytes));
+}
+
+// A copy is worth its cost where rows of B are wide, too far to be read where they lie, and wanted
+// often, but not so often that wider slices are better, which then go through windows.
+static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
+                         const weft_spmm_problem *problem, const weft_spmm_facts *f, int64_t fold,
+                         int64_t row_bytes)
+{
+    const copies of = copies_of(problem, f, fold);
+    const int64_t bytes = problem->k * of.row_bytes;
+    const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1);
+    const int64_t wide = min_i64(f->n * weft_sum_bytes(f->dtype), 4 * NARROW_BYTES);
+    const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
+    const double most = bytes <= HELD_L1S * near->l1_bytes ? NEAR_DENSITY : WINDOW_DENSITY;
+    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+        return refuse(HELD, "for sums, and rows that are not taken from a queue");
+    if (wide <= 2 * NARROW_BYTES)
+        return refuse(HELD, "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
+                      2 * NARROW_BYTES);
+    if (problem->k * wide < 2 * near->l1_bytes)
+        return refuse(HELD, "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough",
+                      wide, problem->k);
+    if (bytes > room)
+        return refuse(HELD, "a copy has %" PRId64 " bytes: there is room for %" PRId64, bytes,
+                      room);
+    if (entries < HELD_ENTRIES)
+        return refuse(HELD, "rows have %.3g entries: %d are wanted", entries, HELD_ENTRIES);
+    if (of.density >= most)
+        return refuse(HELD, "%.3g of A's elements are entries: less than %g are wanted", of.density,
+                      most);
+    if (problem->dtype == WEFT_BF16 && problem->columns_adjacent)
+        return refuse(HELD, "bf16 is read by pairs where it lies, at half the bytes of a copy");
+    if (is_half(problem) && bytes > HELD_L1S * near->l1_bytes)
+        return refuse(
+            HELD, "a copy has %" PRId64 " bytes, twice those of B: at most %" PRId64 " are wanted",
+            bytes, HELD_L1S * near->l1_bytes);
+    if (limits->max_turns > 0 && turns_of_copy(problem) > limits->max_turns)
+        return refuse(HELD, "%.3g turns of one group's loops: the device ends them after %d",
+                      turns_of_copy(problem), limits->max_turns);
+    if (windows_are_better(near, problem, f, row_bytes))
+        return refuse(HELD, "a slice has all columns of B, and rows of A go through windows");
+    return held_runs(limits, problem, &of);
+}
+
 // Entries of a turn, so that there are enough sums to hide the latency.
 static int folded_unroll(int64_t fold, int vectors, bool is_narrow)
 {
-    const int sums = is_narrow && fold == MAX_FOLD ? NARROW_SUMS : FOLDED_SUMS;
+    const int sums = is_narrow && fold == WEFT_SPMM_MAX_FOLD ? NARROW_SUMS : FOLDED_SUMS;
     return (int)pow2_down(max_i64(sums / vectors, 1));
+}
+
+static weft_spmm_tiling held_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
+                                    const weft_spmm_facts *f, int64_t fold, int64_t runs)
+{
+    const weft_caches near = weft_caches_of(limits);
+    const int vectors = narrow_vectors(fold, f);
+    int from = 0;
+    const int window =
+        narrow_window(&from, &near, problem, fold * vectors * weft_sum_bytes(f->dtype));
+    return (weft_spmm_tiling){
+        .fold = (int)fold,
+        .vectors = vectors,
+        .lanes = 1,
+        .rows_per_group = 1,
+        .rows_per_item = HELD_ROWS,
+        .window = window,
+        .window_from = from,
+        .load = 1,
+        .unroll = folded_unroll(fold, vectors, false),
+        .piece = FOLDED_PIECE,
+        .held = (int)runs,
+    };
 }
 
 // Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
 static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
-                                      const facts *f)
+                                      const weft_spmm_facts *f)
 {
     const int64_t sum_bytes = weft_sum_bytes(f->dtype);
-    const int64_t widest = weft_limits_fold(limits, sum_bytes, MAX_FOLD);
+    const int64_t widest = weft_limits_fold(limits, sum_bytes, WEFT_SPMM_MAX_FOLD);
     const int64_t fold = min_i64(widest, pow2_down(f->n));
-    const int64_t most = min_i64(limits->vectors, MAX_VECTORS);
+    const int64_t most = min_i64(limits->vectors, WEFT_SPMM_MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
+    const int64_t runs = held_pays(limits, &near, problem, f, fold, fold * usual * sum_bytes);
+    if (runs > 0)
+        return held_tiling(limits, problem, f, fold, runs);
     int from = 0;
     int window = folded_window(&from, &near, problem, fold * usual * sum_bytes);
     const bool is_narrow = window > 0 && from == 0
@@ -242,7 +396,7 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
                                : narrow_pays(&near, problem, fold * usual * sum_bytes);
     if (is_narrow && window > 0)
         window = refuse(WINDOWS, "narrow slices bring B nearer");
-    const int vectors = is_narrow ? (int)max_i64(NARROW_BYTES / (fold * sum_bytes), 1) : usual;
+    const int vectors = is_narrow ? narrow_vectors(fold, f) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
         .fold = (int)fold,
@@ -261,7 +415,8 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
 
 // Entries of one row that fit in the group's local memory, index and value; half of it is left, so
 // that two groups can be resident.
-static int stage_for(const weft_limits *limits, const facts *f, int64_t lanes, int64_t rows)
+static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_t lanes,
+                     int64_t rows)
 {
     const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
     if (lanes == 1)
@@ -278,7 +433,7 @@ static int stage_for(const weft_limits *limits, const facts *f, int64_t lanes, i
 
 // Lanes are items: they share a slice, and the entries of its row through local memory.
 static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
-                                      const facts *f)
+                                      const weft_spmm_facts *f)
 {
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     const int64_t widest = pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1));
@@ -298,8 +453,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     if (fold < widest)
         refuse(ALIGNED, "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64,
                widest, f->n, f->alignment);
-    const int64_t load =
-        min_i64(min_i64(limits->load_bytes / max_i64(bytes, 4), MAX_LOAD), f->entry_alignment);
+    const int64_t load = min_i64(
+        min_i64(limits->load_bytes / max_i64(bytes, 4), WEFT_SPMM_MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
@@ -318,131 +473,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
 
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
 {
-    const facts f = facts_of(problem);
+    const weft_spmm_facts f = weft_spmm_facts_of(problem);
     return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem, &f)
                                          : spread_tiling(limits, problem, &f);
-}
-
-static weft_status columns_check(const weft_spmm_tiling *tiling, const facts *f)
-{
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->n)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
-                    " is wanted",
-                    tiling->fold, f->n);
-    if (tiling->vectors < 1 || tiling->vectors > MAX_VECTORS)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
-                    tiling->vectors, MAX_VECTORS);
-    const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
-    if (columns > WEFT_SPARSE_MARGIN)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
-                    " columns: at most %d are wanted",
-                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPARSE_MARGIN);
-    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
-                    "%" PRId64 ", n is %" PRId64,
-                    tiling->fold, f->alignment, f->n);
-    return WEFT_OK;
-}
-
-static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
-{
-    const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
-    const int64_t most_rows = min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
-    if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
-                    lanes, limits->max_items_along[0]);
-    if (rows < 1 || rows > most_rows)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted", rows,
-                    most_rows);
-    if ((uint64_t)(lanes * rows) > limits->max_items)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
-                    " are more than the %zu items of a group",
-                    lanes, rows, limits->max_items);
-    if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
-                    tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
-    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MARGIN)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
-                    tiling->window, WEFT_SPARSE_MARGIN);
-    if (tiling->window_from < 0)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window_from is %d: 0 or more is wanted",
-                    tiling->window_from);
-    return WEFT_OK;
-}
-
-static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
-                                 const facts *f)
-{
-    const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
-    const uint64_t row_bytes = (uint64_t)tiling->stage * entry_bytes + 4;
-    if (tiling->stage < 0 ||
-        (tiling->stage > 0 && (uint64_t)tiling->rows_per_group * row_bytes > limits->local_bytes))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.stage is %d entries for each of %d rows; local memory has %zu "
-                    "bytes",
-                    tiling->stage, tiling->rows_per_group, limits->local_bytes);
-    if (tiling->stage > 0 && tiling->lanes == 1)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
-                    tiling->stage);
-    if (!is_pow2_upto(tiling->load, MAX_LOAD) || tiling->load > f->entry_alignment ||
-        tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
-                    "indices and values, %" PRId64 ", is wanted",
-                    tiling->load, tiling->stage, f->entry_alignment);
-    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
-                    tiling->unroll);
-    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.piece is %" PRId64 ": at least 1 is wanted",
-                    tiling->piece);
-    return WEFT_OK;
-}
-
-static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
-{
-    if (weft_spmm_is_peaks(problem->reduction) &&
-        (tiling->window > 0 || tiling->stage > 0 || tiling->packed))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.window is %d, stage %d, %s: a %s goes without all three",
-                    tiling->window, tiling->stage, tiling->packed ? "packed" : "not packed",
-                    weft_spmm_reduction_name(problem->reduction));
-    return WEFT_OK;
-}
-
-weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
-                                   const weft_spmm_problem *problem)
-{
-    const facts f = facts_of(problem);
-    TRY(group_check(tiling, limits));
-    TRY(columns_check(tiling, &f));
-    TRY(entries_check(tiling, limits, &f));
-    return peaks_check(tiling, problem);
-}
-
-int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
-{
-    const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
-    char staging[96] = "entries read where they lie";
-    if (tiling->window > 0 && tiling->window_from > 0)
-        snprintf(staging, sizeof(staging),
-                 "rows of %d entries and more side by side through windows of %d",
-                 tiling->window_from, tiling->window);
-    else if (tiling->window > 0)
-        snprintf(staging, sizeof(staging), "side by side through windows of %d", tiling->window);
-    else if (tiling->stage > 0)
-        snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
-                 tiling->load);
-    return snprintf(text, size,
-                    "slices of %d lanes x %d vectors x %d %scolumns%s, %d x %d rows a group, %s, "
-                    "unrolled by %d, pieces of %" PRId64,
-                    tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-                    tiling->packed ? " of packed B" : "", tiling->rows_per_group, rows_per_item,
-                    staging, tiling->unroll, tiling->piece);
 }

@@ -79,14 +79,6 @@ static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_produc
     return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
 }
 
-// One group may come to take all rows of a matrix. At most so many turns an item's loops then have:
-// an entry is staged and added, and a row has loops of its own, each with a part at its end.
-static double turns_of_all(const weft_spmm_problem *problem)
-{
-    enum { TURNS_OF_AN_ENTRY = 2, TURNS_OF_A_ROW = 16 };
-    return TURNS_OF_AN_ENTRY * (double)problem->nnz + TURNS_OF_A_ROW * (double)problem->m;
-}
-
 // Windows go without: the queue is for those who take rows one after the other. So does who has no
 // room for it, and a device on which a group could not take all that is left.
 static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
@@ -94,14 +86,16 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
     const int max_turns = p->ctx->limits.max_turns;
     if (!s->is_planned || p->plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
-    if (s->tiling.window > 0) {
-        refuse(QUEUES, "windows go without");
-        s->unqueued = "windows go without a queue";
+    if (s->tiling.window > 0 || s->tiling.held > 0) {
+        s->unqueued = s->tiling.held > 0 ? "B in local memory goes without a queue"
+                                         : "windows go without a queue";
+        refuse(QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
-    if (max_turns > 0 && turns_of_all(&p->problem) > max_turns) {
+    // One group may come to take all rows of a matrix.
+    if (max_turns > 0 && weft_spmm_turns_of_all(&p->problem) > max_turns) {
         refuse(QUEUES, "%.3g turns of one group's loops: the device ends them after %d",
-               turns_of_all(&p->problem), max_turns);
+               weft_spmm_turns_of_all(&p->problem), max_turns);
         s->unqueued = "this device's loops end too early for a queue";
         return WEFT_OK;
     }
@@ -143,10 +137,12 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     return WEFT_OK;
 }
 
-// Whether the plan has segments for rows that go through windows, if those are its own.
+// Whether the plan has segments for rows that go through windows, if those are its own, and not
+// much longer than it cut them for.
 static bool plan_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    return s->is_planned && p->plan->segments && s->tiling.window > 0;
+    return s->is_planned && p->plan->segments && s->tiling.held == 0 && s->tiling.window > 0 &&
+           s->tiling.window <= 2 * p->plan->window;
 }
 
 static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
@@ -203,10 +199,12 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
         weft_defines_add_word(defines, "ACTIVATION", weft_activation_function(p->activation));
 }
 
-static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)
+static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s,
+                         bool is_held)
 {
     *out = (program){.source = &weft_source_spmm};
     add_common(&out->defines, p, s);
+    weft_defines_add(&out->defines, "HELD", is_held);
     weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
@@ -262,8 +260,10 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
     TRY(rows_kernels(k, max_items, p, s, sums, rows_kernel(p, s)));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, sums, "spmm_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, sums, "spmm_csr_combine");
+    program lying; // pieces find B where it lies
+    sums_program(&lying, p, s, false);
+    TRY(kernel_for(&k->pieces, max_items, p, &lying, "spmm_csr_pieces"));
+    return kernel_for(&k->combine, max_items, p, &lying, "spmm_csr_combine");
 }
 
 static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
@@ -286,7 +286,7 @@ static weft_status kernels_for(weft_spmm_kernels *k, size_t *max_items, const we
     if (is_peaks)
         peaks_program(&from, p, s);
     else
-        sums_program(&from, p, s);
+        sums_program(&from, p, s, s->tiling.held > 0);
     if (is_scale || s->has_rows)
         TRY(scale_kernels(k, max_items, p, &from));
     return is_scale   ? WEFT_OK

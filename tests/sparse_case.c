@@ -99,6 +99,8 @@ static int64_t row_length(const sparse_form *form, random_state *random, int64_t
         return n_cols > 0 ? random_below(random, 2 * n_cols + 1) : 0;
     case ROWS_SPARSE:
         return random_below(random, 9) % (n_cols + 1);
+    case ROWS_TENTH:
+        return n_cols / 20 + random_below(random, n_cols / 10 + 1);
     case ROWS_FAR:
         return row % 12 == (int64_t)(form->seed % 12) ? random_below(random, 9) % (n_cols + 1) : 0;
     case ROWS_RANDOM:

@@ -23,6 +23,7 @@ typedef enum sparse_rows {
     ROWS_ONE_FULL, // one row all columns, the others none or one
     ROWS_REPEATED, // up to twice as many entries as columns: columns repeat and are not sorted
     ROWS_SPARSE,   // four entries, give or take four
+    ROWS_TENTH,    // a tenth of all columns, give or take a half of that
     ROWS_FAR,      // one row of twelve has four entries, give or take four, and the others none
     N_ROWS,
 } sparse_rows;

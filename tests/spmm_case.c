@@ -30,6 +30,18 @@ const weft_spmm_tiling spmm_packed = {.fold = 2,
                                       .piece = 1000,
                                       .packed = true};
 
+const weft_spmm_tiling spmm_held = {.fold = 2,
+                                    .vectors = 2,
+                                    .lanes = 1,
+                                    .rows_per_group = 1,
+                                    .rows_per_item = 2,
+                                    .window = 3,
+                                    .window_from = 3,
+                                    .load = 1,
+                                    .unroll = 2,
+                                    .piece = 4,
+                                    .held = 3};
+
 // ---- operands
 
 static sparse_form form_of(const spmm_case *of)

@@ -98,7 +98,7 @@ void spmm_run(weft_context *ctx, const spmm_case *of);
 void spmm_check_same_bits(weft_context *ctx, const spmm_case *of);
 
 // Tilings whose slices, rows, entries and pieces all end within a few.
-extern const weft_spmm_tiling spmm_folded, spmm_spread, spmm_staged, spmm_packed;
+extern const weft_spmm_tiling spmm_folded, spmm_spread, spmm_staged, spmm_packed, spmm_held;
 
 // What the case is for the choice of a tiling.
 weft_spmm_problem spmm_problem(const spmm_operands *o);

@@ -227,6 +227,15 @@ static const spmm_case spmm_cases[] = {
     {.tiling = TILING(1, 2, 0, 0, 1, false), .reduction = WEFT_SPMM_MAX},
     {.tiling = TILING(1, 2, 0, 0, 1, false), .reduction = WEFT_SPMM_MAX, .is_nothing = true},
     {.tiling = TILING(1, 3, 2, 0, NO_PIECES, false)}, // through windows
+    {.tiling = {.fold = 1,
+                .vectors = 1,
+                .lanes = 1,
+                .rows_per_group = 1,
+                .rows_per_item = 1,
+                .load = 1,
+                .unroll = 1,
+                .piece = 1,
+                .held = 2}},
     {.tiling = TILING(1, 2, 0, 0, NO_PIECES, false), .reduction = WEFT_SPMM_MAX, .is_queued = true},
 };
 enum { N_SPMM_CASES = sizeof(spmm_cases) / sizeof(spmm_cases[0]) };

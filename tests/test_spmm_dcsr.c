@@ -34,6 +34,8 @@ static const variant variants[] = {
     {.tiling = &spmm_staged, .index_dtype = WEFT_I16},
     {.tiling = &windowed, .has_bias = true},
     {.tiling = &spmm_packed, .activation = WEFT_ACTIVATION_RELU},
+    {.tiling = &spmm_held, .has_bias = true, .index_dtype = WEFT_I16},
+    {.tiling = &spmm_held, .transpose_a = true, .dtype = WEFT_F16},
     {.tiling = &spmm_folded, .dtype = WEFT_F16},
     {.tiling = &spmm_staged,
      .dtype = WEFT_BF16,

@@ -40,6 +40,8 @@ static const variant variants[] = {
     {&windowed, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
     {&spmm_packed, WEFT_F32, WEFT_ACTIVATION_SIGMOID, false, WEFT_SPMM_SUM, false},
     {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_held, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
+    {&spmm_held, WEFT_F16, WEFT_ACTIVATION_NONE, false, WEFT_SPMM_MEAN, true},
     {&spmm_folded, WEFT_F16, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
     {&spmm_spread, WEFT_BF16, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, true},
     {&spmm_staged, WEFT_F16, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},

@@ -369,8 +369,19 @@ static void test_same_bits_in_every_order(void **state)
          .load = 1,
          .unroll = 1,
          .piece = 1},
+        {.fold = 2,
+         .vectors = 2,
+         .lanes = 1,
+         .rows_per_group = 1,
+         .rows_per_item = 2,
+         .window = 3,
+         .window_from = 2,
+         .load = 1,
+         .unroll = 2,
+         .piece = 1,
+         .held = 3},
     };
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         size_t bytes;
         spmm_case of = order_case((uint64_t)(501 + 2 * i), WEFT_SPMM_ORDER_GIVEN);
         of.rows = ROWS_RANDOM;
@@ -425,6 +436,104 @@ static void test_same_bits_beside_segments(void **state)
     assert_memory_equal(got, want, bytes);
     free(got);
     free(want);
+    all_rows.window_from = 226; // as the plan's
+    all_rows.held = 2;
+    if (weft_context_limits(there)->local_bytes >= 1500 * 8 * sizeof(float)) {
+        spmm_create(&o, there, weft_context_queue(there), &of);
+        spmm_call(&o);
+        spmm_check(&o);
+        spmm_destroy(&o);
+    }
+    weft_context_destroy(&there);
+}
+
+static void describe(const spmm_operands *o, weft_context *on, char *text, size_t size)
+{
+    const weft_spmm_params params = spmm_params(o);
+    assert_true(weft_spmm_describe(on, &o->A, &o->B, &o->C, &params, text, size) > 0);
+}
+
+// 1000 rows of 12 entries, of which every 20th has 300.
+static weft_csr_host few_long_rows(void)
+{
+    static int32_t offsets[1001], indices[30000];
+    static float values[30000];
+    for (int32_t row = 0; row < 1000; row++) {
+        const int32_t length = row % 20 ? 12 : 300;
+        offsets[row + 1] = offsets[row] + length;
+        for (int32_t i = 0; i < length; i++)
+            indices[offsets[row] + i] = (row + 3 * i) % 1024;
+    }
+    return (weft_csr_host){.n_rows = 1000,
+                           .n_cols = 1024,
+                           .nnz = offsets[1000],
+                           .offset_dtype = WEFT_I32,
+                           .index_dtype = WEFT_I32,
+                           .dtype = WEFT_F32,
+                           .offsets = offsets,
+                           .indices = indices,
+                           .values = values};
+}
+
+static void check_no_segments(weft_context *there)
+{
+    spmm_operands o;
+    char text[512];
+    const weft_csr_host host = few_long_rows();
+    const spmm_case of = {
+        .m = 1000, .k = 1024, .n = 128, .given = &host, .alpha = 1, .with_plan = true};
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    describe(&o, there, text, sizeof(text));
+    assert_non_null(strstr(text, "columns of B in local memory"));
+    assert_non_null(strstr(text, "rows of 257 entries and more side by side through windows"));
+    assert_null(o.plan->segments);
+    if (takes_wide_vectors()) {
+        spmm_call(&o);
+        spmm_check(&o);
+    }
+    spmm_destroy(&o);
+}
+
+// A plan cuts rows for products with many columns. Those with few want other windows, and those
+// that hold B in local memory find theirs by themselves.
+static void test_segments_for_whom_they_are_cut(void **state)
+{
+    (void)state;
+    char text[512];
+    spmm_operands o;
+    spmm_case of = {.seed = 530,
+                    .m = 70,
+                    .k = 1500,
+                    .n = 32,
+                    .rows = ROWS_RANDOM,
+                    .alpha = 1,
+                    .with_plan = true};
+    weft_limits limits = *weft_context_limits(folded);
+    limits.warp = limits.fold = 16;
+    limits.vectors = 8;
+    limits.l1_bytes = 32 << 10;
+    limits.l2_bytes = limits.local_bytes = 1 << 20;
+    limits.max_turns = 0;
+    weft_context *there = open_context(&limits);
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    assert_int_equal(o.plan->window, 64);
+    assert_non_null(o.plan->segments);
+    describe(&o, there, text, sizeof(text));
+    assert_non_null(
+        strstr(text, "rows of 376 entries and more side by side through windows of 256"));
+    assert_null(strstr(text, "in segments"));
+    if (takes_wide_vectors()) {
+        spmm_call(&o);
+        spmm_check(&o);
+    }
+    spmm_destroy(&o);
+    of.n = 64;
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    describe(&o, there, text, sizeof(text));
+    assert_non_null(strstr(text, "in segments"));
+    spmm_destroy(&o);
+    if (weft_context_limits(there)->local_bytes >= 1024 * 32 * sizeof(float))
+        check_no_segments(there);
     weft_context_destroy(&there);
 }
 
@@ -462,35 +571,45 @@ static void test_a_queue_or_windows(void **state)
     assert_int_equal(weft_spmm_tiling_for(limits, &problem).window, 0);
 }
 
-static void test_windows_that_are_forced_go_without_a_queue(void **state)
+static void check_unqueued(const weft_spmm_tiling *tiling, const char *part, const char *why)
 {
-    (void)state;
-    static const weft_spmm_tiling windows = {.fold = 2,
-                                             .vectors = 1,
-                                             .lanes = 2,
-                                             .rows_per_group = 2,
-                                             .rows_per_item = 3,
-                                             .window = 4,
-                                             .load = 1,
-                                             .unroll = 1,
-                                             .piece = 1};
     spmm_operands o;
     char text[512];
     spmm_case of = order_case(700, WEFT_SPMM_ORDER_QUEUE);
     of.rows = ROWS_SPARSE;
     of.plan_piece = 0;
-    of.tiling = &windows;
+    of.tiling = tiling;
     spmm_create(&o, spread, weft_context_queue(spread), &of);
     const weft_spmm_params params = spmm_params(&o);
     size_t bytes;
     assert_ok(weft_spmm_workspace(spread, &o.A, &o.B, &o.C, &params, &bytes));
     assert_int_equal(bytes, 0);
     assert_true(weft_spmm_describe(spread, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
-    assert_non_null(strstr(text, "windows of 4"));
-    assert_non_null(strstr(text, "; rows sorted by length, as windows go without a queue,"));
+    assert_non_null(strstr(text, part));
+    assert_non_null(strstr(text, why));
     spmm_call(&o);
     spmm_check(&o);
     spmm_destroy(&o);
+}
+
+static void test_tilings_that_are_forced_go_without_a_queue(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = {.fold = 2,
+                               .vectors = 1,
+                               .lanes = 2,
+                               .rows_per_group = 2,
+                               .rows_per_item = 3,
+                               .window = 4,
+                               .load = 1,
+                               .unroll = 1,
+                               .piece = 1};
+    check_unqueued(&tiling, "windows of 4",
+                   "; rows sorted by length, as windows go without a queue,");
+    tiling.window = 0;
+    tiling.held = 2;
+    check_unqueued(&tiling, "columns of B in local memory, 2 times 2 x 3 rows a group,",
+                   "; rows sorted by length, as B in local memory goes without a queue,");
 }
 
 int main(void)
@@ -513,9 +632,10 @@ int main(void)
         cmocka_unit_test(test_queues_of_a_batch),
         cmocka_unit_test(test_same_bits_in_every_order),
         cmocka_unit_test(test_same_bits_beside_segments),
+        cmocka_unit_test(test_segments_for_whom_they_are_cut),
         cmocka_unit_test(test_largest_products_from_a_queue),
         cmocka_unit_test(test_a_queue_or_windows),
-        cmocka_unit_test(test_windows_that_are_forced_go_without_a_queue),
+        cmocka_unit_test(test_tilings_that_are_forced_go_without_a_queue),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&folded);

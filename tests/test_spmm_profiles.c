@@ -27,6 +27,46 @@ static void test_as_planned_for_layers(void **state)
     }
 }
 
+// Layers of which two cores hold slices of B in local memory, whatever the device at hand.
+static void test_as_planned_with_copies_of_B(void **state)
+{
+    (void)state;
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F16, WEFT_F64};
+    weft_limits limits = *weft_context_limits(ctx);
+    if (limits.fold < 8 || limits.local_bytes < 512 * 128 || limits.max_turns > 0 ||
+        !takes_wide_vectors())
+        skip();
+    limits.compute_units = 2;
+    limits.l1_bytes = 32 << 10;
+    limits.l2_bytes = 1 << 20;
+    weft_context *there = open_context(&limits);
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        const spmm_case of = {.seed = 650 + seed,
+                              .m = 300 + (int64_t)seed,
+                              .k = 512 - (int64_t)(seed % 4),
+                              .n = seed % 2 ? 130 : 256,
+                              .dtype = dtypes[limits.has_f64 ? seed % 3 : seed % 2],
+                              .rows = ROWS_TENTH,
+                              .numbers = seed % 5 ? WHOLE : FRACTIONS,
+                              .alpha = 1,
+                              .beta = seed % 3 ? 0 : 2,
+                              .n_batches = seed % 6 == 5 ? 2 : 0,
+                              .with_plan = seed % 4 > 1,
+                              .transpose_a = seed % 4 == 3};
+        spmm_operands o;
+        char text[512];
+        spmm_create(&o, there, weft_context_queue(there), &of);
+        const weft_spmm_params params = spmm_params(&o);
+        assert_true(weft_spmm_describe(there, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
+        if (!strstr(text, "columns of B in local memory"))
+            fail_msg("%d: %s", (int)seed, text);
+        spmm_call(&o);
+        spmm_check(&o);
+        spmm_destroy(&o);
+    }
+    weft_context_destroy(&there);
+}
+
 static void run_profile(const weft_limits *limits, uint64_t seed)
 {
     static const int64_t widths[] = {33, 128};
@@ -66,6 +106,7 @@ int main(void)
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_planned_for_layers),
+        cmocka_unit_test(test_as_planned_with_copies_of_B),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,13 +60,14 @@ typedef struct weft_spmm_problem {
     int64_t entry_alignment;    // the same of the distance between where indices and values start
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
     weft_spmm_reduction reduction;
-    weft_spmm_order order; // the plan object's; with QUEUE there are no windows
+    weft_spmm_order order; // the plan object's; with QUEUE there are no windows, and no B is held
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
-// slices of rows_per_group rows make a group. MAX and MIN want window and stage 0 and no packed B.
+// slices of rows_per_group rows make a group. MAX and MIN want window, stage and held 0 and no
+// packed B.
 typedef struct weft_spmm_tiling {
     int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors that one item sums in registers, 1 to 8
@@ -84,7 +85,10 @@ typedef struct weft_spmm_tiling {
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
                    // and combined in order; a plan object brings its own
     bool packed;   // B is first copied slice by slice to scratch memory
-    bool aligned;  // B and C are read and written by aligned vectors
+    int held;     // runs of rows_per_group x rows_per_item rows that a group goes through, with its
+                  // slice of B in local memory, copied there first, as sums are; 0: one, and rows
+                  // of B where they lie. With one or more B is not packed
+    bool aligned; // B and C are read and written by aligned vectors
 } weft_spmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -106,7 +110,7 @@ typedef struct weft_spmm_plan_params {
     int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device, and longer ones, with
                       // rows as they come, in a product for which scratch memory is short; those
                       // that were asked for it then lacks: WEFT_NO_MEMORY
-    weft_spmm_order order; // a forced tiling with windows takes SORTED in place of QUEUE
+    weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
 } weft_spmm_plan_params;
 
 #define WEFT_SPMM_PLAN(...)                                                                        \

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What choosing a tiling of weft_spmm() and checking one both go by.
+#ifndef WEFT_LIB_SPMM_TILING_H
+#define WEFT_LIB_SPMM_TILING_H
+
+#include <weft/spmm.h>
+
+enum {
+    WEFT_SPMM_MAX_FOLD = 16,
+    WEFT_SPMM_MAX_VECTORS = 8,
+    WEFT_SPMM_MAX_UNROLL = 8,
+    WEFT_SPMM_MAX_LOAD = 4,
+};
+
+// A forgiving view of the problem: defaults filled in, extents at least 1.
+typedef struct weft_spmm_facts {
+    weft_dtype dtype;
+    int64_t n, alignment, entry_alignment;
+} weft_spmm_facts;
+
+weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is refused of a tiling of SpMM that somebody filled in. No device needed.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <weft/spmm.h>
+
+static const weft_spmm_problem usual = {.m = 100,
+                                        .k = 100,
+                                        .n = 24,
+                                        .nnz = 1000,
+                                        .columns_adjacent = true,
+                                        .alignment = 8,
+                                        .entry_alignment = 2};
+static const weft_spmm_tiling sound = {.fold = 8,
+                                       .vectors = 2,
+                                       .lanes = 4,
+                                       .rows_per_group = 8,
+                                       .rows_per_item = 2,
+                                       .window = 10,
+                                       .stage = 16,
+                                       .load = 2,
+                                       .unroll = 4,
+                                       .piece = 100,
+                                       .aligned = true};
+
+static void refuse(weft_spmm_tiling tiling, const weft_spmm_problem *problem, const char *part)
+{
+    const weft_limits *limits = weft_profile_find("nvidia-a100");
+    if (weft_spmm_tiling_check(&tiling, limits, problem) != WEFT_BAD_ARGUMENT)
+        fail_msg("not refused: %s", part);
+    if (!strstr(weft_last_error(), part))
+        fail_msg("not in the sentence: \"%s\": \"%s\"", part, weft_last_error());
+}
+
+// One field changed in the tiling that is sound.
+#define REFUSE(part, field, value)                                                                 \
+    do {                                                                                           \
+        weft_spmm_tiling changed = sound;                                                          \
+        changed.field = (value);                                                                   \
+        refuse(changed, &usual, part);                                                             \
+    } while (0)
+
+static void test_wrong_columns_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    REFUSE("tiling.fold is 0:", fold, 0);
+    REFUSE("tiling.fold is -8:", fold, -8);
+    REFUSE("tiling.fold is 3:", fold, 3);
+    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vectors is 0:", vectors, 0);
+    REFUSE("tiling.vectors is 9:", vectors, 9);
+    problem.n = 7;
+    refuse(sound, &problem, "at most n = 7");
+    problem.n = 20;
+    refuse(sound, &problem,
+           "tiling.aligned with fold 8: rows of B and C start on multiples of 8, "
+           "n is 20");
+    problem = usual;
+    problem.alignment = 4;
+    refuse(sound, &problem, "start on multiples of 4");
+    problem = usual;
+    problem.columns_adjacent = false;
+    refuse(sound, &problem, "tiling.aligned");
+}
+
+// Whatever a device may take.
+static void test_the_margin_bounds_groups_too(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.max_items = limits.max_items_along[1] = 8192;
+    weft_spmm_tiling tiling = sound;
+    tiling.rows_per_group = 5000;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, &limits, &usual), WEFT_BAD_ARGUMENT);
+    assert_string_equal(weft_last_error(),
+                        "spmm: tiling.rows_per_group is 5000: 1 to 4096 is wanted");
+}
+
+static void test_wrong_groups_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = sound;
+    REFUSE("tiling.lanes is 0:", lanes, 0);
+    REFUSE("tiling.lanes is 1025: 1 to 1024", lanes, 1025);
+    REFUSE("tiling.rows_per_group is 0:", rows_per_group, 0);
+    REFUSE("tiling.rows_per_group is 1025: 1 to 1024", rows_per_group, 1025);
+    REFUSE("tiling.rows_per_item is -1:", rows_per_item, -1);
+    REFUSE("tiling.rows_per_item is 65:", rows_per_item, 65);
+    REFUSE("tiling.window is -1:", window, -1);
+    REFUSE("tiling.window is 4097: 0 to 4096", window, 4097);
+    REFUSE("tiling.window_from is -1: 0 or more", window_from, -1);
+    tiling.lanes = tiling.rows_per_group = 64;
+    tiling.stage = 0;
+    tiling.load = 1;
+    refuse(tiling, &usual, "tiling.lanes 64 x rows_per_group 64 are more than the 1024 items");
+    tiling = sound;
+    tiling.lanes = 128;
+    tiling.vectors = 8;
+    refuse(tiling, &usual, "tiling.fold 8 x vectors 8 x lanes 128 are 8192 columns");
+}
+
+static void test_wrong_entries_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    REFUSE("tiling.stage is -2", stage, -2);
+    REFUSE("tiling.stage is 1000 entries for each of 8 rows; local memory has 49152", stage, 1000);
+    REFUSE("tiling.stage is 2147483646 entries", stage, INT32_MAX - 1);
+    REFUSE("tiling.stage is 16, but one lane", lanes, 1);
+    REFUSE("tiling.load is 0:", load, 0);
+    REFUSE("tiling.load is 3:", load, 3);
+    REFUSE("tiling.load is 8:", load, 8);
+    REFUSE("tiling.load is 4:", load, 4);
+    REFUSE("tiling.load is 2: 1, 2 or 4 that divides stage 0", stage, 0);
+    REFUSE("that divides stage 15", stage, 15);
+    REFUSE("tiling.unroll is 0:", unroll, 0);
+    REFUSE("tiling.unroll is 3:", unroll, 3);
+    REFUSE("tiling.unroll is 16:", unroll, 16);
+    REFUSE("tiling.piece is 0:", piece, 0);
+    REFUSE("tiling.piece is 9223372036854775807:", piece, INT64_MAX);
+    problem.entry_alignment = 0;
+    refuse(sound, &problem, "distance of indices and values, 1,");
+    problem = usual;
+    problem.dtype = WEFT_F64;
+    refuse((weft_spmm_tiling){.fold = 1,
+                              .vectors = 1,
+                              .lanes = 2,
+                              .rows_per_group = 1,
+                              .stage = 4096,
+                              .load = 1,
+                              .unroll = 1,
+                              .piece = 1},
+           &problem, "tiling.stage is 4096");
+}
+
+static void test_a_copy_without_room_is_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    weft_spmm_tiling tiling = sound;
+    REFUSE("tiling.held is -1: 0 or more is wanted", held, -1);
+    tiling.held = 2;
+    tiling.packed = true;
+    refuse(tiling, &usual, "tiling.held is 2: a packed B is not held");
+    // 64 columns of f32, and entries in local memory: 8 rows of 16 and a number
+    tiling.packed = false;
+    problem.k = (49152 - 8 * (16 * 8 + 4)) / 256;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    ++problem.k;
+    refuse(tiling, &problem,
+           "tiling.held is 2: 188 rows of 256 bytes of B; local memory has 49152 bytes, of which "
+           "entries take 1056");
+    problem.k = INT32_MAX;
+    refuse(tiling, &problem, "tiling.held is 2: 2147483647 rows of 256 bytes");
+    // a copy is as wide as sums are
+    problem.dtype = WEFT_F16;
+    problem.k = 150;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    problem.k = 190;
+    refuse(tiling, &problem, "tiling.held is 2: 190 rows of 256 bytes");
+    problem.k = 100;
+    problem.dtype = WEFT_F64;
+    refuse(tiling, &problem, "tiling.held is 2: 100 rows of 512 bytes");
+}
+
+static void test_what_peaks_go_without_is_refused(void **state)
+{
+    (void)state;
+    weft_spmm_problem problem = usual;
+    problem.reduction = WEFT_SPMM_MAX;
+    refuse(sound, &problem,
+           "tiling.window is 10, stage 16, held 0, not packed: a max goes without");
+    weft_spmm_tiling tiling = sound;
+    tiling.window = tiling.stage = 0;
+    tiling.load = 1;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    problem.reduction = WEFT_SPMM_MIN;
+    tiling.packed = true;
+    refuse(tiling, &problem, "tiling.window is 0, stage 0, held 0, packed: a min goes without");
+    tiling.packed = false;
+    tiling.held = 7;
+    refuse(tiling, &problem, "stage 0, held 7, not packed: a min goes without all four");
+    tiling.held = 0;
+    tiling.window = 1;
+    refuse(tiling, &problem, "tiling.window is 1,");
+    problem.reduction = WEFT_SPMM_MEAN;
+    assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wrong_columns_are_refused),
+        cmocka_unit_test(test_the_margin_bounds_groups_too),
+        cmocka_unit_test(test_wrong_groups_are_refused),
+        cmocka_unit_test(test_wrong_entries_are_refused),
+        cmocka_unit_test(test_a_copy_without_room_is_refused),
+        cmocka_unit_test(test_what_peaks_go_without_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
