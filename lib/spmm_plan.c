@@ -38,12 +38,12 @@ static const double NARROW_USES = 40; // entries for each row of A and of B toge
 
 // Narrow slices that groups copy to local memory.
 enum {
-    HELD_ERRANDS = 4,  // copies for each core, at least
+    HELD_ERRANDS = 2,  // copies for each core, at least
     HELD_ROWS = 16,    // of a bundle: those that wait for windows come from several
     HELD_ENTRIES = 16, // of a row, which ends in each of many slices
     HELD_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
 };
-static const double HELD_USES = 128;      // of each row in a copy: making it is then hardly felt
+static const double HELD_USES = 256;      // of each row in a copy: making it is then hardly felt
 static const double LEAST_HELD_USES = 12; // else it is made for too little
 static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better than a near copy,
                                           // and of a row of it, from which it has windows of a copy

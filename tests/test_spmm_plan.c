@@ -406,29 +406,29 @@ static void test_B_is_held_where_it_pays(void **state)
 {
     (void)state;
     static const copies known[] = {
-        // two runs of rows for 128 columns, as each core is to have four copies
-        {WEFT_F32, 512, 128, 10, 0.1, 64, 0, 0},
-        {WEFT_F32, 512, 128, 10, -1, 64, 256, 129},
+        // all rows with each copy, as two cores then have two copies each
+        {WEFT_F32, 512, 128, 10, 0.1, 128, 0, 0},
+        {WEFT_F32, 512, 128, 10, -1, 128, 256, 129},
         {WEFT_F32, 512, 128, 10, 2, 0, 64, 77}, // known to go well through windows
-        {WEFT_F32, 512, 256, 10, 0.1, 64, 0, 0},
-        {WEFT_F32, 512, 256, 10, 2, 64, 256, 129}, // which would be packed
-        {WEFT_F32, 512, 128, 24, 0.1, 32, 0, 0},
+        {WEFT_F32, 512, 256, 10, 0.1, 128, 0, 0},
+        {WEFT_F32, 512, 256, 10, 2, 128, 256, 129}, // which would be packed
+        {WEFT_F32, 512, 128, 24, 0.1, 64, 0, 0},
         {WEFT_F32, 512, 128, 25, 0.1, 0, 64, 0},
-        {WEFT_F32, 1024, 128, 14, 0.1, 64, 0, 0},
+        {WEFT_F32, 1024, 128, 14, 0.1, 128, 0, 0},
         {WEFT_F32, 1024, 128, 16, 0.1, 0, 64, 0},
-        {WEFT_F32, 256, 128, 10, -1, 64, 0, 0}, // L1 has room for a copy
-        {WEFT_F32, 2048, 128, 5, 0.1, 64, 0, 0},
+        {WEFT_F32, 256, 128, 10, -1, 128, 0, 0}, // L1 has room for a copy
+        {WEFT_F32, 2048, 128, 5, 0.1, 128, 0, 0},
         {WEFT_F32, 2048, 256, 5, 0.1, 128, 0, 0},
         {WEFT_F32, 2048, 256, 2, 0.1, 128, 0, 0},
         {WEFT_F32, 2048, 128, 10, 0.1, 0, 128, 0},
-        {WEFT_F32, 2048, 256, 10, 0.1, 64, 0, 0},
-        {WEFT_F32, 4096, 128, 5, -1, 64, 256, 1025},
+        {WEFT_F32, 2048, 256, 10, 0.1, 128, 0, 0},
+        {WEFT_F32, 4096, 128, 5, -1, 128, 256, 1025},
         {WEFT_F32, 4097, 128, 5, 0.1, 0, 0, 0}, // past half of L2
         {WEFT_F32, 127, 128, 20, 0.1, 0, 0, 0}, // near as it is
         {WEFT_F32, 512, 64, 10, 0.1, 0, 0, 0},  // rows of B are not wide
         {WEFT_F32, 512, 128, 3, 0.1, 0, 0, 0},  // rows of A are short
-        {WEFT_F64, 512, 128, 10, 0.1, 64, 0, 0},
-        {WEFT_F16, 512, 128, 10, 0.1, 64, 0, 0},
+        {WEFT_F64, 512, 128, 10, 0.1, 128, 0, 0},
+        {WEFT_F16, 512, 128, 10, 0.1, 128, 0, 0},
         {WEFT_F16, 1024, 128, 10, 0.1, 0, 0, 0}, // twice the bytes of B
         {WEFT_BF16, 512, 128, 10, 0.1, 0, 0, 0}, // which goes by pairs
     };
@@ -454,14 +454,16 @@ static void expect_not_held(const weft_limits *limits, const weft_spmm_problem *
 static void test_B_is_not_held_everywhere(void **state)
 {
     (void)state;
-    static const copies of = {WEFT_F32, 512, 128, 10, -1, 64, 256, 129};
+    static const copies of = {WEFT_F32, 512, 128, 10, -1, 128, 256, 129};
     const weft_limits usual_limits = two_cores();
     const weft_spmm_problem usual_problem = problem_of(&of, NULL);
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).held, 64);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).held, 128);
     weft_limits limits = usual_limits;
     limits.local_bytes = 512 * 128 - 1;
     expect_not_held(&limits, &usual_problem);
     limits = usual_limits;
+    limits.compute_units = 4; // each with two
+    assert_int_equal(weft_spmm_tiling_for(&limits, &usual_problem).held, 64);
     limits.compute_units = 80; // whose copies would each be used for a few rows
     expect_not_held(&limits, &usual_problem);
     limits = usual_limits;
@@ -475,7 +477,7 @@ static void test_B_is_not_held_everywhere(void **state)
     expect_not_held(&usual_limits, &problem);
     problem = usual_problem;
     problem.columns_adjacent = false; // one more reason
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).held, 64);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).held, 128);
 }
 
 static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)
