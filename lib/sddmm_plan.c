@@ -37,10 +37,11 @@ enum {
 
 // Where its rows go side by side through windows of B's columns.
 enum {
-    WINDOW_ROW = 64,         // entries on average: several blocks, whose ends are a small part then
+    WINDOW_ROW = 64,         // entries on average: several blocks, whose ends are a small part
+                             // then; of one tile alone, as several would be packed and launched
     WINDOW_ERRANDS = 8,      // slices for each core, at least: columns wait longer for longer ones
     WINDOW_MOST_USES = 16,   // of a column by a slice, after which no more is won
-    WINDOW_LEAST_USES = 4,   // and before which windows only cost
+    WINDOW_LEAST_USES = 4,   // and before which windows only cost, of one tile
     WINDOW_PART = 8,         // so many windows fill L2: rows of A and sums pass through it, too
     WINDOW_NEAR_PART = 2,    // B that fills such a part of L2 needs none
     WINDOW_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them
@@ -171,28 +172,30 @@ static int64_t window_entries(const weft_limits *limits, const facts *f)
     return slice_entries(f, slices, FOLDED_LEAST, most / SLICE_STEP * SLICE_STEP);
 }
 
-// Rows go side by side where they are long, B is more than stays near by itself or has several
-// tiles, and slices may be so long that they use its columns several times.
+// Rows go side by side where B has several tiles, which then stay where they are, and slices may be
+// so long that they use its columns; or where they are long, B is more than stays near by itself,
+// and slices use its columns several times.
 static bool pays_windows(const weft_limits *limits, const weft_sddmm_problem *problem,
                          const facts *f, int64_t tile)
 {
+    const bool has_tiles = f->k > tile;
     const int64_t row = problem->nnz / max_i64(problem->m, 1);
     const int64_t bytes = f->n * min_i64(f->k, tile) * f->bytes;
     const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_NEAR_PART;
     const int64_t uses = min_i64(window_entries(limits, f), problem->nnz) / f->n;
+    const int64_t wanted = has_tiles ? 1 : WINDOW_LEAST_USES;
     return (limits->max_turns == 0 ||
             refuse(WINDOWS, "this device's loops end after %d turns", limits->max_turns)) &&
-           (row >= WINDOW_ROW ||
+           (has_tiles || row >= WINDOW_ROW ||
             refuse(WINDOWS, "rows have %" PRId64 " entries on average: %d are wanted", row,
                    WINDOW_ROW)) &&
-           (f->k > tile || bytes > near ||
+           (has_tiles || bytes > near ||
             refuse(WINDOWS, "B has %" PRId64 " bytes, of which %" PRId64 " are near", bytes,
                    near)) &&
-           (uses >= WINDOW_LEAST_USES ||
-            refuse(WINDOWS,
-                   "a slice, one of %d for each core, uses a column %" PRId64
-                   " times: %d are wanted",
-                   WINDOW_ERRANDS, uses, WINDOW_LEAST_USES));
+           (uses >= wanted || refuse(WINDOWS,
+                                     "a slice, one of %d for each core, uses a column %" PRId64
+                                     " times: %" PRId64 " are wanted",
+                                     WINDOW_ERRANDS, uses, wanted));
 }
 
 static void choose_windows(weft_sddmm_tiling *tiling, const weft_limits *limits,
