@@ -251,8 +251,6 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
 kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
     DECLARE_STAGES
-    if (IS_IDLE)
-        return;
     const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
@@ -269,8 +267,9 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
     }
 }
 
-// sums += the entries from `e` on whose columns are below `limit`; returns the first that is not.
-// Sorted columns make a window of it; unsorted ones end it early, and the last window, which
+// sums += the entries from `e` on whose columns are below `limit`; returns where it stopped. Sorted
+// columns make a window of it. Of unsorted ones some above the limit come along, as the last of a
+// turn alone is looked at, or the first one above it ends the window; the last window, which
 // reaches to k, takes what is left.
 INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, int limit,
                        const rows_of_B B, const columns c, bool whole)
@@ -287,26 +286,10 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, i
 #endif
     for (; e < stop && A.indices[e] < limit; ++e)
         add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
-    if (!HELD) // there rows have few windows
+    if (!HELD) // rows of a copy have few windows
         prefetch_entries(A, e, e - first);
     join_sums(sums, near);
     return e;
-}
-
-INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const rows_of_B B,
-                        const columns c, bool whole)
-{
-    ACCS near[VECTORS];
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        near[v] = sums[v];
-    const long first = e;
-    for (; e < stop; ++e)
-        add_row(near, value_of(A, e), A.indices[e], B, c, whole);
-    prefetch_entries(A, e, e - first);
-#pragma unroll
-    for (int v = 0; v < VECTORS; ++v)
-        sums[v] = near[v];
 }
 
 // Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
@@ -326,8 +309,6 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
                                    int window_from, int k, int window)
 {
     DECLARE_STAGES
-    if (IS_IDLE)
-        return;
     const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
@@ -372,6 +353,26 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
 }
 
 #if !HELD
+// As add_window(), of entries that a plan has found.
+INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const rows_of_B B,
+                        const columns c, bool whole)
+{
+    ACCS near[UNROLL][VECTORS];
+    part_sums(near, sums);
+    const long first = e;
+#if UNROLL > 1
+    for (; e + UNROLL <= stop; e += UNROLL) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            add_row(near[u], value_of(A, e + u), A.indices[e + u], B, c, whole);
+    }
+#endif
+    for (; e < stop; ++e)
+        add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
+    prefetch_entries(A, e, e - first);
+    join_sums(sums, near);
+}
+
 // The same with a plan: the entries of one row in one window are a segment, and the plan has put
 // each item's segments in order, window by window and by length within one, so that loops end where
 // the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
@@ -405,8 +406,9 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     const bool is_item = item * rows_per_item < n_ordered;
     const long last = is_item ? segment_starts[item + 1] : 0;
     for (long q = is_item ? segment_starts[item] : 0; q < last; ++q) {
-        const long e = segment_entries[q], stop = e + segments[q] / MOST_ROWS;
-        const int i = segments[q] % MOST_ROWS;
+        const uint segment = segments[q];
+        const long e = segment_entries[q], stop = e + segment / MOST_ROWS;
+        const int i = segment % MOST_ROWS;
         if (c.whole)
             add_segment(sums[i], A, e, stop, matrix, c, true);
         else

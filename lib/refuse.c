@@ -7,7 +7,7 @@
 
 static _Thread_local weft_refuse_fn listener;
 static _Thread_local void *listener_user;
-static _Thread_local bool is_unheard;
+static _Thread_local int n_unheard; // who wants it so
 
 void weft_refuse_listen(weft_refuse_fn told, void *user)
 {
@@ -22,12 +22,12 @@ void *weft_refuse_listener(void)
 
 void weft_refuse_unheard(bool unheard)
 {
-    is_unheard = unheard;
+    n_unheard += unheard ? 1 : -1;
 }
 
 bool weft_refuse(const char *variant, const char *format, ...)
 {
-    if (!listener || is_unheard)
+    if (!listener || n_unheard > 0)
         return false;
     char reason[256];
     va_list arguments;

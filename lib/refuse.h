@@ -19,7 +19,7 @@ void weft_refuse_listen(weft_refuse_fn told, void *user);
 // The `user` that was last given on this thread.
 void *weft_refuse_listener(void);
 
-// From `true` to `false` nobody listens on this thread: to plans on the way to others.
+// From `true` to its `false` nobody listens on this thread: to plans on the way to others.
 void weft_refuse_unheard(bool unheard);
 
 // What every plan asks first: whether lanes are elements of an item's vectors, or items.

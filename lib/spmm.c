@@ -21,8 +21,8 @@ static const int64_t MOST_LONG_GROUPS = 1 << 12; // of more, no core gets too ma
 
 // Values as kernels take them; the lists below point into it.
 typedef struct {
-    cl_int n_rows, n, k, rows_per_item, held, groups_per_copy, window_from, window, n_ordered,
-        has_order, n_pieces, has_list;
+    cl_int n_rows, n, k, rows_per_item, bundles_per_copy, groups_per_copy, window_from, window,
+        n_ordered, has_order, n_pieces, has_list;
     cl_int c_rows; // of C
     cl_int run;    // rows of an item where spmm_scale and spmm_peaks_none write them
     cl_long nnz, piece, offsets_start, indices_start, values_start, values_batch;
@@ -192,7 +192,7 @@ static void add_copy(weft_arguments *a, const weft_spmm_product *p, const weft_s
 {
     const int64_t row_bytes =
         weft_spmm_slice_columns(&s->tiling) * weft_sum_bytes(p->problem.dtype);
-    ADD_ARGUMENT(a, v->held);
+    ADD_ARGUMENT(a, v->bundles_per_copy);
     ADD_ARGUMENT(a, v->k);
     ADD_ARGUMENT(a, v->groups_per_copy);
     weft_arguments_add(a, (size_t)(p->problem.k * row_bytes), NULL);
@@ -213,7 +213,7 @@ static weft_arguments rows_arguments(const weft_spmm_product *p, const weft_spmm
     ADD_ARGUMENT(&a, v->order);
     if (s->n_queues > 0)
         add_queues(&a, v);
-    if (s->tiling.held > 0)
+    if (s->tiling.bundles_per_copy > 0)
         add_copy(&a, p, s, v);
     if (weft_spmm_is_peaks(p->problem.reduction)) {
         add_dense(&a, &v->arguments, v->places);
@@ -362,9 +362,9 @@ static weft_status enqueue_held(weft_launch *launch, const weft_spmm_product *p,
                                 const weft_spmm_schedule *s, const weft_spmm_kernels *k, values *v,
                                 int64_t n_bundles)
 {
-    const int64_t n_groups = ceil_div(n_bundles, s->tiling.held) * s->n_slices;
+    const int64_t n_groups = ceil_div(n_bundles, s->tiling.bundles_per_copy) * s->n_slices;
     const bool is_few = s->tiling.lanes == 1 && n_groups <= MOST_LONG_GROUPS;
-    v->held = (cl_int)min_i64(s->tiling.held, n_bundles);
+    v->bundles_per_copy = (cl_int)min_i64(s->tiling.bundles_per_copy, n_bundles);
     v->groups_per_copy = is_few ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
     const weft_arguments a = rows_arguments(p, s, v);
     return enqueue(launch, k->rows, &a, &s->tiling, n_groups * v->groups_per_copy, 1,
@@ -430,8 +430,8 @@ static weft_status enqueue_kernels(weft_launch *launch, const weft_spmm_product 
         TRY(enqueue_pack(launch, p, s, k, v));
     const int64_t n_bundles = ceil_div(v->n_ordered, rows_of_group(s));
     if (n_bundles > 0) // else every row is long
-        TRY(s->tiling.held > 0 ? enqueue_held(launch, p, s, k, v, n_bundles)
-                               : enqueue_rows(launch, p, s, k, v, n_bundles));
+        TRY(s->tiling.bundles_per_copy > 0 ? enqueue_held(launch, p, s, k, v, n_bundles)
+                                           : enqueue_rows(launch, p, s, k, v, n_bundles));
     return s->cut.n > 0 ? enqueue_pieces(launch, p, s, k, v) : WEFT_OK;
 }
 

@@ -38,13 +38,16 @@ static const double NARROW_USES = 40; // entries for each row of A and of B toge
 
 // Narrow slices that groups copy to local memory.
 enum {
+    HELD_TRIES = 64,
     HELD_ERRANDS = 2,  // copies for each core, at least
     HELD_ROWS = 16,    // of a bundle: those that wait for windows come from several
     HELD_ENTRIES = 16, // of a row, which ends in each of many slices
     HELD_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
 };
 static const double HELD_USES = 256;      // of each row in a copy: making it is then hardly felt
+static const double EVEN_HELD_USES = 48;  // kept where cores are to have the same number of copies
 static const double LEAST_HELD_USES = 12; // else it is made for too little
+static const double HELD_IDLE = 0.1;      // part of the cores that may wait for the last copies
 static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better than a near copy,
                                           // and of a row of it, from which it has windows of a copy
 
@@ -264,23 +267,34 @@ static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts 
     const int64_t n_batches = min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
     return (copies){
         .row_bytes = columns * weft_sum_bytes(f->dtype),
-        .n_slices = ceil_div(f->n, columns) * n_batches,
+        .n_slices = ceil_div(min_i64(f->n, WEFT_SPARSE_MAX_EXTENT), columns) * n_batches,
         .density = density_of(problem),
     };
 }
 
-// Runs of so many rows that share a copy: enough to make up for it, if each core still has some. 0:
-// they are not.
-static int64_t held_runs(const weft_limits *limits, const weft_spmm_problem *problem,
-                         const copies *of)
+// The part of the cores' time that they wait for the last of n errands alike.
+static double idle_part(int64_t n, int64_t cores)
 {
-    const int64_t m = max_i64(problem->m, 1);
-    const int64_t wanted = ceil_div((int64_t)HELD_ERRANDS * limits->compute_units, of->n_slices);
-    const int64_t useful = (int64_t)((double)m * of->density / HELD_USES + 0.5);
-    const int64_t runs = ceil_div(ceil_div(m, max_i64(max_i64(useful, wanted), 1)), HELD_ROWS);
-    const double uses = of->density * (double)min_i64(runs * HELD_ROWS, m);
+    return 1 - (double)n / ((double)ceil_div(n, cores) * (double)cores);
+}
+
+// Bundles of rows that share a copy: so many that they make up for it, if each core then still has
+// some, and about as many as others. 0: they do not.
+static int64_t held_bundles(const weft_limits *limits, const weft_spmm_problem *problem,
+                            const copies *of)
+{
+    const int64_t m = max_i64(problem->m, 1), cores = limits->compute_units;
+    const int64_t wanted = ceil_div(HELD_ERRANDS * cores, of->n_slices);
+    const double all_uses = (double)m * of->density; // of a row of B in a slice
+    int64_t parts = max_i64(max_i64((int64_t)(all_uses / HELD_USES + 0.5), wanted), 1);
+    for (int i = 0; i < HELD_TRIES && idle_part(parts * of->n_slices, cores) > HELD_IDLE &&
+                    all_uses / (double)(parts + 1) >= EVEN_HELD_USES;
+         ++i)
+        ++parts;
+    const int64_t bundles = ceil_div(ceil_div(m, parts), HELD_ROWS);
+    const double uses = of->density * (double)min_i64(bundles * HELD_ROWS, m);
     return uses >= LEAST_HELD_USES
-               ? runs
+               ? min_i64(bundles, INT32_MAX)
                : refuse(HELD, "each row of a copy is used %.3g times: %g are wanted", uses,
                         LEAST_HELD_USES);
 }
@@ -291,17 +305,20 @@ static double turns_of_copy(const weft_spmm_problem *problem)
     return (double)problem->k + weft_spmm_turns_of_all(problem);
 }
 
-// Whether rows of B go well through windows where they lie, as a slice is all of them.
+// Whether rows of A go well through windows of B where it lies, as a slice is all of its columns.
 static bool windows_are_better(const weft_caches *near, const weft_spmm_problem *problem,
                                const weft_spmm_facts *f, int64_t row_bytes)
 {
-    int from;
+    const bool is_beyond = problem->k * row_bytes > near->l2_bytes / 2;
+    const bool are_uneven = problem->rows && !is_even(problem);
     if (!problem->columns_adjacent || is_half(problem) ||
         f->n * weft_sum_bytes(f->dtype) > row_bytes)
         return false;
-    return (density_of(problem) >= FAR_DENSITY && problem->k * row_bytes > near->l2_bytes / 2) ||
-           (problem->rows && !is_even(problem) &&
-            has_dense_rows(&from, WINDOW_DENSITY, near, problem, row_bytes));
+    int from = 0;
+    weft_refuse_unheard(true);
+    const int window = folded_window(&from, near, problem, row_bytes);
+    weft_refuse_unheard(false);
+    return window > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
 // A copy is worth its cost where rows of B are wide, too far to be read where they lie, and wanted
@@ -311,9 +328,10 @@ static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
                          int64_t row_bytes)
 {
     const copies of = copies_of(problem, f, fold);
-    const int64_t bytes = problem->k * of.row_bytes;
+    const int64_t k = min_i64(problem->k, WEFT_SPARSE_MAX_EXTENT), bytes = k * of.row_bytes;
     const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1);
-    const int64_t wide = min_i64(f->n * weft_sum_bytes(f->dtype), 4 * NARROW_BYTES);
+    const int64_t wide =
+        min_i64(min_i64(f->n, 4 * NARROW_BYTES) * weft_sum_bytes(f->dtype), 4 * NARROW_BYTES);
     const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
     const double most = bytes <= HELD_L1S * near->l1_bytes ? NEAR_DENSITY : WINDOW_DENSITY;
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
@@ -321,9 +339,9 @@ static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
     if (wide <= 2 * NARROW_BYTES)
         return refuse(HELD, "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
                       2 * NARROW_BYTES);
-    if (problem->k * wide < 2 * near->l1_bytes)
+    if (k * wide < 2 * near->l1_bytes)
         return refuse(HELD, "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough",
-                      wide, problem->k);
+                      wide, k);
     if (bytes > room)
         return refuse(HELD, "a copy has %" PRId64 " bytes: there is room for %" PRId64, bytes,
                       room);
@@ -343,7 +361,7 @@ static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
                       turns_of_copy(problem), limits->max_turns);
     if (windows_are_better(near, problem, f, row_bytes))
         return refuse(HELD, "a slice has all columns of B, and rows of A go through windows");
-    return held_runs(limits, problem, &of);
+    return held_bundles(limits, problem, &of);
 }
 
 // Entries of a turn, so that there are enough sums to hide the latency.
@@ -353,14 +371,13 @@ static int folded_unroll(int64_t fold, int vectors, bool is_narrow)
     return (int)pow2_down(max_i64(sums / vectors, 1));
 }
 
-static weft_spmm_tiling held_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
-                                    const weft_spmm_facts *f, int64_t fold, int64_t runs)
+static weft_spmm_tiling held_tiling(const weft_caches *near, const weft_spmm_problem *problem,
+                                    const weft_spmm_facts *f, int64_t fold, int64_t bundles)
 {
-    const weft_caches near = weft_caches_of(limits);
     const int vectors = narrow_vectors(fold, f);
     int from = 0;
     const int window =
-        narrow_window(&from, &near, problem, fold * vectors * weft_sum_bytes(f->dtype));
+        narrow_window(&from, near, problem, fold * vectors * weft_sum_bytes(f->dtype));
     return (weft_spmm_tiling){
         .fold = (int)fold,
         .vectors = vectors,
@@ -372,7 +389,7 @@ static weft_spmm_tiling held_tiling(const weft_limits *limits, const weft_spmm_p
         .load = 1,
         .unroll = folded_unroll(fold, vectors, false),
         .piece = FOLDED_PIECE,
-        .held = (int)runs,
+        .bundles_per_copy = (int)bundles,
     };
 }
 
@@ -386,9 +403,9 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     const int64_t most = min_i64(limits->vectors, WEFT_SPMM_MAX_VECTORS);
     const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t runs = held_pays(limits, &near, problem, f, fold, fold * usual * sum_bytes);
-    if (runs > 0)
-        return held_tiling(limits, problem, f, fold, runs);
+    const int64_t bundles = held_pays(limits, &near, problem, f, fold, fold * usual * sum_bytes);
+    if (bundles > 0)
+        return held_tiling(&near, problem, f, fold, bundles);
     int from = 0;
     int window = folded_window(&from, &near, problem, fold * usual * sum_bytes);
     const bool is_narrow = window > 0 && from == 0

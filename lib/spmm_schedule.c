@@ -86,9 +86,9 @@ static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_produc
     const int max_turns = p->ctx->limits.max_turns;
     if (!s->is_planned || p->plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
-    if (s->tiling.window > 0 || s->tiling.held > 0) {
-        s->unqueued = s->tiling.held > 0 ? "B in local memory goes without a queue"
-                                         : "windows go without a queue";
+    if (s->tiling.window > 0 || s->tiling.bundles_per_copy > 0) {
+        s->unqueued = s->tiling.bundles_per_copy > 0 ? "B in local memory goes without a queue"
+                                                     : "windows go without a queue";
         refuse(QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
@@ -137,12 +137,11 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     return WEFT_OK;
 }
 
-// Whether the plan has segments for rows that go through windows, if those are its own, and not
-// much longer than it cut them for.
+// Whether the plan has segments for the windows that rows go through.
 static bool plan_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    return s->is_planned && p->plan->segments && s->tiling.held == 0 && s->tiling.window > 0 &&
-           s->tiling.window <= 2 * p->plan->window;
+    return s->is_planned && p->plan->segments && s->tiling.bundles_per_copy == 0 &&
+           s->tiling.window == p->plan->window;
 }
 
 static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
@@ -260,8 +259,9 @@ static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const w
     TRY(rows_kernels(k, max_items, p, s, sums, rows_kernel(p, s)));
     if (s->cut.n == 0)
         return WEFT_OK;
-    program lying; // pieces find B where it lies
-    sums_program(&lying, p, s, false);
+    program lying = *sums; // pieces find B where it lies
+    if (s->tiling.bundles_per_copy > 0)
+        sums_program(&lying, p, s, false);
     TRY(kernel_for(&k->pieces, max_items, p, &lying, "spmm_csr_pieces"));
     return kernel_for(&k->combine, max_items, p, &lying, "spmm_csr_combine");
 }
@@ -286,7 +286,7 @@ static weft_status kernels_for(weft_spmm_kernels *k, size_t *max_items, const we
     if (is_peaks)
         peaks_program(&from, p, s);
     else
-        sums_program(&from, p, s, s->tiling.held > 0);
+        sums_program(&from, p, s, s->tiling.bundles_per_copy > 0);
     if (is_scale || s->has_rows)
         TRY(scale_kernels(k, max_items, p, &from));
     return is_scale   ? WEFT_OK

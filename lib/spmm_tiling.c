@@ -113,33 +113,35 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
 static weft_status held_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                               const weft_spmm_problem *problem, const weft_spmm_facts *f)
 {
-    if (tiling->held < 0)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.held is %d: 0 or more is wanted",
-                    tiling->held);
-    if (tiling->held == 0)
+    if (tiling->bundles_per_copy < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.bundles_per_copy is %d: 0 or more is wanted",
+                    tiling->bundles_per_copy);
+    if (tiling->bundles_per_copy == 0)
         return WEFT_OK;
     if (tiling->packed)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.held is %d: a packed B is not held",
-                    tiling->held);
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.bundles_per_copy is %d: a packed B is not held",
+                    tiling->bundles_per_copy);
     const uint64_t staged = staged_bytes(tiling, f);
     const uint64_t room = limits->local_bytes > staged ? limits->local_bytes - staged : 0;
     const uint64_t slice = (uint64_t)tiling->fold * tiling->vectors * tiling->lanes;
     const uint64_t row_bytes = slice * (uint64_t)weft_sum_bytes(f->dtype);
     if ((uint64_t)max_i64(problem->k, 0) > room / row_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.held is %d: %" PRId64 " rows of %" PRIu64
+                    "spmm: tiling.bundles_per_copy is %d: %" PRId64 " rows of %" PRIu64
                     " bytes of B; local memory has %zu bytes, of which entries take %" PRIu64,
-                    tiling->held, problem->k, row_bytes, limits->local_bytes, staged);
+                    tiling->bundles_per_copy, problem->k, row_bytes, limits->local_bytes, staged);
     return WEFT_OK;
 }
 
 static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
     if (weft_spmm_is_peaks(problem->reduction) &&
-        (tiling->window > 0 || tiling->stage > 0 || tiling->packed || tiling->held > 0))
+        (tiling->window > 0 || tiling->stage > 0 || tiling->packed || tiling->bundles_per_copy > 0))
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.window is %d, stage %d, held %d, %s: a %s goes without all four",
-                    tiling->window, tiling->stage, tiling->held,
+                    "spmm: tiling.window is %d, stage %d, bundles_per_copy %d, %s: a %s goes "
+                    "without all four",
+                    tiling->window, tiling->stage, tiling->bundles_per_copy,
                     tiling->packed ? "packed" : "not packed",
                     weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
@@ -160,8 +162,8 @@ int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t si
 {
     const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
     char staging[96] = "entries read where they lie", runs[32] = "";
-    if (tiling->held > 0)
-        snprintf(runs, sizeof(runs), "%d times ", tiling->held);
+    if (tiling->bundles_per_copy > 0)
+        snprintf(runs, sizeof(runs), "%d times ", tiling->bundles_per_copy);
     if (tiling->window > 0 && tiling->window_from > 0)
         snprintf(staging, sizeof(staging),
                  "rows of %d entries and more side by side through windows of %d",
@@ -175,9 +177,9 @@ int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t si
                     "slices of %d lanes x %d vectors x %d %scolumns%s, %s%d x %d rows a group, %s, "
                     "unrolled by %d, pieces of %" PRId64,
                     tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-                    tiling->packed     ? " of packed B"
-                    : tiling->held > 0 ? " of B in local memory"
-                                       : "",
+                    tiling->packed                 ? " of packed B"
+                    : tiling->bundles_per_copy > 0 ? " of B in local memory"
+                                                   : "",
                     runs, tiling->rows_per_group, rows_per_item, staging, tiling->unroll,
                     tiling->piece);
 }

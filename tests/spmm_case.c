@@ -40,7 +40,7 @@ const weft_spmm_tiling spmm_held = {.fold = 2,
                                     .load = 1,
                                     .unroll = 2,
                                     .piece = 4,
-                                    .held = 3};
+                                    .bundles_per_copy = 3};
 
 // ---- operands
 

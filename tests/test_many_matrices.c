@@ -235,7 +235,7 @@ static const spmm_case spmm_cases[] = {
                 .load = 1,
                 .unroll = 1,
                 .piece = 1,
-                .held = 2}},
+                .bundles_per_copy = 2}},
     {.tiling = TILING(1, 2, 0, 0, NO_PIECES, false), .reduction = WEFT_SPMM_MAX, .is_queued = true},
 };
 enum { N_SPMM_CASES = sizeof(spmm_cases) / sizeof(spmm_cases[0]) };

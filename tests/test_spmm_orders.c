@@ -379,7 +379,7 @@ static void test_same_bits_in_every_order(void **state)
          .load = 1,
          .unroll = 2,
          .piece = 1,
-         .held = 3},
+         .bundles_per_copy = 3},
     };
     for (int i = 0; i < 4; i++) {
         size_t bytes;
@@ -396,6 +396,50 @@ static void test_same_bits_in_every_order(void **state)
         }
         free(want);
     }
+}
+
+static void describe(const spmm_operands *o, weft_context *on, char *text, size_t size)
+{
+    const weft_spmm_params params = spmm_params(o);
+    assert_true(weft_spmm_describe(on, &o->A, &o->B, &o->C, &params, text, size) > 0);
+}
+
+// Segments are added up as the windows are that a plan with a queue leaves to the kernel.
+static void test_same_bits_of_segments_and_windows(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = {.fold = 2,
+                               .vectors = 2,
+                               .lanes = 1,
+                               .rows_per_group = 1,
+                               .window = 64,
+                               .load = 1,
+                               .unroll = 4,
+                               .piece = 4096};
+    spmm_case of = {.seed = 521,
+                    .m = 30,
+                    .k = 1500,
+                    .n = 24,
+                    .rows = ROWS_FULL,
+                    .numbers = FRACTIONS,
+                    .alpha = 1,
+                    .with_plan = true,
+                    .tiling = &tiling};
+    spmm_operands o;
+    char text[512];
+    size_t bytes;
+    weft_context *there = open_context(weft_profile_find("xeon"));
+    spmm_create(&o, there, weft_context_queue(there), &of);
+    tiling.rows_per_item = (int)o.plan->run_rows;
+    describe(&o, there, text, sizeof(text));
+    assert_non_null(strstr(text, "in segments"));
+    spmm_destroy(&o);
+    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
+    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
+    assert_memory_equal(got, want, bytes);
+    free(got);
+    free(want);
+    weft_context_destroy(&there);
 }
 
 // A plan's segments are of the rows that its own tilings have in windows; a forced tiling that has
@@ -437,7 +481,7 @@ static void test_same_bits_beside_segments(void **state)
     free(got);
     free(want);
     all_rows.window_from = 226; // as the plan's
-    all_rows.held = 2;
+    all_rows.bundles_per_copy = 2;
     if (weft_context_limits(there)->local_bytes >= 1500 * 8 * sizeof(float)) {
         spmm_create(&o, there, weft_context_queue(there), &of);
         spmm_call(&o);
@@ -445,12 +489,6 @@ static void test_same_bits_beside_segments(void **state)
         spmm_destroy(&o);
     }
     weft_context_destroy(&there);
-}
-
-static void describe(const spmm_operands *o, weft_context *on, char *text, size_t size)
-{
-    const weft_spmm_params params = spmm_params(o);
-    assert_true(weft_spmm_describe(on, &o->A, &o->B, &o->C, &params, text, size) > 0);
 }
 
 // 1000 rows of 12 entries, of which every 20th has 300.
@@ -527,7 +565,7 @@ static void test_segments_for_whom_they_are_cut(void **state)
         spmm_check(&o);
     }
     spmm_destroy(&o);
-    of.n = 64;
+    of.n = 128;
     spmm_create(&o, there, weft_context_queue(there), &of);
     describe(&o, there, text, sizeof(text));
     assert_non_null(strstr(text, "in segments"));
@@ -607,7 +645,7 @@ static void test_tilings_that_are_forced_go_without_a_queue(void **state)
     check_unqueued(&tiling, "windows of 4",
                    "; rows sorted by length, as windows go without a queue,");
     tiling.window = 0;
-    tiling.held = 2;
+    tiling.bundles_per_copy = 2;
     check_unqueued(&tiling, "columns of B in local memory, 2 times 2 x 3 rows a group,",
                    "; rows sorted by length, as B in local memory goes without a queue,");
 }
@@ -631,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_queues_of_few_bundles),
         cmocka_unit_test(test_queues_of_a_batch),
         cmocka_unit_test(test_same_bits_in_every_order),
+        cmocka_unit_test(test_same_bits_of_segments_and_windows),
         cmocka_unit_test(test_same_bits_beside_segments),
         cmocka_unit_test(test_segments_for_whom_they_are_cut),
         cmocka_unit_test(test_largest_products_from_a_queue),

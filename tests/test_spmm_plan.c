@@ -65,7 +65,8 @@ static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
            a->rows_per_group == b->rows_per_group && a->rows_per_item == b->rows_per_item &&
            a->window == b->window && a->window_from == b->window_from && a->stage == b->stage &&
            a->load == b->load && a->unroll == b->unroll && a->piece == b->piece &&
-           a->packed == b->packed && a->held == b->held && a->aligned == b->aligned;
+           a->packed == b->packed && a->bundles_per_copy == b->bundles_per_copy &&
+           a->aligned == b->aligned;
 }
 
 static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
@@ -437,7 +438,8 @@ static void test_B_is_held_where_it_pays(void **state)
         const weft_row_stats rows = {.n_rows = 2048, .max = known[i].k, .cov = known[i].cov};
         const weft_spmm_problem problem = problem_of(&known[i], &rows);
         const weft_spmm_tiling t = weft_spmm_tiling_for(&limits, &problem);
-        if (t.held != known[i].held || (t.held > 0 && (t.rows_per_item != 16 || t.packed)) ||
+        if (t.bundles_per_copy != known[i].held ||
+            (t.bundles_per_copy > 0 && (t.rows_per_item != 16 || t.packed)) ||
             t.window != known[i].window || t.window_from != known[i].from)
             fail_problem("held otherwise than expected", &limits, &problem, &t);
     }
@@ -446,7 +448,7 @@ static void test_B_is_held_where_it_pays(void **state)
 static void expect_not_held(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_tiling t = weft_spmm_tiling_for(limits, problem);
-    if (t.held != 0)
+    if (t.bundles_per_copy != 0)
         fail_problem("held", limits, problem, &t);
 }
 
@@ -457,13 +459,17 @@ static void test_B_is_not_held_everywhere(void **state)
     static const copies of = {WEFT_F32, 512, 128, 10, -1, 128, 256, 129};
     const weft_limits usual_limits = two_cores();
     const weft_spmm_problem usual_problem = problem_of(&of, NULL);
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).held, 128);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).bundles_per_copy, 128);
     weft_limits limits = usual_limits;
     limits.local_bytes = 512 * 128 - 1;
     expect_not_held(&limits, &usual_problem);
     limits = usual_limits;
     limits.compute_units = 4; // each with two
-    assert_int_equal(weft_spmm_tiling_for(&limits, &usual_problem).held, 64);
+    assert_int_equal(weft_spmm_tiling_for(&limits, &usual_problem).bundles_per_copy, 64);
+    // four slices and a bit: in two runs of rows, or one core would have three of five copies
+    weft_spmm_problem rest = usual_problem;
+    rest.n = 130;
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &rest).bundles_per_copy, 64);
     limits.compute_units = 80; // whose copies would each be used for a few rows
     expect_not_held(&limits, &usual_problem);
     limits = usual_limits;
@@ -477,7 +483,18 @@ static void test_B_is_not_held_everywhere(void **state)
     expect_not_held(&usual_limits, &problem);
     problem = usual_problem;
     problem.columns_adjacent = false; // one more reason
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).held, 128);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).bundles_per_copy, 128);
+
+    // dense enough for windows of a B that is far, but with such caches it is not
+    const weft_row_stats rows = {.n_rows = 2048, .max = 700, .cov = 0.1};
+    problem = usual_problem;
+    problem.k = 700;
+    problem.nnz = 2048 * 70;
+    problem.rows = &rows;
+    limits = usual_limits;
+    limits.l1_bytes = 48 << 10;
+    limits.l2_bytes = 512 << 10;
+    assert_int_equal(weft_spmm_tiling_for(&limits, &problem).bundles_per_copy, 128);
 }
 
 static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)

@@ -146,10 +146,10 @@ static void test_a_copy_without_room_is_refused(void **state)
     (void)state;
     weft_spmm_problem problem = usual;
     weft_spmm_tiling tiling = sound;
-    REFUSE("tiling.held is -1: 0 or more is wanted", held, -1);
-    tiling.held = 2;
+    REFUSE("tiling.bundles_per_copy is -1: 0 or more is wanted", bundles_per_copy, -1);
+    tiling.bundles_per_copy = 2;
     tiling.packed = true;
-    refuse(tiling, &usual, "tiling.held is 2: a packed B is not held");
+    refuse(tiling, &usual, "tiling.bundles_per_copy is 2: a packed B is not held");
     // 64 columns of f32, and entries in local memory: 8 rows of 16 and a number
     tiling.packed = false;
     problem.k = (49152 - 8 * (16 * 8 + 4)) / 256;
@@ -157,20 +157,21 @@ static void test_a_copy_without_room_is_refused(void **state)
                      WEFT_OK);
     ++problem.k;
     refuse(tiling, &problem,
-           "tiling.held is 2: 188 rows of 256 bytes of B; local memory has 49152 bytes, of which "
+           "tiling.bundles_per_copy is 2: 188 rows of 256 bytes of B; local memory has 49152 "
+           "bytes, of which "
            "entries take 1056");
     problem.k = INT32_MAX;
-    refuse(tiling, &problem, "tiling.held is 2: 2147483647 rows of 256 bytes");
+    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 2147483647 rows of 256 bytes");
     // a copy is as wide as sums are
     problem.dtype = WEFT_F16;
     problem.k = 150;
     assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
     problem.k = 190;
-    refuse(tiling, &problem, "tiling.held is 2: 190 rows of 256 bytes");
+    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 190 rows of 256 bytes");
     problem.k = 100;
     problem.dtype = WEFT_F64;
-    refuse(tiling, &problem, "tiling.held is 2: 100 rows of 512 bytes");
+    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 100 rows of 512 bytes");
 }
 
 static void test_what_peaks_go_without_is_refused(void **state)
@@ -179,7 +180,7 @@ static void test_what_peaks_go_without_is_refused(void **state)
     weft_spmm_problem problem = usual;
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
-           "tiling.window is 10, stage 16, held 0, not packed: a max goes without");
+           "tiling.window is 10, stage 16, bundles_per_copy 0, not packed: a max goes without");
     weft_spmm_tiling tiling = sound;
     tiling.window = tiling.stage = 0;
     tiling.load = 1;
@@ -187,11 +188,13 @@ static void test_what_peaks_go_without_is_refused(void **state)
                      WEFT_OK);
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
-    refuse(tiling, &problem, "tiling.window is 0, stage 0, held 0, packed: a min goes without");
+    refuse(tiling, &problem,
+           "tiling.window is 0, stage 0, bundles_per_copy 0, packed: a min goes without");
     tiling.packed = false;
-    tiling.held = 7;
-    refuse(tiling, &problem, "stage 0, held 7, not packed: a min goes without all four");
-    tiling.held = 0;
+    tiling.bundles_per_copy = 7;
+    refuse(tiling, &problem,
+           "stage 0, bundles_per_copy 7, not packed: a min goes without all four");
+    tiling.bundles_per_copy = 0;
     tiling.window = 1;
     refuse(tiling, &problem, "tiling.window is 1,");
     problem.reduction = WEFT_SPMM_MEAN;

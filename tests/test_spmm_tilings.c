@@ -22,7 +22,7 @@ typedef struct variant {
 #define HELD(h, f, v, l, g, i, w, s, a, u, p, x)                                                   \
     {                                                                                              \
         .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
-        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .held = h                    \
+        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .bundles_per_copy = h        \
     }
 
 static const variant variants[] = {
@@ -53,6 +53,7 @@ static const variant variants[] = {
     {WEFT_F32, HELD(3, 4, 2, 1, 1, 4, 0, 0, 1, 4, 7, false)},
     {WEFT_F32, HELD(5, 16, 2, 1, 1, 16, 5, 0, 1, 4, 1000, false)},
     {WEFT_F32, HELD(2, 2, 3, 4, 2, 5, 3, 0, 1, 2, 1000, false)},
+    {WEFT_F32, HELD(2, 2, 2, 1, 4, 3, 0, 0, 1, 2, 2, false)},
     {WEFT_F32, HELD(4, 4, 1, 4, 3, 0, 0, 8, 4, 2, 3, true)},
     {WEFT_F32, HELD(INT32_MAX, 2, 1, 3, 2, 20, 2, 4, 2, 1, 1000, false)},
     {WEFT_F64, HELD(2, 8, 2, 1, 1, 7, 3, 0, 1, 2, 5, false)},
@@ -85,7 +86,7 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     static const double scalars[] = {1, -2, 0.5};
     random_state random = {seed};
     spmm_case of = {.seed = seed, .dtype = dtype, .tiling = t};
-    const int64_t bundles = (t->held < 5 ? t->held : 5) + 2;
+    const int64_t bundles = (t->bundles_per_copy < 5 ? t->bundles_per_copy : 5) + 2;
     of.m = random_below(&random, bundles * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
     of.k = random_below(&random, 4 * (t->stage + t->unroll + t->window % 9) + 2);
     of.n = random_n(&random, t);
@@ -101,7 +102,7 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     of.values_start = of.indices_start + t->load * random_below(&random, 3);
     of.b_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, ROWS_ALIGNED + 1);
     of.c_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, COLUMN_MAJOR);
-    if ((t->packed || t->held > 0) && !t->aligned)
+    if ((t->packed || t->bundles_per_copy > 0) && !t->aligned)
         of.b_layout = (dense_layout)random_below(&random, N_LAYOUTS);
     of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
     of.c_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);

@@ -66,8 +66,8 @@ typedef struct weft_spmm_problem {
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
-// slices of rows_per_group rows make a group. MAX and MIN want window, stage and held 0 and no
-// packed B.
+// slices of rows_per_group rows make a group. MAX and MIN want window, stage and
+// bundles_per_copy 0 and no packed B.
 typedef struct weft_spmm_tiling {
     int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors that one item sums in registers, 1 to 8
@@ -85,10 +85,10 @@ typedef struct weft_spmm_tiling {
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
                    // and combined in order; a plan object brings its own
     bool packed;   // B is first copied slice by slice to scratch memory
-    int held;     // runs of rows_per_group x rows_per_item rows that a group goes through, with its
-                  // slice of B in local memory, copied there first, as sums are; 0: one, and rows
-                  // of B where they lie. With one or more B is not packed
-    bool aligned; // B and C are read and written by aligned vectors
+    int bundles_per_copy; // runs of rows_per_group x rows_per_item rows that a group goes through
+                          // with a copy of its slice of B in local memory, as wide as sums are;
+                          // 0: one run, and rows of B where they lie. B is not packed as well
+    bool aligned;         // B and C are read and written by aligned vectors
 } weft_spmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -121,7 +121,8 @@ typedef struct weft_spmm_plan_params {
 // alternating runs, unless neighbouring rows give each core its share as they come; on a GPU sorted
 // where all groups fit the device at once, else dealt in a snake, or from a queue where they vary
 // by more than their mean. weft_spmm_describe() says which it was and why. Where A is dense enough,
-// or rows of it are, a CPU's plan also cuts their entries where windows of B end.
+// or rows of it are, a CPU's plan also cuts their entries where windows of B end, those that a
+// product with 128 columns has.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,

@@ -17,7 +17,7 @@ static weft_spmm_tiling take_spmm_tiling(call_input *in)
     t.packed = take_chance(in, 128);
     t.aligned = take_chance(in, 128);
     t.window_from = take_int(in);
-    t.held = take_chance(in, 64) ? take_int(in) : 0;
+    t.bundles_per_copy = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }
 

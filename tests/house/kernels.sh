@@ -36,6 +36,8 @@ for name in spmm spmm_peaks; do
             compile "$source_dir/cl/$name.cl" CL1.2 -DBIASED=1 -DACTIVATION=GELU
         check "cl/$name.cl by stored rows" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DHAS_ROWS=1 -DBIASED=1
+        [ $name = spmm ] && check "cl/$name.cl with B in local memory" \
+            compile "$source_dir/cl/$name.cl" CL1.2 -DHELD=1
     else
         skip "cl/$name.cl with queues, stored rows, a bias" "there is no clang"
     fi
