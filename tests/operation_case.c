@@ -229,7 +229,7 @@ static weft_status sddmm_sparse(operation_operands *o, weft_context *ctx)
     return masked_by(o, ctx, WEFT_DENSE(&o->X), NULL);
 }
 
-static weft_status sddmm_sparse_in_windows(operation_operands *o, weft_context *ctx)
+static weft_status sddmm_sparse_hashed(operation_operands *o, weft_context *ctx)
 {
     static const weft_sddmm_sparse_tiling in_windows = {
         .items = 1, .lanes = 1, .columns = 12, .entries = 5};
@@ -575,7 +575,7 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "sddmm", .run = sddmm},
     {.name = "sddmm in passes", .run = sddmm_in_passes},
     {.name = "sddmm_sparse", .run = sddmm_sparse},
-    {.name = "sddmm_sparse hashed", .run = sddmm_sparse_in_windows},
+    {.name = "sddmm_sparse hashed", .run = sddmm_sparse_hashed},
     {.name = "sparse_softmax", .run = sparse_softmax},
     {.name = "sparse_softmax_backward", .run = sparse_softmax_backward},
     {.name = "sparse_attention", .run = sparse_attention},

@@ -404,6 +404,16 @@ static void describe(const spmm_operands *o, weft_context *on, char *text, size_
     assert_true(weft_spmm_describe(on, &o->A, &o->B, &o->C, &params, text, size) > 0);
 }
 
+static void check_queue_gives_same_bits(weft_context *there, spmm_case of)
+{
+    size_t bytes;
+    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
+    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
+    assert_memory_equal(got, want, bytes);
+    free(got);
+    free(want);
+}
+
 // Segments are added up as the windows are that a plan with a queue leaves to the kernel.
 static void test_same_bits_of_segments_and_windows(void **state)
 {
@@ -427,18 +437,13 @@ static void test_same_bits_of_segments_and_windows(void **state)
                     .tiling = &tiling};
     spmm_operands o;
     char text[512];
-    size_t bytes;
     weft_context *there = open_context(weft_profile_find("xeon"));
     spmm_create(&o, there, weft_context_queue(there), &of);
     tiling.rows_per_item = (int)o.plan->run_rows;
     describe(&o, there, text, sizeof(text));
     assert_non_null(strstr(text, "in segments"));
     spmm_destroy(&o);
-    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
-    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
-    assert_memory_equal(got, want, bytes);
-    free(got);
-    free(want);
+    check_queue_gives_same_bits(there, of);
     weft_context_destroy(&there);
 }
 
@@ -466,7 +471,6 @@ static void test_same_bits_beside_segments(void **state)
                     .order = WEFT_SPMM_ORDER_GIVEN,
                     .with_plan = true};
     spmm_operands o;
-    size_t bytes;
     weft_limits limits = *weft_profile_find("xeon");
     weft_context *there = open_context(&limits);
     spmm_create(&o, there, weft_context_queue(there), &of);
@@ -475,11 +479,7 @@ static void test_same_bits_beside_segments(void **state)
     all_rows.rows_per_item = (int)o.plan->run_rows;
     spmm_destroy(&o);
     of.tiling = &all_rows;
-    void *want = bits_of(there, of, WEFT_SPMM_ORDER_GIVEN, &bytes);
-    void *got = bits_of(there, of, WEFT_SPMM_ORDER_QUEUE, &bytes);
-    assert_memory_equal(got, want, bytes);
-    free(got);
-    free(want);
+    check_queue_gives_same_bits(there, of);
     all_rows.window_from = 226; // as the plan's
     all_rows.bundles_per_copy = 2;
     if (weft_context_limits(there)->local_bytes >= 1500 * 8 * sizeof(float)) {
