@@ -113,6 +113,13 @@ static weft_status window_move(weft_window *window, int64_t i)
     return WEFT_OK;
 }
 
+// Of memory for n of them, at most a window's.
+static size_t window_bytes(int64_t n, weft_dtype dtype)
+{
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(dtype, WEFT_I32));
+    return (size_t)(min_i64(n, WINDOW_BYTES / size) * size);
+}
+
 static buffer_window window_over(const weft_launch *launch, cl_mem buffer, int64_t start, int64_t n,
                                  weft_dtype dtype, void *memory)
 {
@@ -131,13 +138,16 @@ typedef enum csr_parts { OFFSETS_ALONE, OFFSETS_AND_INDICES } csr_parts;
 static weft_status content_check(const weft_launch *launch, const weft_csr *csr, csr_parts parts,
                                  int demand, const char *what)
 {
-    char *memory = malloc((size_t)2 * WINDOW_BYTES);
+    const size_t offset_bytes = window_bytes(csr->n_rows + 1, csr->offset_dtype);
+    const size_t index_bytes = window_bytes(csr->nnz, csr->index_dtype);
+    char *memory = malloc(offset_bytes + index_bytes);
     if (!memory)
-        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, 2 * WINDOW_BYTES);
+        return fail(WEFT_NO_MEMORY, "%s: no memory for %zu bytes", what,
+                    offset_bytes + index_bytes);
     buffer_window offsets = window_over(launch, csr->offsets, csr->offsets_start, csr->n_rows + 1,
                                         csr->offset_dtype, memory);
     buffer_window indices = window_over(launch, csr->indices, csr->indices_start, csr->nnz,
-                                        csr->index_dtype, memory + WINDOW_BYTES);
+                                        csr->index_dtype, memory + offset_bytes);
     const weft_status status = weft_csr_pattern_check(
         csr, &offsets.window, parts == OFFSETS_ALONE ? NULL : &indices.window, demand, what);
     free(memory);
@@ -156,9 +166,12 @@ weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft
 static weft_status stored_rows_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                      const char *what)
 {
-    void *memory = malloc(WINDOW_BYTES);
+    if (dcsr->n_stored == 0)
+        return WEFT_OK;
+    const size_t bytes = window_bytes(dcsr->n_stored, WEFT_I32);
+    void *memory = malloc(bytes);
     if (!memory)
-        return fail(WEFT_NO_MEMORY, "%s: no memory for %d bytes", what, WINDOW_BYTES);
+        return fail(WEFT_NO_MEMORY, "%s: no memory for %zu bytes", what, bytes);
     buffer_window rows =
         window_over(launch, dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32, memory);
     const weft_status status = weft_stored_rows_check(dcsr, &rows.window, what);
