@@ -122,9 +122,14 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
     if (values->ndim != 1 && values->ndim != 2)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted, or 2 with a batch", op,
                     name, values->ndim);
-    if (values->shape[values->ndim - 1] != csr->nnz)
+    const int last = values->ndim - 1;
+    if (values->shape[last] != csr->nnz)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " values, %s %" PRId64 " entries", op,
-                    name, values->shape[values->ndim - 1], csr_name, csr->nnz);
+                    name, values->shape[last], csr_name, csr->nnz);
+    if (csr->nnz > 1 && values->stride[last] != 1)
+        return fail(WEFT_BAD_SHAPE,
+                    "%s: %s has stride %" PRId64 " from value to value; 1 is wanted", op, name,
+                    values->stride[last]);
     TRY(weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
     return weft_floating_check(ctx, values, name, op);
 }

@@ -60,17 +60,6 @@ static weft_status dtypes_check(const weft_tensor *A, const weft_tensor *B, cons
     return WEFT_OK;
 }
 
-static weft_status results_check(const weft_context *ctx, const weft_tensor *D, const weft_csr *C)
-{
-    TRY(weft_csr_values_check(ctx, D, "D", C, "C", "sddmm"));
-    const int last = D->ndim - 1;
-    if (D->shape[last] > 1 && D->stride[last] != 1)
-        return fail(WEFT_BAD_SHAPE,
-                    "sddmm: D has stride %" PRId64 " from value to value; 1 is wanted",
-                    D->stride[last]);
-    return WEFT_OK;
-}
-
 // Writing C's values entry by entry is fine, if what is written belongs to what is read.
 static weft_status apart_check(const weft_sddmm_product *p, const weft_tensor *output,
                                const char *name, bool may_be_values)
@@ -100,7 +89,7 @@ static weft_status operands_check(const weft_sddmm_product *p)
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));
     TRY(dtypes_check(A, B, C));
-    TRY(results_check(p->ctx, D, C));
+    TRY(weft_csr_values_check(p->ctx, D, "D", C, "C", "sddmm"));
     const int64_t n_batches = A->ndim == 3 ? A->shape[0] : 1;
     TRY(p->indicator ? weft_pattern_view_check(p->ctx, C, "sddmm: C")
                      : weft_csr_view_check(p->ctx, C, n_batches, "sddmm: C"));

@@ -123,10 +123,6 @@ static weft_status values_check(const weft_linear_call *call)
     if (dW->ndim == 2 && dW->shape[0] != in->shape[0])
         return fail(WEFT_BAD_SHAPE, "%s: X is a batch of %" PRId64 ", dW of %" PRId64, op,
                     in->shape[0], dW->shape[0]);
-    if (call->W->nnz > 1 && dW->stride[dW->ndim - 1] != 1)
-        return fail(WEFT_BAD_SHAPE,
-                    "%s: dW has stride %" PRId64 " from value to value; 1 is wanted", op,
-                    dW->stride[dW->ndim - 1]);
     TRY(weft_tensor_overlap_check(dW, "dW", in, "X", op));
     TRY(weft_tensor_overlap_check(dW, "dW", call->out, "dY", op));
     return weft_pattern_overlap_check(dW, "dW", call->W, "W", op);

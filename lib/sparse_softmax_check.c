@@ -40,18 +40,11 @@ static weft_status scale_check(const weft_sparse_softmax_call *call)
     return WEFT_OK;
 }
 
-// Values for the CSR's entries, one behind the other.
 static weft_status values_check(const weft_sparse_softmax_call *call, const weft_tensor *values,
                                 const char *name)
 {
-    const weft_sparse_softmax_kind *kind = call->kind;
-    TRY(weft_csr_values_check(call->ctx, values, name, call->csr, kind->csr_name, kind->name));
-    const int64_t stride = values->stride[values->ndim - 1];
-    if (call->csr->nnz > 1 && stride != 1)
-        return fail(WEFT_BAD_SHAPE,
-                    "%s: %s has stride %" PRId64 " from value to value: 1 is wanted", kind->name,
-                    name, stride);
-    return WEFT_OK;
+    return weft_csr_values_check(call->ctx, values, name, call->csr, call->kind->csr_name,
+                                 call->kind->name);
 }
 
 static weft_status sizes_check(const weft_sparse_softmax_call *call)

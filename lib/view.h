@@ -64,8 +64,8 @@ weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, c
 weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
                                       const char *op, const char *name);
 
-// Values for the entries of a CSR: [nnz], or [batch x nnz], of the CSR's data type, which is one of
-// the device's.
+// Values for the entries of a CSR, one behind the other: [nnz], or [batch x nnz], of the CSR's data
+// type, which is one of the device's.
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
