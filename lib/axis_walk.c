@@ -137,15 +137,12 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 
 enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
 
-// Where the limits want sub-groups and the device has none, what they do goes through local memory.
 // A last warp that is not full would be asked for items that it has not.
-static int64_t shuffles_of(const weft_context *ctx, const weft_axis_tiling *tiling)
+static bool are_shuffled(const weft_axis_tiling *tiling)
 {
     const int items = tiling->items * tiling->team;
-    if (!ctx->limits.has_subgroups || tiling->team == 1 || tiling->fold > 1 ||
-        (items > SHUFFLED_ITEMS && items % SHUFFLED_ITEMS != 0))
-        return 0;
-    return ctx->has_shuffles ? 2 : 1;
+    return tiling->team > 1 && tiling->fold == 1 &&
+           (items <= SHUFFLED_ITEMS || items % SHUFFLED_ITEMS == 0);
 }
 
 // Of items that read neighbours together, and need few registers for it.
@@ -163,5 +160,5 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
-    weft_defines_add(defines, "SHUFFLES", shuffles_of(ctx, tiling));
+    weft_defines_add_shuffles(defines, ctx, are_shuffled(tiling));
 }

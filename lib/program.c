@@ -90,6 +90,12 @@ void weft_defines_add_sub_group(weft_defines *defines, int least, int items)
         weft_defines_add(defines, "SUB_GROUP", items > least ? items : least);
 }
 
+void weft_defines_add_shuffles(weft_defines *defines, const weft_context *ctx, bool are_wanted)
+{
+    const int shuffles = ctx->has_shuffles ? 2 : 1;
+    weft_defines_add(defines, "SHUFFLES", are_wanted && ctx->limits.has_subgroups ? shuffles : 0);
+}
+
 // Intel's devices with sub-groups from 16 on have registers of 64 bytes, and can give a kernel 256.
 void weft_defines_add_registers(weft_defines *defines, int least)
 {

@@ -141,14 +141,6 @@ static int64_t groups_per_bundle(const weft_sddmm_tiling *tiling)
 
 // ---- defines
 
-// Where the limits want sub-groups and the device has none, what they do goes through local memory.
-static int64_t shuffles_of(const weft_sddmm_product *p, const weft_sddmm_tiling *tiling)
-{
-    if (!p->ctx->limits.has_subgroups || tiling->lanes == 1 || tiling->lanes > MOST_SHUFFLED_LANES)
-        return 0;
-    return p->ctx->has_shuffles ? 2 : 1;
-}
-
 static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
                        const weft_sddmm_tiling *tiling, int vectors)
 {
@@ -166,7 +158,8 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "PACKED", tiling->packed);
     weft_defines_add(defines, "INDICATOR", p->indicator);
     weft_defines_add(defines, "AHEAD", tiling->ahead);
-    weft_defines_add(defines, "SHUFFLES", shuffles_of(p, tiling));
+    weft_defines_add_shuffles(defines, p->ctx,
+                              tiling->lanes > 1 && tiling->lanes <= MOST_SHUFFLED_LANES);
     weft_defines_add(defines, "GROUPS_PER_BUNDLE", groups_per_bundle(tiling));
     weft_defines_add_word(defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");

@@ -16,15 +16,6 @@ enum { LEAST_FOLD = 4, MOST_FOLD = 8 };
 
 // ---- plan and defines
 
-// Where the limits want sub-groups and the device has none, what they do goes through local memory.
-static int64_t shuffles_of(const weft_sddmm_sparse_call *call,
-                           const weft_sddmm_sparse_tiling *tiling)
-{
-    if (!call->ctx->limits.has_subgroups || tiling->lanes == 1)
-        return 0;
-    return call->ctx->has_shuffles ? 2 : 1;
-}
-
 // An item that is a group takes terms by vectors, whose lanes are filled one by one: more than
 // eight gain nothing, and fewer than four have no columns by words.
 static int64_t fold_of(const weft_sddmm_sparse_call *call, const weft_sddmm_sparse_tiling *tiling)
@@ -47,7 +38,7 @@ static void defines_of(weft_defines *defines, const weft_sddmm_sparse_call *call
     weft_defines_add(defines, "PARTS", weft_sddmm_sparse_has_parts(tiling, &call->problem));
     weft_defines_add(defines, "WAITING", WEFT_SDDMM_SPARSE_WAITING);
     weft_defines_add(defines, "INDICATOR", call->indicator);
-    weft_defines_add(defines, "SHUFFLES", shuffles_of(call, tiling));
+    weft_defines_add_shuffles(defines, call->ctx, tiling->lanes > 1);
     weft_defines_add_word(defines, "OFFSET", weft_word(C->offset_dtype));
     weft_defines_add_word(defines, "INDEX", weft_word(C->index_dtype));
     weft_defines_add_word(defines, "A_OFFSET", weft_word(A->offset_dtype));
