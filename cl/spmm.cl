@@ -267,24 +267,24 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
     }
 }
 
-// sums += the entries from `e` on whose columns are below `limit`; returns where it stopped. Sorted
-// columns make a window of it. Of unsorted ones some above the limit come along, as the last of a
-// turn alone is looked at, or the first one above it ends the window; the last window, which
-// reaches to k, takes what is left.
-INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, int limit,
-                       const rows_of_B B, const columns c, bool whole)
+// sums += the entries from `e` on whose columns are below `limit`, or all where a plan has found
+// those; returns where it stopped. Sorted columns make a window of it. Of unsorted ones some above
+// the limit come along, as the last of a turn alone is looked at, or the first one above it ends
+// the window; the last window, which reaches to k, takes what is left.
+INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
+                       int limit, const rows_of_B B, const columns c, bool whole)
 {
     ACCS near[UNROLL][VECTORS]; // in registers
     part_sums(near, sums);
     const long first = e;
 #if UNROLL > 1
-    for (; e + UNROLL <= stop && A.indices[e + UNROLL - 1] < limit; e += UNROLL) {
+    for (; e + UNROLL <= stop && (is_found || A.indices[e + UNROLL - 1] < limit); e += UNROLL) {
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u)
             add_row(near[u], value_of(A, e + u), A.indices[e + u], B, c, whole);
     }
 #endif
-    for (; e < stop && A.indices[e] < limit; ++e)
+    for (; e < stop && (is_found || A.indices[e] < limit); ++e)
         add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
     if (!HELD) // rows of a copy have few windows
         prefetch_entries(A, e, e - first);
@@ -337,9 +337,11 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
                 for (int i = 0; i < n_waiting; ++i) {
                     const long e = rows[i].start, stop = rows[i].stop;
                     if (c.whole)
-                        rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, true);
+                        rows[i].start =
+                            add_window(sums[i], A, e, stop, false, limit, matrix, c, true);
                     else
-                        rows[i].start = add_window(sums[i], A, e, stop, limit, matrix, c, false);
+                        rows[i].start =
+                            add_window(sums[i], A, e, stop, false, limit, matrix, c, false);
                 }
             }
             for (int i = 0; i < n_waiting; ++i)
@@ -353,26 +355,6 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
 }
 
 #if !HELD
-// As add_window(), of entries that a plan has found.
-INLINE void add_segment(ACCS sums[VECTORS], const entries A, long e, long stop, const rows_of_B B,
-                        const columns c, bool whole)
-{
-    ACCS near[UNROLL][VECTORS];
-    part_sums(near, sums);
-    const long first = e;
-#if UNROLL > 1
-    for (; e + UNROLL <= stop; e += UNROLL) {
-#pragma unroll
-        for (int u = 0; u < UNROLL; ++u)
-            add_row(near[u], value_of(A, e + u), A.indices[e + u], B, c, whole);
-    }
-#endif
-    for (; e < stop; ++e)
-        add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
-    prefetch_entries(A, e, e - first);
-    join_sums(sums, near);
-}
-
 // The same with a plan: the entries of one row in one window are a segment, and the plan has put
 // each item's segments in order, window by window and by length within one, so that loops end where
 // the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
@@ -410,9 +392,9 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
         const long e = segment_entries[q], stop = e + segment / MOST_ROWS;
         const int i = segment % MOST_ROWS;
         if (c.whole)
-            add_segment(sums[i], A, e, stop, matrix, c, true);
+            add_window(sums[i], A, e, stop, true, 0, matrix, c, true);
         else
-            add_segment(sums[i], A, e, stop, matrix, c, false);
+            add_window(sums[i], A, e, stop, true, 0, matrix, c, false);
     }
     for (int i = 0; i < rows_per_item; ++i)
         if (numbers[i] >= 0) {
