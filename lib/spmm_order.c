@@ -11,9 +11,9 @@
 #include "spmm_pattern.h"
 #include "text.h"
 
-static const double EVEN_COV = 0.25;   // lengths vary so little that an order gains nothing
-static const double EVEN_SHARE = 1.06; // of entries that a unit may have in place of 1
-static const double QUEUE_COV = 1.0;   // so much that no dealing beforehand is even
+static const double EVEN_COV = 0.25;  // lengths vary so little that an order gains nothing
+static const double EVEN_SHARE = 1.1; // of entries that a unit may have in place of 1
+static const double QUEUE_COV = 1.0;  // so much that no dealing beforehand is even
 
 static const char *const names[] = {
     [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",

@@ -144,6 +144,11 @@ static const int even[] = {4}, uneven[] = {2, 8}, very_uneven[] = {1, 1, 1, 1, 1
 // The units of a device get different shares where rows stay as they come.
 static const int slanted[] = {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8,
                               2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+// 120 entries for one of two units and 100 or 96 for the other: 1.09 and 1.11 of its share.
+static const int fair[] = {9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3,
+                           8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2};
+static const int unfair[] = {9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3, 9, 3,
+                             8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 8, 2, 6, 0};
 
 static void test_what_is_chosen(void **state)
 {
@@ -168,6 +173,8 @@ static void test_what_is_chosen(void **state)
         {folded, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
         {folded, 40, uneven, 2, 0,
          "rows as they come, as neighbouring ones give each of 2 units its "},
+        {folded, 40, fair, 40, 0, "rows as they come, as neighbouring ones give each of 2 units"},
+        {folded, 40, unfair, 40, 0, "runs of rows alternating, as lengths vary by 0.5"},
         {folded, 40, slanted, 40, 0,
          "runs of rows alternating, as lengths vary by 0.6 of their mean, "},
         {folded, 40, very_uneven, 8, 0,
