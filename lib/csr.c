@@ -97,12 +97,18 @@ typedef struct buffer_window {
     void *memory;
 } buffer_window;
 
+// Integers of so many bytes that are copied at a time, at most.
+static int64_t window_length(int64_t size)
+{
+    return WINDOW_BYTES / size;
+}
+
 static weft_status window_move(weft_window *window, int64_t i)
 {
     buffer_window *w = (buffer_window *)window;
     const weft_launch *launch = w->launch;
     const int64_t size = (int64_t)weft_dtype_size(window->dtype);
-    const int64_t count = min_i64(w->n - i, WINDOW_BYTES / size);
+    const int64_t count = min_i64(w->n - i, window_length(size));
     const cl_int code =
         clEnqueueReadBuffer(launch->queue, w->buffer, CL_TRUE, (size_t)((w->start + i) * size),
                             (size_t)(count * size), w->memory, launch->n_wait, launch->wait, NULL);
@@ -113,11 +119,11 @@ static weft_status window_move(weft_window *window, int64_t i)
     return WEFT_OK;
 }
 
-// Of memory for n of them, at most a window's.
+// What a window over n integers occupies.
 static size_t window_bytes(int64_t n, weft_dtype dtype)
 {
     const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(dtype, WEFT_I32));
-    return (size_t)(min_i64(n, WINDOW_BYTES / size) * size);
+    return (size_t)(min_i64(n, window_length(size)) * size);
 }
 
 static buffer_window window_over(const weft_launch *launch, cl_mem buffer, int64_t start, int64_t n,
@@ -139,7 +145,8 @@ static weft_status content_check(const weft_launch *launch, const weft_csr *csr,
                                  int demand, const char *what)
 {
     const size_t offset_bytes = window_bytes(csr->n_rows + 1, csr->offset_dtype);
-    const size_t index_bytes = window_bytes(csr->nnz, csr->index_dtype);
+    const size_t index_bytes =
+        parts == OFFSETS_ALONE ? 0 : window_bytes(csr->nnz, csr->index_dtype);
     char *memory = malloc(offset_bytes + index_bytes);
     if (!memory)
         return fail(WEFT_NO_MEMORY, "%s: no memory for %zu bytes", what,
