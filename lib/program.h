@@ -23,8 +23,9 @@ void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype 
 // items, or else 0: of `items`, or the smallest where these have more.
 void weft_defines_add_sub_group(weft_defines *defines, int least, int items);
 
-// SHUFFLES, by which items hand sums to each other: 0 local memory, 2 shuffles, if they are wanted
-// and the limits have sub-groups; 1 what does as shuffles do, where the device itself has none.
+// SHUFFLES, how items hand numbers to each other: 0 through local memory; where shuffles are wanted
+// and the limits have sub-groups 2, by shuffles, or 1, by what does as they do, if the device has
+// none itself.
 void weft_defines_add_shuffles(weft_defines *defines, const weft_context *ctx, bool are_wanted);
 
 // For kernels that keep much: the smallest sub-groups and, where the device may have them, twice
