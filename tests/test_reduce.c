@@ -38,15 +38,11 @@ static bool is_first_of_kind(weft_reduction op)
 }
 
 // As the library plans them: columns, columns that are not whole vectors, rows, and all of it.
-// Planned for another device PoCL and rusticl do them by turns.
 static void test_every_op(void **state)
 {
     (void)state;
     static const unsigned masks[] = {2, 2, 4, 7};
-    const bool by_turns = getenv("WEFT_PROFILE");
     for (int op = 0; op < N_OPS; op++) {
-        if (by_turns && !has_turn(op))
-            continue;
         for (int i = 0; i < (is_first_of_kind((weft_reduction)op) ? 4 : 2); i++) {
             const reduce_case one = {.seed = 100 * (uint64_t)op + (uint64_t)i,
                                      .op = (weft_reduction)op,

@@ -200,7 +200,8 @@ static void test_a_huge_row(void **state)
 
 // The only row: products are q + x of each x in K's first column, V's rows 1, 2, 3 and so on. With
 // entry `at` made into x, what the row comes to.
-static float row_with(int64_t at, float x, const weft_sparse_attention_tiling *tiling)
+static float row_with(weft_context *own, int64_t at, float x,
+                      const weft_sparse_attention_tiling *tiling)
 {
     enum { N = 7 };
     float q[3] = {1, 0.5F, 2}, k[N * 3], v[N * 2], *o;
@@ -211,17 +212,17 @@ static float row_with(int64_t at, float x, const weft_sparse_attention_tiling *t
         k[3 * i + 1] = k[3 * i + 2] = 0.25F;
         v[2 * i] = v[2 * i + 1] = (float)i + 1;
     }
-    const cl_command_queue queue = weft_context_queue(ctx);
+    const cl_command_queue queue = weft_context_queue(own);
     const weft_csr M = {.n_rows = 1,
                         .n_cols = N,
                         .nnz = N,
-                        .offsets = buffer_of(ctx, offsets, sizeof(offsets)),
-                        .indices = buffer_of(ctx, indices, sizeof(indices))};
-    const weft_tensor Q = weft_matrix(buffer_of(ctx, q, sizeof(q)), WEFT_F32, 1, 3);
-    const weft_tensor K = weft_matrix(buffer_of(ctx, k, sizeof(k)), WEFT_F32, N, 3);
-    const weft_tensor V = weft_matrix(buffer_of(ctx, v, sizeof(v)), WEFT_F32, N, 2);
-    const weft_tensor O = weft_matrix(buffer_of(ctx, v, 2 * sizeof(*v)), WEFT_F32, 1, 2);
-    assert_ok(weft_sparse_attention(ctx, queue, 1, &Q, &K, &V, &M, &O,
+                        .offsets = buffer_of(own, offsets, sizeof(offsets)),
+                        .indices = buffer_of(own, indices, sizeof(indices))};
+    const weft_tensor Q = weft_matrix(buffer_of(own, q, sizeof(q)), WEFT_F32, 1, 3);
+    const weft_tensor K = weft_matrix(buffer_of(own, k, sizeof(k)), WEFT_F32, N, 3);
+    const weft_tensor V = weft_matrix(buffer_of(own, v, sizeof(v)), WEFT_F32, N, 2);
+    const weft_tensor O = weft_matrix(buffer_of(own, v, 2 * sizeof(*v)), WEFT_F32, 1, 2);
+    assert_ok(weft_sparse_attention(own, queue, 1, &Q, &K, &V, &M, &O,
                                     WEFT_SPARSE_ATTENTION(.tiling = tiling)));
     o = buffer_now(queue, O.buffer, 2 * sizeof(*o));
     const float first = o[0];
@@ -238,26 +239,24 @@ static void test_products_that_are_no_numbers(void **state)
 {
     static const weft_sparse_attention_tiling *const tilings[] = {NULL, &folded, &spread,
                                                                   &in_steps};
-    weft_context *shared = ctx;
+    weft_context *own = open_context(NULL);
     (void)state;
-    ctx = open_context(NULL);
     for (int t = 0; t < 4; t++) {
-        const float all_masked = row_with(-1, -(float)INFINITY, tilings[t]);
+        const float all_masked = row_with(own, -1, -(float)INFINITY, tilings[t]);
         if (all_masked != 0)
             fail_msg("tiling %d: all masked gives %g", t, (double)all_masked);
         for (int64_t at = 0; at < 7; at++) {
-            assert_true(isnan(row_with(at, (float)NAN, tilings[t])));
-            assert_true(isnan(row_with(at, (float)INFINITY, tilings[t])));
-            const float masked = row_with(at, -(float)INFINITY, tilings[t]);
+            assert_true(isnan(row_with(own, at, (float)NAN, tilings[t])));
+            assert_true(isnan(row_with(own, at, (float)INFINITY, tilings[t])));
+            const float masked = row_with(own, at, -(float)INFINITY, tilings[t]);
             if (!(masked >= 1 && masked <= 7))
                 fail_msg("tiling %d, entry %d masked: %g", t, (int)at, (double)masked);
-            const float alone = row_with(at, 5000, tilings[t]);
+            const float alone = row_with(own, at, 5000, tilings[t]);
             if (alone != (float)at + 1)
                 fail_msg("tiling %d, entry %d alone: %g", t, (int)at, (double)alone);
         }
     }
-    weft_context_destroy(&ctx);
-    ctx = shared;
+    weft_context_destroy(&own);
 }
 
 // All weights of a row are the same: a mean of rows of V.
