@@ -120,14 +120,17 @@ static bool is_taken(const variant *v)
 static void test_every_variant(void **state)
 {
     (void)state;
-    for (int i = 0; i < N_VARIANTS; i++)
-        for (int j = 0; is_taken(&variants[i]) && j < n_cases; j++) {
+    for (int i = 0; i < N_VARIANTS; i++) {
+        const bool is_wanted =
+            is_taken(&variants[i]) && has_turn_unless(variants[i].tiling.fold > 4, i);
+        for (int j = 0; is_wanted && j < n_cases; j++) {
             weft_spmm_tiling tiling = variants[i].tiling;
             tiling.window_from = tiling.window > 0 ? j % 4 : 0; // some rows have fewer
             const spmm_case one =
                 fitting_case(&tiling, variants[i].dtype, (uint64_t)(1000 * i + j));
             spmm_run(ctx, &one);
         }
+    }
 }
 
 // Groups whose rows are all empty, group after group: nobody may run ahead of the others.
