@@ -205,7 +205,7 @@ static void choose_windows(weft_sddmm_tiling *tiling, const weft_limits *limits,
         return;
     const bool is_wide = weft_limits_fold(limits, 1, INT64_MAX) >= WINDOW_WIDE_VECTOR;
     const int64_t most = is_wide ? 2 * FOLDED_VECTORS : FOLDED_VECTORS;
-    tiling->vectors = vectors_for(f->k, tiling->fold, min_i64(most, 2 * limits->vectors));
+    tiling->vectors = vectors_for(f->k, tiling->fold, min_i64(most, 2 * (int64_t)limits->vectors));
     const int64_t bytes = (int64_t)tiling->vectors * tiling->fold * f->bytes;
     const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_PART;
     tiling->window = min_i64(max_i64(near / bytes, SLICE_STEP), f->n);

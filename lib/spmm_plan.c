@@ -43,6 +43,8 @@ enum {
     HELD_ROWS = 16,    // of a bundle: those that wait for windows come from several
     HELD_ENTRIES = 16, // of a row, which ends in each of many slices
     HELD_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
+    HELD_LEAST_BYTES = 2 * NARROW_BYTES, // of a row of B, above which it is wide
+    HELD_MOST_BYTES = 4 * NARROW_BYTES,  // and what a usual slice has of it
 };
 static const double HELD_USES = 256;      // of each row in a copy: making it is then hardly felt
 static const double EVEN_HELD_USES = 48;  // kept where cores are to have the same number of copies
@@ -331,14 +333,14 @@ static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
     const int64_t k = min_i64(problem->k, WEFT_SPARSE_MAX_EXTENT), bytes = k * of.row_bytes;
     const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1);
     const int64_t wide =
-        min_i64(min_i64(f->n, 4 * NARROW_BYTES) * weft_sum_bytes(f->dtype), 4 * NARROW_BYTES);
+        min_i64(min_i64(f->n, HELD_MOST_BYTES) * weft_sum_bytes(f->dtype), HELD_MOST_BYTES);
     const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
     const double most = bytes <= HELD_L1S * near->l1_bytes ? NEAR_DENSITY : WINDOW_DENSITY;
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
         return refuse(HELD, "for sums, and rows that are not taken from a queue");
-    if (wide <= 2 * NARROW_BYTES)
+    if (wide <= HELD_LEAST_BYTES)
         return refuse(HELD, "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
-                      2 * NARROW_BYTES);
+                      HELD_LEAST_BYTES);
     if (k * wide < 2 * near->l1_bytes)
         return refuse(HELD, "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough",
                       wide, k);
