@@ -97,10 +97,11 @@ typedef struct buffer_window {
     void *memory;
 } buffer_window;
 
-// Integers of so many bytes that are copied at a time, at most.
-static int64_t window_length(int64_t size)
+// What a window over n integers occupies.
+static size_t window_bytes(int64_t n, weft_dtype dtype)
 {
-    return WINDOW_BYTES / size;
+    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(dtype, WEFT_I32));
+    return (size_t)(min_i64(n, WINDOW_BYTES / size) * size);
 }
 
 static weft_status window_move(weft_window *window, int64_t i)
@@ -108,22 +109,15 @@ static weft_status window_move(weft_window *window, int64_t i)
     buffer_window *w = (buffer_window *)window;
     const weft_launch *launch = w->launch;
     const int64_t size = (int64_t)weft_dtype_size(window->dtype);
-    const int64_t count = min_i64(w->n - i, window_length(size));
+    const size_t bytes = window_bytes(w->n - i, window->dtype);
     const cl_int code =
         clEnqueueReadBuffer(launch->queue, w->buffer, CL_TRUE, (size_t)((w->start + i) * size),
-                            (size_t)(count * size), w->memory, launch->n_wait, launch->wait, NULL);
+                            bytes, w->memory, launch->n_wait, launch->wait, NULL);
     TRY(weft_cl_check(code, launch->what, "clEnqueueReadBuffer"));
     window->data = w->memory;
     window->first = i;
-    window->last = i + count;
+    window->last = i + (int64_t)bytes / size;
     return WEFT_OK;
-}
-
-// What a window over n integers occupies.
-static size_t window_bytes(int64_t n, weft_dtype dtype)
-{
-    const int64_t size = (int64_t)weft_dtype_size(weft_dtype_or(dtype, WEFT_I32));
-    return (size_t)(min_i64(n, window_length(size)) * size);
 }
 
 static buffer_window window_over(const weft_launch *launch, cl_mem buffer, int64_t start, int64_t n,
