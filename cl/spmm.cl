@@ -21,7 +21,7 @@
 #ifndef LOAD // entries in one aligned load while staging: 1, 2 or 4
 #define LOAD 4
 #endif
-#ifndef UNROLL // entries in one turn of the main loop, each with sums of its own
+#ifndef UNROLL // entries in one turn of the main loop
 #define UNROLL 2
 #endif
 #ifndef MEAN // sums are divided by the number of the row's entries
@@ -42,6 +42,10 @@
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
 #endif
+
+// Entries of a turn have sums of their own, which hide the latency of an addition, where an item is
+// alone; lanes of a GPU have many items to do that, and few registers.
+#define SUMS (LANES == 1 ? UNROLL : 1)
 
 // Whole slices go by pairs, and sums are of even and of odd columns by turns until they are done.
 #define SLICES_GO_IN_PAIRS (!HELD && GO_IN_PAIRS(COLUMNS_ADJACENT))
@@ -108,7 +112,70 @@ INLINE ACC value_at(const tile A, POSITION e)
 #endif
 }
 
-INLINE void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from, POSITION to,
+#if LANES > 1
+// What is read for a turn is in flight together: compilers for GPUs leave loads where they are
+// written, and items wait where they are used.
+INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
+{
+#if HELD
+    return B[(k * VECTORS + v) * LANES];
+#else
+    return load_of_row(B.first + k * B.row, v, B, c, whole);
+#endif
+}
+
+// The n entries from e on: UNROLL or fewer, known to the compiler.
+INLINE void add_turn(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
+                     const columns c, bool whole)
+{
+    INDEX k[UNROLL];
+    ACC a[UNROLL];
+    ACCS x[UNROLL][VECTORS];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+        if (u < n) {
+            k[u] = A.indices[e + u];
+            a[u] = value_at(A, e + u);
+        }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            if (u < n)
+                x[u][v] = of_row(k[u], v, B, c, whole);
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            if (u < n)
+                sums[v] = multiply_add((ACCS)a[u], x[u][v], sums[v]);
+}
+
+#define ADD_LESS(n)                                                                                \
+    if (e + n <= to) {                                                                             \
+        add_turn(sums[0], A, e, n, B, c, whole);                                                   \
+        e += n;                                                                                    \
+    }
+
+INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, POSITION to,
+                        const rows_of_B B, const columns c, bool whole)
+{
+    POSITION e = from;
+#pragma unroll 1 // a turn is unrolled already
+    for (; e + UNROLL <= to; e += UNROLL)
+        add_turn(sums[0], A, e, UNROLL, B, c, whole);
+#if UNROLL > 4
+    ADD_LESS(4)
+#endif
+#if UNROLL > 2
+    ADD_LESS(2)
+#endif
+#if UNROLL > 1
+    ADD_LESS(1)
+#endif
+}
+#else
+INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, POSITION to,
                         const rows_of_B B, const columns c, bool whole)
 {
     POSITION e = from;
@@ -120,28 +187,45 @@ INLINE void add_entries(ACCS sums[UNROLL][VECTORS], const tile A, POSITION from,
     for (; e < to; ++e)
         add_row(sums[0], value_at(A, e), A.indices[e], B, c, whole);
 }
+#endif
 
-// Local memory of a group: what its rows stage, and how often they must.
-#if STAGE
+// Local memory of a group: what its rows stage, how often they must, and sums of parts.
 typedef struct {
+#if STAGE
     local INDEX *indices; // [ROWS_PER_GROUP][STAGE]
     local BITS *values;
     local int *turns; // [ROWS_PER_GROUP]
-} stages;
+#endif
+    local ACCS *sums; // [ROWS_PER_GROUP][TEAM - 1][VECTORS][LANES]
+} shared;
 
-#define DECLARE_STAGES                                                                             \
+#if TEAM > 1
+#define DECLARE_SUMS local ACCS parts_sums[ROWS_PER_GROUP * (TEAM - 1) * VECTORS * LANES];
+#else
+#define DECLARE_SUMS local ACCS *const parts_sums = 0;
+#endif
+#if STAGE
+#define DECLARE_SHARED                                                                             \
     local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));               \
     local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));                 \
     local int staged_turns[ROWS_PER_GROUP];                                                        \
-    const stages S = {staged_indices, staged_values, staged_turns};
+    DECLARE_SUMS                                                                                   \
+    const shared S = {staged_indices, staged_values, staged_turns, parts_sums};
+#else
+#define DECLARE_SHARED                                                                             \
+    DECLARE_SUMS                                                                                   \
+    const shared S = {parts_sums};
+#endif
 
+#if STAGE
 // Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`.
 // `first` is on a LOAD boundary, so the copy may begin with entries of the row before; no sum takes
 // them up.
 INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
-                          long stop, int lane)
+                          long stop)
 {
-    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * LOAD) {
+    const int lane = get_local_id(0);
+    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * TEAM * LOAD) {
         const long e = first + i;
 #if LOAD > 1 && !PERMUTED
         if (e + LOAD <= A.nnz) {
@@ -158,22 +242,46 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
         }
     }
 }
-#else
-typedef int stages;
-#define DECLARE_STAGES const stages S = 0;
 #endif
 
-INLINE void clear_sums(ACCS sums[UNROLL][VECTORS])
+// Where a part of n entries begins: after a part of all, each of as many but the last ones.
+INLINE POSITION part_from(POSITION n, int part)
+{
+    return TEAM == 1 ? part * n : min(n, (n + TEAM - 1) / TEAM * part);
+}
+
+// The first part adds up what all have.
+INLINE void join_team(ACCS total[VECTORS], local ACCS *sums)
+{
+#if TEAM > 1
+    local ACCS *first = sums + get_local_id(1) * (TEAM - 1) * VECTORS * LANES + LANE;
+    if (PART > 0) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            first[((PART - 1) * VECTORS + v) * LANES] = total[v];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (PART == 0) {
+        for (int part = 1; part < TEAM; ++part)
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                total[v] += first[((part - 1) * VECTORS + v) * LANES];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE); // before anybody puts down sums of the next row
+#endif
+}
+
+INLINE void clear_sums(ACCS sums[SUMS][VECTORS])
 {
 #pragma unroll
-    for (int u = 0; u < UNROLL; ++u)
+    for (int u = 0; u < SUMS; ++u)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             sums[u][v] = 0;
 }
 
 // Sums as those of each entry of a turn, and back.
-INLINE void part_sums(ACCS near[UNROLL][VECTORS], ACCS sums[VECTORS])
+INLINE void part_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
 {
     clear_sums(near);
 #pragma unroll
@@ -181,26 +289,25 @@ INLINE void part_sums(ACCS near[UNROLL][VECTORS], ACCS sums[VECTORS])
         near[0][v] = sums[v];
 }
 
-INLINE void join_sums(ACCS sums[VECTORS], ACCS near[UNROLL][VECTORS])
+INLINE void join_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
 {
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
         sums[v] = near[0][v];
 #pragma unroll
-        for (int u = 1; u < UNROLL; ++u)
+        for (int u = 1; u < SUMS; ++u)
             sums[v] += near[u][v];
     }
 }
 
-// sums = sum over the entries start .. stop - 1, in the item's columns. Every item of the group
-// must call it.
+// total = sum over the entries start .. stop - 1, in the item's columns; of a team the first part
+// has it. Every item of the group must call it.
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
-                        const rows_of_B B, const columns c, const stages S)
+                        const rows_of_B B, const columns c, const shared S)
 {
-    ACCS sums[UNROLL][VECTORS];
+    ACCS sums[SUMS][VECTORS];
     clear_sums(sums);
 #if STAGE
-    const int lane = get_local_id(0);
     local INDEX *indices = S.indices + get_local_id(1) * STAGE;
     local BITS *values = S.values + get_local_id(1) * STAGE;
     const tile staged = {indices, values};
@@ -209,10 +316,12 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     const int turns = turns_of_group(S.turns, mine);
     for (int turn = 0; turn < turns; ++turn) {
         const long at = first + (long)turn * STAGE;
-        stage_entries(indices, values, A, at, stop, lane);
+        stage_entries(indices, values, A, at, stop);
         barrier(CLK_LOCAL_MEM_FENCE);
-        const int from = (int)max(start - at, 0L);
-        const int to = (int)clamp(stop - at, 0L, (long)STAGE);
+        const int begin = (int)max(start - at, 0L);
+        const int end = (int)clamp(stop - at, 0L, (long)STAGE);
+        const int from = begin + part_from(end - begin, PART);
+        const int to = begin + part_from(end - begin, PART + 1);
         if (c.whole)
             add_entries(sums, staged, from, to, B, c, true);
         else
@@ -220,13 +329,16 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 #else
+    const long from = start + part_from(stop - start, PART);
+    const long to = start + part_from(stop - start, PART + 1);
     if (c.whole)
-        add_entries(sums, A, start, stop, B, c, true);
+        add_entries(sums, A, from, to, B, c, true);
     else
-        add_entries(sums, A, start, stop, B, c, false);
+        add_entries(sums, A, from, to, B, c, false);
 #endif
     join_sums(total, sums);
     end_pairs(total, c);
+    join_team(total, S.sums);
 }
 
 // n sums of one row are done.
@@ -248,10 +360,10 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
         write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
     } while (0)
 
-kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
+kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
 {
-    DECLARE_STAGES
-    const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
+    DECLARE_SHARED
+    const columns c = columns_of(SLICE_OF_GROUP, LANE, n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
     global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
@@ -261,7 +373,7 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
             const row_entries mine = ROW_AT(bundle, i);
             ACCS sums[VECTORS];
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
-            if (mine.row >= 0)
+            if (PART == 0 && mine.row >= 0)
                 PUT_ROW(sums, mine.row);
         }
     }
@@ -274,14 +386,14 @@ kernel GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC
 INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
                        int limit, const rows_of_B B, const columns c, bool whole)
 {
-    ACCS near[UNROLL][VECTORS]; // in registers
+    ACCS near[SUMS][VECTORS]; // in registers
     part_sums(near, sums);
     const long first = e;
 #if UNROLL > 1
     for (; e + UNROLL <= stop && (is_found || A.indices[e + UNROLL - 1] < limit); e += UNROLL) {
 #pragma unroll
         for (int u = 0; u < UNROLL; ++u)
-            add_row(near[u], value_of(A, e + u), A.indices[e + u], B, c, whole);
+            add_row(near[u % SUMS], value_of(A, e + u), A.indices[e + u], B, c, whole);
     }
 #endif
     for (; e < stop && (is_found || A.indices[e] < limit); ++e)
@@ -295,7 +407,7 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, b
 // Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
 // of it. Items of a group stage entries together, so that every one must call this.
 INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_from,
-                         const entries A, const rows_of_B B, const columns c, const stages S)
+                         const entries A, const rows_of_B B, const columns c, const shared S)
 {
     const bool is_short = mine.stop - mine.start < window_from;
     sum_entries(sums, A, mine.start, is_short ? mine.stop : mine.start, B, c, S);
@@ -308,7 +420,7 @@ INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_
 kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES,
                                    int window_from, int k, int window)
 {
-    DECLARE_STAGES
+    DECLARE_SHARED
     const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
@@ -364,7 +476,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
                                     global const OFFSET *restrict segment_entries,
                                     global const int *restrict segments)
 {
-    DECLARE_STAGES
+    DECLARE_SHARED
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
@@ -405,13 +517,13 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
 
 // list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
 // = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].
-kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
-                                  global const long *restrict list, global ACC *restrict scratch,
-                                  long scratch_start)
+kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
+                                       global const long *restrict list,
+                                       global ACC *restrict scratch, long scratch_start)
 {
-    DECLARE_STAGES
+    DECLARE_SHARED
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const columns c = columns_of(GROUP_ALONG_N, LANE, n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
 
@@ -421,7 +533,7 @@ kernel GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has
 
     ACCS sums[VECTORS];
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
-    if (mine.count == 0)
+    if (PART > 0 || mine.count == 0)
         return;
     keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n, c);
 }
@@ -444,6 +556,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     global const ACC *in =
         scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
     ACCS sum = VLOAD(in);
+#pragma unroll 8 // loads in flight
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);

@@ -302,15 +302,32 @@ static weft_arguments none_arguments(const weft_spmm_schedule *s, const values *
 
 // ---- enqueue
 
-// Groups of the tiling's shape, groups_x x groups_y for each matrix of the batch.
+// Groups of so many items along x and the tiling's rows, groups_x x groups_y for each matrix of the
+// batch.
+static weft_status enqueue_groups(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
+                                  int64_t items, const weft_spmm_tiling *tiling, int64_t groups_x,
+                                  int64_t groups_y, int64_t n_batches)
+{
+    const size_t local[3] = {(size_t)items, (size_t)tiling->rows_per_group, 1};
+    const size_t global[3] = {(size_t)groups_x * local[0], (size_t)groups_y * local[1],
+                              (size_t)n_batches};
+    return weft_launch_kernel(launch, kernel, a->n, a->list, global, local);
+}
+
 static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
                            const weft_spmm_tiling *tiling, int64_t groups_x, int64_t groups_y,
                            int64_t n_batches)
 {
-    const size_t local[3] = {(size_t)tiling->lanes, (size_t)tiling->rows_per_group, 1};
-    const size_t global[3] = {(size_t)groups_x * local[0], (size_t)groups_y * local[1],
-                              (size_t)n_batches};
-    return weft_launch_kernel(launch, kernel, a->n, a->list, global, local);
+    return enqueue_groups(launch, kernel, a, tiling->lanes, tiling, groups_x, groups_y, n_batches);
+}
+
+// The same for kernels that sum rows, whose slices may have teams.
+static weft_status enqueue_teams(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
+                                 const weft_spmm_tiling *tiling, int64_t groups_x, int64_t groups_y,
+                                 int64_t n_batches)
+{
+    return enqueue_groups(launch, kernel, a, weft_spmm_team_items(tiling), tiling, groups_x,
+                          groups_y, n_batches);
 }
 
 // Rows of a bundle.
@@ -353,7 +370,8 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
         n_bundles = min_i64(n_bundles, p->ctx->limits.max_blocks);
     }
     const weft_arguments a = rows_arguments(p, s, v);
-    return enqueue(launch, k->rows, &a, &s->tiling, n_bundles, s->n_slices, p->problem.n_batches);
+    return enqueue_teams(launch, k->rows, &a, &s->tiling, n_bundles, s->n_slices,
+                         p->problem.n_batches);
 }
 
 // A group for each run of bundles and each slice of B, which it copies. A CPU has few and long
@@ -384,7 +402,8 @@ static weft_status enqueue_pieces(weft_launch *launch, const weft_spmm_product *
     const weft_spmm_tiling *tiling = &s->tiling;
     const int64_t bundles = ceil_div(s->cut.n, tiling->rows_per_group);
     const weft_arguments sums = pieces_arguments(p, v);
-    TRY(enqueue(launch, k->pieces, &sums, tiling, bundles, s->n_slices, p->problem.n_batches));
+    TRY(enqueue_teams(launch, k->pieces, &sums, tiling, bundles, s->n_slices,
+                      p->problem.n_batches));
     const weft_arguments combine = combine_arguments(p, s, v);
     return enqueue(launch, k->combine, &combine, tiling, bundles, vector_groups(p, tiling),
                    p->problem.n_batches);

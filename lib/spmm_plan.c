@@ -55,17 +55,22 @@ static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 128,  // of a group: they fill a compute unit's schedulers, and still balance
-    SPREAD_FOLD = 4,     // widest vector that is loaded at once, in elements
-    SPREAD_UNROLL = 4,   // loads of B in flight for each item
-    SPREAD_STAGE = 32,   // entries of a row in local memory
-    SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
+    SPREAD_ITEMS = 256,      // of a group at most
+    SPREAD_LEAST_ITEMS = 64, // and at least: a compute unit has room for so many groups, too
+    SPREAD_FOLD = 4,         // widest vector that is loaded at once, in elements
+    SPREAD_UNROLL = 8,       // loads of B in flight for each item
+    SPREAD_STAGE = 128,      // entries of a row in local memory
+    SPREAD_TEAM = 8,         // items for a vector of C, at most
+    SPREAD_PART = 16,        // entries of a row for each of them, which pay for joining their sums
+    SPREAD_LEAST_PART = 8,   // and so many where the longest row is waited for
+    SPREAD_LONG = 2,         // that is, where it takes so many times as long as all others
+    SPREAD_PIECE = 1024,     // entries that cost a group about as much as a bundle of usual rows
 };
 
 // What plans say that they do without.
 static const char WINDOWS[] = "windows of B", PACKED[] = "packed B", NARROW[] = "narrow slices";
 static const char HELD[] = "B in local memory", STAGED[] = "entries in local memory";
-static const char ALIGNED[] = "aligned vectors";
+static const char ALIGNED[] = "aligned vectors", TEAMS[] = "larger teams";
 
 // An entry is staged and added, and a row has loops of its own, each with a part at its end.
 double weft_spmm_turns_of_all(const weft_spmm_problem *problem)
@@ -450,6 +455,51 @@ static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_
     return (int)stage;
 }
 
+// Rows side by side in a group, which wait for each other: as few as make a group.
+static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes, int64_t team)
+{
+    const int64_t rows = min_i64(items, SPREAD_LEAST_ITEMS) / (lanes * team);
+    return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
+}
+
+// Rows are shared by teams where there are too few of them to occupy the device, and where the
+// longest row would be waited for: it takes as long as `rounds` of usual ones. The batch does not
+// matter: another team has other bits.
+static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *problem,
+                        const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
+{
+    const double resident = (double)limits->max_blocks * limits->max_block;
+    const double rows = (double)max_i64(problem->m, 1), slices = (double)ceil_div(f->n, columns);
+    const double idle = resident / (rows * slices * (double)lanes);
+    const double entries = (double)problem->nnz / rows; // of a row
+    const int64_t longest = problem->rows ? min_i64(problem->rows->max, 2 * SPREAD_PIECE) : 0;
+    const int64_t room = clamped_i64(limits->local_bytes) / 2;
+    if (weft_spmm_is_peaks(problem->reduction))
+        return 1 + refuse(TEAMS, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
+    int64_t team = 1;
+    for (; 2 * team <= min_i64(items / lanes, SPREAD_TEAM); team *= 2) {
+        const double rounds = (double)team > idle ? (double)team / idle : 1;
+        const bool fills = 2 * (double)team <= idle && entries >= 2 * (double)team * SPREAD_PART;
+        const bool evens = entries >= 2 * (double)team * SPREAD_LEAST_PART &&
+                           (double)longest / (double)team > SPREAD_LONG * rounds * entries;
+        const int64_t bytes = spread_rows(limits, items, lanes, 2 * team) * (2 * team - 1) *
+                              columns * weft_sum_bytes(f->dtype);
+        if (!fills && !evens) {
+            refuse(TEAMS,
+                   "rows have %.3g entries, the longest that is known %" PRId64
+                   ", and the device has room for %.3g times as many",
+                   entries, longest, idle);
+            break;
+        }
+        if (bytes > room) {
+            refuse(TEAMS, "their sums are %" PRId64 " bytes: there is room for %" PRId64, bytes,
+                   room);
+            break;
+        }
+    }
+    return team;
+}
+
 // Lanes are items: they share a slice, and the entries of its row through local memory.
 static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const weft_spmm_facts *f)
@@ -463,8 +513,9 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
-    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
     const int vectors = units > lanes ? 2 : 1;
+    const int64_t team = team_for(limits, problem, f, items, lanes, lanes * vectors * fold);
+    const int64_t rows = spread_rows(limits, items, lanes, team);
     const bool stages =
         !weft_spmm_is_peaks(problem->reduction) ||
         refuse(STAGED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
@@ -478,6 +529,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .fold = (int)fold,
         .vectors = vectors,
         .lanes = (int)lanes,
+        .team = (int)team,
         .rows_per_group = (int)rows,
         .rows_per_item = 1,
         .stage = stage,

@@ -151,6 +151,7 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
         .tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem),
     };
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
+    s->tiling.team = (int)max_i64(s->tiling.team, 1);
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
     if (plan_has_segments(p, s) && !p->forced)
@@ -183,6 +184,8 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add(defines, "LANES", tiling->lanes);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
+    if (tiling->team > 1)
+        weft_defines_add(defines, "TEAM", tiling->team);
     weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
@@ -301,7 +304,8 @@ weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
     for (;;) {
         TRY(schedule_for(s, p, &limits));
         s->has_rows = p->has_rows && !is_scale;
-        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
+        const size_t wanted =
+            (size_t)weft_spmm_team_items(&s->tiling) * (size_t)s->tiling.rows_per_group;
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));
         bool fits;

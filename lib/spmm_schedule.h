@@ -6,6 +6,7 @@
 #include "pieces.h"
 #include "program.h"
 #include "spmm_product.h"
+#include "spmm_tiling.h"
 
 // How a call runs: its tiling, and what it wants in scratch memory: B packed, then what pieces come
 // to, then where that was found, then queues of bundles.

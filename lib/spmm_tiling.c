@@ -46,6 +46,28 @@ static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm
     return WEFT_OK;
 }
 
+static weft_status team_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t items = weft_spmm_team_items(tiling);
+    if (tiling->team < 0 || tiling->team > WEFT_SPMM_MAX_TEAM)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.team is %d: 0 to %d is wanted", tiling->team,
+                    WEFT_SPMM_MAX_TEAM);
+    if ((uint64_t)items > limits->max_items_along[0])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.lanes %d x team %d are %" PRId64 " items: at most %zu are wanted",
+                    tiling->lanes, tiling->team, items, limits->max_items_along[0]);
+    if (tiling->team > 1 && !is_pow2_upto(tiling->lanes, INT32_MAX))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.team is %d, lanes %d: with teams a power of two is wanted",
+                    tiling->team, tiling->lanes);
+    if (tiling->team > 1 && (tiling->window > 0 || tiling->bundles_per_copy > 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.team is %d, window %d, bundles_per_copy %d: windows and held B "
+                    "want a team of 1",
+                    tiling->team, tiling->window, tiling->bundles_per_copy);
+    return WEFT_OK;
+}
+
 static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
 {
     const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
@@ -57,11 +79,13 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted", rows,
                     most_rows);
-    if ((uint64_t)(lanes * rows) > limits->max_items)
+    TRY(team_check(tiling, limits));
+    const int64_t items = weft_spmm_team_items(tiling);
+    if ((uint64_t)(items * rows) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
+                    "spmm: tiling.lanes %" PRId64 " x team %" PRId64 " x rows_per_group %" PRId64
                     " are more than the %zu items of a group",
-                    lanes, rows, limits->max_items);
+                    lanes, items / lanes, rows, limits->max_items);
     if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
                     tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
@@ -74,12 +98,16 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
     return WEFT_OK;
 }
 
-// Of the entries that the rows of a group have in local memory. The stage is not negative.
+// What the rows of a group have in local memory: entries, and sums of a team's parts but the first.
+// The stage is not negative.
 static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
 {
     const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
-    const uint64_t row_bytes = (uint64_t)tiling->stage * entry_bytes + 4;
-    return tiling->stage > 0 ? (uint64_t)tiling->rows_per_group * row_bytes : 0;
+    const uint64_t row_bytes = tiling->stage > 0 ? (uint64_t)tiling->stage * entry_bytes + 4 : 0;
+    const uint64_t slice = (uint64_t)tiling->fold * (uint64_t)tiling->vectors *
+                           (uint64_t)(weft_spmm_team_items(tiling) - tiling->lanes);
+    return (uint64_t)tiling->rows_per_group *
+           (row_bytes + slice * (uint64_t)weft_sum_bytes(f->dtype));
 }
 
 static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
@@ -87,9 +115,9 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
 {
     if (tiling->stage < 0 || staged_bytes(tiling, f) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.stage is %d entries for each of %d rows; local memory has %zu "
-                    "bytes",
-                    tiling->stage, tiling->rows_per_group, limits->local_bytes);
+                    "spmm: tiling.stage is %d entries for each of %d rows, team %d; local memory "
+                    "has %zu bytes",
+                    tiling->stage, tiling->rows_per_group, tiling->team, limits->local_bytes);
     if (tiling->stage > 0 && tiling->lanes == 1)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
@@ -137,11 +165,12 @@ static weft_status held_check(const weft_spmm_tiling *tiling, const weft_limits 
 static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
     if (weft_spmm_is_peaks(problem->reduction) &&
-        (tiling->window > 0 || tiling->stage > 0 || tiling->packed || tiling->bundles_per_copy > 0))
+        (tiling->window > 0 || tiling->stage > 0 || tiling->packed ||
+         tiling->bundles_per_copy > 0 || tiling->team > 1))
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.window is %d, stage %d, bundles_per_copy %d, %s: a %s goes "
-                    "without all four",
-                    tiling->window, tiling->stage, tiling->bundles_per_copy,
+                    "spmm: tiling.window is %d, stage %d, bundles_per_copy %d, team %d, %s: a %s "
+                    "goes without all five",
+                    tiling->window, tiling->stage, tiling->bundles_per_copy, tiling->team,
                     tiling->packed ? "packed" : "not packed",
                     weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
@@ -161,7 +190,9 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
 {
     const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
-    char staging[96] = "entries read where they lie", runs[32] = "";
+    char staging[96] = "entries read where they lie", runs[32] = "", team[48] = "";
+    if (tiling->team > 1)
+        snprintf(team, sizeof(team), " in teams of %d", tiling->team);
     if (tiling->bundles_per_copy > 0)
         snprintf(runs, sizeof(runs), "%d times ", tiling->bundles_per_copy);
     if (tiling->window > 0 && tiling->window_from > 0)
@@ -173,13 +204,13 @@ int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t si
     else if (tiling->stage > 0)
         snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
                  tiling->load);
-    return snprintf(text, size,
-                    "slices of %d lanes x %d vectors x %d %scolumns%s, %s%d x %d rows a group, %s, "
-                    "unrolled by %d, pieces of %" PRId64,
-                    tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-                    tiling->packed                 ? " of packed B"
-                    : tiling->bundles_per_copy > 0 ? " of B in local memory"
-                                                   : "",
-                    runs, tiling->rows_per_group, rows_per_item, staging, tiling->unroll,
-                    tiling->piece);
+    return snprintf(
+        text, size,
+        "slices of %d lanes x %d vectors x %d %scolumns%s, %s%d x %d rows a group%s, %s, "
+        "unrolled by %d, pieces of %" PRId64,
+        tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
+        tiling->packed                 ? " of packed B"
+        : tiling->bundles_per_copy > 0 ? " of B in local memory"
+                                       : "",
+        runs, tiling->rows_per_group, rows_per_item, team, staging, tiling->unroll, tiling->piece);
 }

@@ -10,6 +10,7 @@ enum {
     WEFT_SPMM_MAX_VECTORS = 8,
     WEFT_SPMM_MAX_UNROLL = 8,
     WEFT_SPMM_MAX_LOAD = 4,
+    WEFT_SPMM_MAX_TEAM = 32,
 };
 
 // A forgiving view of the problem: defaults filled in, extents at least 1.
@@ -19,5 +20,11 @@ typedef struct weft_spmm_facts {
 } weft_spmm_facts;
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
+
+// Items along x of groups that sum rows.
+static inline int64_t weft_spmm_team_items(const weft_spmm_tiling *tiling)
+{
+    return (int64_t)tiling->lanes * (tiling->team > 0 ? tiling->team : 1);
+}
 
 #endif

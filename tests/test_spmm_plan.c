@@ -62,18 +62,19 @@ static void fail_problem(const char *what, const weft_limits *limits,
 static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
 {
     return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
-           a->rows_per_group == b->rows_per_group && a->rows_per_item == b->rows_per_item &&
-           a->window == b->window && a->window_from == b->window_from && a->stage == b->stage &&
-           a->load == b->load && a->unroll == b->unroll && a->piece == b->piece &&
-           a->packed == b->packed && a->bundles_per_copy == b->bundles_per_copy &&
-           a->aligned == b->aligned;
+           a->team == b->team && a->rows_per_group == b->rows_per_group &&
+           a->rows_per_item == b->rows_per_item && a->window == b->window &&
+           a->window_from == b->window_from && a->stage == b->stage && a->load == b->load &&
+           a->unroll == b->unroll && a->piece == b->piece && a->packed == b->packed &&
+           a->bundles_per_copy == b->bundles_per_copy && a->aligned == b->aligned;
 }
 
 static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_tiling tiling = weft_spmm_tiling_for(limits, problem);
     const weft_spmm_tiling again = weft_spmm_tiling_for(limits, problem);
-    const uint64_t items = (uint64_t)tiling.lanes * (uint64_t)tiling.rows_per_group;
+    const uint64_t team = tiling.team > 1 ? (uint64_t)tiling.team : 1;
+    const uint64_t items = (uint64_t)tiling.lanes * team * (uint64_t)tiling.rows_per_group;
     const uint64_t entry_bytes =
         4 + weft_dtype_size(problem->dtype == WEFT_DEFAULT ? WEFT_F32 : problem->dtype);
     const uint64_t local_bytes =
@@ -84,7 +85,7 @@ static void check_problem(const weft_limits *limits, const weft_spmm_problem *pr
         fail_problem("another tiling the second time", limits, problem, &tiling);
     if (tiling.fold > (problem->n > 0 ? problem->n : 1))
         fail_problem("a vector wider than C", limits, problem, &tiling);
-    if (items > limits->max_items || (size_t)tiling.lanes > limits->max_items_along[0] ||
+    if (items > limits->max_items || (size_t)tiling.lanes * team > limits->max_items_along[0] ||
         (size_t)tiling.rows_per_group > limits->max_items_along[1])
         fail_problem("a group too large", limits, problem, &tiling);
     if (tiling.stage > 0 && local_bytes > limits->local_bytes)
@@ -184,17 +185,21 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
-         "slices of 32 lanes x 1 vectors x 4 aligned columns, 4 x 1 rows a group, 32 entries "
-         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+         "slices of 32 lanes x 1 vectors x 4 aligned columns, 1 x 1 rows a group in teams of 2, "
+         "128 entries staged by loads of 4, unrolled by 8, pieces of 1024"},
         {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
-         "slices of 32 lanes x 1 vectors x 1 columns, 4 x 1 rows a group, 32 entries staged by "
-         "loads of 4, unrolled by 4, pieces of 1024"},
+         "slices of 32 lanes x 1 vectors x 1 columns, 1 x 1 rows a group in teams of 2, 128 "
+         "entries "
+         "staged by loads of 4, unrolled by 8, pieces of 1024"},
+        {"nvidia-a100", 20000, 2048, 128, 800000, 128, WEFT_F32,
+         "slices of 32 lanes x 1 vectors x 4 aligned columns, 2 x 1 rows a group, 128 entries "
+         "staged by loads of 4, unrolled by 8, pieces of 1024"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
-         "slices of 64 lanes x 1 vectors x 4 aligned columns, 2 x 1 rows a group, 32 entries "
-         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+         "slices of 64 lanes x 1 vectors x 4 aligned columns, 1 x 1 rows a group, 128 entries "
+         "staged by loads of 4, unrolled by 8, pieces of 1024"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
-         "slices of 4 lanes x 1 vectors x 4 aligned columns, 32 x 1 rows a group, 32 entries "
-         "staged by loads of 4, unrolled by 4, pieces of 1024"},
+         "slices of 4 lanes x 1 vectors x 4 aligned columns, 16 x 1 rows a group, 128 entries "
+         "staged by loads of 4, unrolled by 8, pieces of 1024"},
         {"intel-xeon-8380", 100, 100, 5, 300, 1, WEFT_F32,
          "slices of 1 lanes x 2 vectors x 4 columns, 1 x 4 rows a group, entries read where they "
          "lie, unrolled by 4, pieces of 4096"},
@@ -497,6 +502,46 @@ static void test_B_is_not_held_everywhere(void **state)
     assert_int_equal(weft_spmm_tiling_for(&limits, &problem).bundles_per_copy, 128);
 }
 
+// Rows too few for the device are shared, those of a batch as those of one matrix; so are uneven
+// ones as far as usual ones have entries for it; but no more than local memory has room for.
+static void test_teams_fill_the_device(void **state)
+{
+    (void)state;
+    const weft_row_stats even = {.n_rows = 2048, .max = 260, .mean = 205, .cov = 0.1};
+    const weft_row_stats uneven = {.n_rows = 2048, .max = 2044, .mean = 205, .cov = 2};
+    const weft_row_stats huge = {.n_rows = 2048, .max = 900000, .mean = 205, .cov = 2};
+    const struct {
+        int64_t m, n, nnz, n_batches;
+        const weft_row_stats *rows;
+        size_t local_bytes;
+        int team;
+    } known[] = {
+        {2048, 128, 419430, 1, NULL, 0, 4},        {2048, 128, 419430, 100, NULL, 0, 4},
+        {2048, 128, 419430, 1, &even, 0, 4},       {2048, 128, 419430, 1, &uneven, 0, 8},
+        {2048, 128, 419430, 1, &huge, 0, 8},       {2048, 32, 419430, 1, NULL, 0, 8},
+        {4096, 128, 419430, 1, NULL, 0, 2},        {2048, 128, 2048 * 63, 1, NULL, 0, 2},
+        {2048, 128, 2048 * 31, 1, NULL, 0, 1},     {100000, 128, 20000000, 1, &even, 0, 1},
+        {100000, 128, 20000000, 1, &uneven, 0, 1}, {2048, 128, 419430, 1, NULL, 6000, 4},
+        {2048, 128, 419430, 1, &uneven, 6000, 4},  {2048, 128, 419430, 1, NULL, 3000, 2},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        weft_limits limits = *weft_profile_find("nvidia-h100");
+        limits.local_bytes = known[i].local_bytes > 0 ? known[i].local_bytes : limits.local_bytes;
+        const weft_spmm_problem problem = {.m = known[i].m,
+                                           .k = 2048,
+                                           .n = known[i].n,
+                                           .nnz = known[i].nnz,
+                                           .n_batches = known[i].n_batches,
+                                           .columns_adjacent = true,
+                                           .alignment = 4,
+                                           .entry_alignment = 4,
+                                           .rows = known[i].rows};
+        const int team = weft_spmm_tiling_for(&limits, &problem).team;
+        if (team != known[i].team)
+            fail_msg("case %zu: a team of %d: %d is wanted", i, team, known[i].team);
+    }
+}
+
 static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *want)
 {
     char text[2][256];
@@ -506,7 +551,8 @@ static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *wan
 }
 
 // Largest and smallest products: what helps sums is left out, and nothing else changes but the rows
-// of an item, of which windows want more. Means are as sums.
+// of an item, of which windows want more, and of a group, of which teams want fewer. Means are as
+// sums.
 static void test_tilings_of_peaks(void **state)
 {
     (void)state;
@@ -535,6 +581,9 @@ static void test_tilings_of_peaks(void **state)
                 const weft_spmm_tiling found = weft_spmm_tiling_for(limits, &problem);
                 assert_true(found.rows_per_item <= sum.rows_per_item);
                 sum.rows_per_item = found.rows_per_item;
+                assert_true(found.team <= 1 && found.rows_per_group >= sum.rows_per_group);
+                sum.team = found.team;
+                sum.rows_per_group = found.rows_per_group;
                 expect_same(&found, &sum);
             }
         }
@@ -553,6 +602,7 @@ int main(void)
         cmocka_unit_test(test_narrow_slices_bring_B_nearer),
         cmocka_unit_test(test_B_is_held_where_it_pays),
         cmocka_unit_test(test_B_is_not_held_everywhere),
+        cmocka_unit_test(test_teams_fill_the_device),
         cmocka_unit_test(test_tilings_of_peaks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

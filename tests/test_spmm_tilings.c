@@ -25,6 +25,13 @@ typedef struct variant {
         .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .bundles_per_copy = h        \
     }
 
+// The same in teams of so many.
+#define TEAM(n, f, v, l, g, i, s, a, u, p, x, b)                                                   \
+    {                                                                                              \
+        .team = n, .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i,   \
+        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .packed = b                  \
+    }
+
 static const variant variants[] = {
     // as on CPUs: entries read where they lie
     {WEFT_F32, TILING(1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false, false)},
@@ -68,6 +75,14 @@ static const variant variants[] = {
     {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false, false)},
     {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false, false)},
     {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true, false)},
+    // and a row's entries dealt out to a team
+    {WEFT_F32, TEAM(2, 4, 1, 2, 2, 0, 8, 4, 8, 3, true, false)},
+    {WEFT_F32, TEAM(3, 1, 2, 4, 2, 3, 16, 4, 4, 1000, false, false)},
+    {WEFT_F32, TEAM(32, 2, 1, 2, 1, 2, 8, 2, 2, 20, false, true)},
+    {WEFT_F32, TEAM(4, 4, 2, 1, 2, 2, 0, 1, 4, 7, false, false)},
+    {WEFT_F64, TEAM(4, 2, 1, 4, 1, 0, 32, 1, 8, 1000, true, false)},
+    {WEFT_F16, TEAM(5, 2, 1, 2, 3, 2, 4, 4, 2, 3, false, false)},
+    {WEFT_BF16, TEAM(2, 4, 1, 8, 1, 0, 16, 4, 8, 40, true, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -88,7 +103,7 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     spmm_case of = {.seed = seed, .dtype = dtype, .tiling = t};
     const int64_t bundles = (t->bundles_per_copy < 5 ? t->bundles_per_copy : 5) + 2;
     of.m = random_below(&random, bundles * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
-    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->window % 9) + 2);
+    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->team + t->window % 9) + 2);
     of.n = random_n(&random, t);
     of.rows = (sparse_rows)random_below(&random, N_ROWS);
     of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
@@ -114,7 +129,9 @@ static bool is_taken(const variant *v)
     const weft_limits *limits = weft_context_limits(ctx);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
            (v->dtype != WEFT_BF16 || v->tiling.fold <= 4 || takes_wide_vectors()) &&
-           (size_t)v->tiling.lanes * (size_t)v->tiling.rows_per_group <= limits->max_items;
+           (size_t)v->tiling.lanes * (size_t)(v->tiling.team > 0 ? v->tiling.team : 1) *
+                   (size_t)v->tiling.rows_per_group <=
+               limits->max_items;
 }
 
 static void test_every_variant(void **state)

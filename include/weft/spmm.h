@@ -67,11 +67,14 @@ enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
 
 // How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
 // slices of rows_per_group rows make a group. MAX and MIN want window, stage and
-// bundles_per_copy 0 and no packed B.
+// bundles_per_copy 0, a team of 1 and no packed B.
 typedef struct weft_spmm_tiling {
     int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors that one item sums in registers, 1 to 8
     int lanes;          // items that share a slice
+    int team;           // times so many, 1 to 32: each lot of them sums a part of a row's entries
+                        // and the first adds up what all have, which wants lanes to be a power of
+                        // two. Windows and held B want 1, and 0 counts as that
     int rows_per_group; // slices of different rows that share a group
     int rows_per_item;  // rows that a slice goes through, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
     int window;      // rows of B, in the slice's columns, that those rows go through side by side;
@@ -81,7 +84,8 @@ typedef struct weft_spmm_tiling {
     int stage;       // entries of a row that the lanes of a slice, 2 or more, stage in local memory
                      // at a time; 0: each item reads them
     int load;        // entries in one aligned load while staging: 1, 2 or 4
-    int unroll;    // entries in one turn of the main loop, each with sums of its own: 1, 2, 4 or 8
+    int unroll;    // entries in one turn of the main loop: 1, 2, 4 or 8; where lanes is 1 each has
+                   // sums of its own
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
                    // and combined in order; a plan object brings its own
     bool packed;   // B is first copied slice by slice to scratch memory
