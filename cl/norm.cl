@@ -101,7 +101,7 @@ kernel GROUP void norm_lines(OPERANDS)
     GET_VIEW(y);
     GET_VIEW(weight_view);
     GET_VIEW(bias_view);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     sweep_and_rewrite(&w, &o, epsilon, shared, 0);
 }
@@ -113,7 +113,7 @@ kernel GROUP void norm_parts(OPERANDS, global char *scratch)
     GET_VIEW(y);
     GET_VIEW(weight_view);
     GET_VIEW(bias_view);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     sweep_part(&w, &o, scratch, shared);
 }
@@ -125,7 +125,7 @@ kernel GROUP void norm_apply(OPERANDS, global const char *scratch)
     GET_VIEW(y);
     GET_VIEW(weight_view);
     GET_VIEW(bias_view);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
     rewrite_part(&w, &o, scratch, epsilon, shared);
 }

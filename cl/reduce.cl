@@ -451,7 +451,7 @@ INLINE void ask_for(global const T *p, long bytes)
 INLINE state swept_rows(const walk *w, const view *x, global const T *X, long first, long last)
 {
     state rows[FOLD];
-    const columns c = columns_of(w, 0);
+    const columns c = columns_of(w, 0, 0);
     keeper k = keeper_at(0, w);
     PLACES steps[VECTORS];
     find_steps(steps, w, c);
@@ -581,16 +581,16 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
             reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
     }
 #else
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const view *const views[READS] = {&x};
     global const T *const bases[READS] = {X};
     EACH_BLOCK(w, high, strip)
     {
-        const columns c = columns_of(&w, strip);
+        const columns c = columns_of(&w, high, strip);
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
-        JOIN_TEAM(found, &w, shared);
+        JOIN_TEAM(found, &w, shared, false);
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);
     }
@@ -603,13 +603,13 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
 {
     GET_WALK;
     GET_VIEW(y);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const long outputs = w.high * w.low;
     const long first = get_global_id(0) * (long)FOLD;
     state s =
         first < outputs ? found_by_parts(scratch, &w, first, get_local_id(1), TEAM) : nothing();
     if (TEAM > 1)
-        s = joined_team(s, shared);
+        s = joined_team(s, shared, false);
     if (get_local_id(1) > 0)
         return;
     FOUND lanes[FOLD];

@@ -89,7 +89,7 @@ kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, globa
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &y, Y, scale);
     sweep_and_rewrite(&w, &o, masked, shared, KEEPING);
 }
@@ -100,7 +100,7 @@ kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, globa
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &y, Y, scale);
     sweep_part(&w, &o, scratch, shared);
 }
@@ -111,7 +111,7 @@ kernel GROUP void softmax_apply(WALK, VIEW(x), VIEW(y), global const T *X, globa
     GET_WALK;
     GET_VIEW(x);
     GET_VIEW(y);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&x, X, &y, Y, scale);
     rewrite_part(&w, &o, scratch, masked, shared);
 }

@@ -66,7 +66,7 @@ kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     GET_VIEW(y);
     GET_VIEW(dy);
     GET_VIEW(dx);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     sweep_and_rewrite(&w, &o, scale, shared, 0);
 }
@@ -79,7 +79,7 @@ kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     GET_VIEW(y);
     GET_VIEW(dy);
     GET_VIEW(dx);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     sweep_part(&w, &o, scratch, shared);
 }
@@ -92,7 +92,7 @@ kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     GET_VIEW(y);
     GET_VIEW(dy);
     GET_VIEW(dx);
-    local state shared[ITEMS * TEAM];
+    local state shared[GROUP_ITEMS];
     const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
     rewrite_part(&w, &o, scratch, scale, shared);
 }

@@ -23,7 +23,7 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
     s->walk.stream = weft_tensor_is_large(job->ctx, job->out);
     // Beside what is written, single vectors do better one after the other.
     s->walk.spread = s->walk.spread && s->tiling.vectors > 1;
-    if (!weft_walk_scratch(&s->walk, job->n_numbers, &s->scratch_bytes))
+    if (!weft_walk_scratch(&s->walk, job->problem.numbers, &s->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64
                     " columns are too many to be kept",
@@ -55,7 +55,8 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
     weft_limits limits = job->ctx->limits;
     for (;;) {
         TRY(plan(out, job, &limits));
-        const size_t wanted = (size_t)out->tiling.items * (size_t)out->tiling.team;
+        size_t local[3];
+        const size_t wanted = weft_axis_group(&out->tiling, local);
         size_t most = wanted;
         TRY(kernels_for(out, &most, job));
         bool fits;
@@ -79,10 +80,11 @@ static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, wef
         list[n_all++] = arguments[i];
     if (last)
         list[n_all++] = *last;
-    const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
+    size_t local[3];
+    weft_axis_group(&s->tiling, local);
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
                               (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
-                              (size_t)s->tiling.parts};
+                              (size_t)s->tiling.parts * local[2]};
     return weft_launch_kernel(launch, kernel, n_all, list, global, local);
 }
 

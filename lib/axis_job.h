@@ -17,7 +17,6 @@ typedef struct weft_axis_job {
     const weft_source *source;
     weft_defines defines;              // the operation's own
     const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
-    int n_numbers;                     // that the kernels keep for each column
     const weft_tensor *in[3], *out;    // all that is read or written
     const char *in_names[3];
 } weft_axis_job;

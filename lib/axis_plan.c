@@ -45,7 +45,11 @@ enum {
                              // into parts: 1024 have 64 registers each, which is too few, or just
                              // enough
     SPREAD_STATE_BYTES = 12, // that are not yet large
-    SPREAD_UNROLL = 4,       // loads in flight for each item
+    SPREAD_UNROLL = 8,       // loads in flight for each item,
+    LARGE_UNROLL = 4,        // and where states are large
+    SPREAD_WARPS = 4,        // of a group of several teams
+    SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
+    SPREAD_LEAST = 8,        // of a team, however short its rows are: neighbours in memory
     SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
     SPREAD_IDLE = 2,  // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
 };
@@ -110,10 +114,21 @@ static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
     return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
 }
 
-// What a team joins its states in.
+// What each team joins its states in.
 static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
 {
     return team > 1 ? items * team * fold * STATE_NUMBERS * f->accumulator_bytes : 0;
+}
+
+static int64_t teams_of(const weft_axis_tiling *t)
+{
+    return t->teams > 1 ? t->teams : 1;
+}
+
+// All of a group together.
+static int64_t shared_bytes(const facts *f, const weft_axis_tiling *t)
+{
+    return teams_of(t) * team_bytes(f, t->items, t->team, t->fold);
 }
 
 // What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
@@ -131,7 +146,7 @@ static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
         max_i64(kept_lines(most, t->unroll),
                 max_i64(kept_lines(most - 1, t->unroll), kept_lines(most - 2, t->unroll)) + 2);
     const int64_t numbers = product(product(lines, f->outer), (int64_t)t->vectors * t->fold);
-    return product(numbers, (int64_t)t->items * t->team * f->accumulator_bytes);
+    return product(numbers, t->items * t->team * teams_of(t) * f->accumulator_bytes);
 }
 
 int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
@@ -148,7 +163,7 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
     const uint64_t l1_bytes = (uint64_t)weft_caches_of(limits).l1_bytes;
     const uint64_t room =
         limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
-    const int64_t kept = kept_bytes(f, t), shared = team_bytes(f, t->items, t->team, t->fold);
+    const int64_t kept = kept_bytes(f, t), shared = shared_bytes(f, t);
     if (!f->keeps) // no variant of this operation
         return false;
     if (t->parts > 1)
@@ -346,10 +361,16 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
         .grid_x = grid_x,
         .grid_y = even_groups(ceil_div(f->high, run), most_y),
         .parts = parts,
+        .teams = 1,
     };
 }
 
 // ---- GPUs: lanes are items
+
+static int64_t spread_unroll(const facts *f)
+{
+    return f->state_bytes > SPREAD_STATE_BYTES ? LARGE_UNROLL : SPREAD_UNROLL;
+}
 
 // Groups as large as the limits have them.
 static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
@@ -367,7 +388,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
-                                          lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
+                                          lines / (team * SPREAD_TURNS * spread_unroll(f))));
     if (parts == 1)
         refuse(PARTS,
                "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
@@ -378,18 +399,55 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
         .vectors = g.fold_x,
         .items = (int)items,
         .team = (int)team,
-        .unroll = SPREAD_UNROLL,
+        .unroll = (int)spread_unroll(f),
         .widen = 1,
         .run = 1,
         .grid_x = g.grid_x,
         .grid_y = min_i64(g.grid_y, WEFT_MOST_GROUPS),
         .parts = parts,
+        .teams = 1,
     };
+}
+
+// Items that share a row where low is narrower than a warp: as few as still fill the device, but so
+// many that none of them has more than it can keep, and at least a warp where rows are long enough.
+// A row costs steps of joining, and, beyond a warp, barriers.
+static int64_t row_items(const weft_limits *limits, const facts *f)
+{
+    const int64_t elements = product(product(f->mid, f->outer), pow2_up(f->low));
+    const int64_t most = min_i64(SPREAD_ITEMS, limits->max_block);
+    const int64_t resident = (int64_t)limits->max_blocks * limits->max_block;
+    const int64_t kept = f->writes_all ? elements / SPREAD_KEPT : 1;
+    const int64_t least = max_i64(pow2_up(ceil_div(elements, SPREAD_UNROLL)), SPREAD_LEAST);
+    const int64_t wanted = max_i64(kept, ceil_div(resident, f->high));
+    if (pow2_up(f->low) >= limits->warp || wanted > most / 2)
+        return most;
+    return min_i64(max_i64(pow2_up(wanted), min_i64(least, limits->warp)), most);
+}
+
+// Groups of several teams, for rows of so many items.
+static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f, int64_t items)
+{
+    const weft_limits lowered = weft_limits_lowered(limits, (size_t)items);
+    const int64_t all = min_i64(SPREAD_WARPS * limits->warp, clamped_i64(limits->max_items));
+    weft_axis_tiling t = spread_within(&lowered, f);
+    const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.team), f->high),
+                                 clamped_i64(limits->max_items_along[2]));
+    if (items > limits->warp || t.parts > 1 || most < 2)
+        return t;
+    t.teams = (int)pow2_down(most);
+    while (shared_bytes(f, &t) > clamped_i64(limits->local_bytes))
+        t.teams /= 2;
+    t.grid_y = ceil_div(t.grid_y, t.teams);
+    return t;
 }
 
 static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
     const weft_limits lowered = weft_limits_lowered(limits, SPREAD_ITEMS);
+    const int64_t items = row_items(limits, f);
+    if (items < min_i64(SPREAD_ITEMS, limits->max_block))
+        return spread_in_rows(limits, f, items);
     if (limits->max_block <= SPREAD_ITEMS)
         return spread_within(limits, f);
     if (f->writes_all || f->state_bytes > SPREAD_STATE_BYTES)
@@ -432,10 +490,22 @@ static weft_status group_check(const weft_axis_tiling *tiling, const weft_limits
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.team is %d: a power of two of at most %zu is wanted",
                     tiling->team, along[1]);
-    if ((uint64_t)tiling->items * (uint64_t)tiling->team > limits->max_items)
+    if (tiling->teams < 0 || (size_t)tiling->teams > along[2])
+        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.teams is %d: 0 to %zu is wanted",
+                    tiling->teams, along[2]);
+    const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->team;
+    if (items > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.items %d x team %d are more than the %zu items of a group",
                     tiling->items, tiling->team, limits->max_items);
+    if (items * (uint64_t)teams_of(tiling) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.teams %d of %d x %d items are more than the %zu of a group",
+                    tiling->teams, tiling->items, tiling->team, limits->max_items);
+    if (tiling->teams > 1 && (tiling->fold > 1 || tiling->widen > 1 || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "axis: tiling.teams is %d: 1 is wanted, or fold, widen and parts of 1",
+                    tiling->teams);
     if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "axis: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
@@ -504,7 +574,7 @@ static weft_status line_check(const weft_axis_tiling *tiling, const facts *f)
 static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits *limits,
                                const facts *f)
 {
-    const int64_t shared = team_bytes(f, tiling->items, tiling->team, tiling->fold);
+    const int64_t shared = shared_bytes(f, tiling);
     if (tiling->keep && (!f->keeps || tiling->parts > 1))
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.keep is set: only softmax keeps elements, and with mid whole");
@@ -531,13 +601,16 @@ weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_li
 
 int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size)
 {
-    char parts[48] = "whole";
+    char parts[48] = "whole", teams[32] = "";
+    if (tiling->teams > 1)
+        snprintf(teams, sizeof(teams), " x %d teams", tiling->teams);
     if (tiling->parts > 1)
         snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
-    return snprintf(
-        text, size,
-        "items of %d x %d columns in groups of %d x %d, lines of %" PRId64
-        " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64 " x %" PRId64,
-        tiling->vectors, tiling->fold, tiling->items, tiling->team, tiling->widen, tiling->unroll,
-        tiling->run, parts, tiling->keep ? " and kept" : "", tiling->grid_x, tiling->grid_y);
+    return snprintf(text, size,
+                    "items of %d x %d columns in groups of %d x %d%s, lines of %" PRId64
+                    " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64
+                    " x %" PRId64,
+                    tiling->vectors, tiling->fold, tiling->items, tiling->team, teams,
+                    tiling->widen, tiling->unroll, tiling->run, parts,
+                    tiling->keep ? " and kept" : "", tiling->grid_x, tiling->grid_y);
 }

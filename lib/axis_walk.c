@@ -32,7 +32,6 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .mid = axes->mid.extent,
         .low = axes->low.extent,
         .widen = tiling->widen,
-        .run = min_i64(tiling->run, axes->high_extent),
         .parts = tiling->parts,
         .n_high = axes->n_high,
         .n_outer = axes->n_outer,
@@ -41,6 +40,8 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .lines = ceil_div(axes->mid.extent, tiling->widen),
         .rest = axes->mid.extent % tiling->widen * axes->low.extent,
     };
+    const int64_t teams = max_i64(tiling->teams, 1);
+    w.run = min_i64(tiling->run, ceil_div(axes->high_extent, teams)) * teams;
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
     // Rows are asked for ahead, and do better from end to end.
     w.spread = !(axes->low.extent == 1 && axes->low_adjacent) &&
@@ -50,6 +51,14 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
     for (int i = 0; i < axes->n_outer; ++i)
         w.outer_extents[i] = axes->outer[i].extent;
     return w;
+}
+
+size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3])
+{
+    local[0] = (size_t)tiling->items;
+    local[1] = (size_t)tiling->team;
+    local[2] = (size_t)(tiling->teams > 1 ? tiling->teams : 1);
+    return local[0] * local[1] * local[2];
 }
 
 int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling)
@@ -126,7 +135,8 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
 // items of a group have little private memory each, which is no matter to a CPU.
 static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
-    const bool is_alone = tiling->items * tiling->team == 1;
+    size_t local[3];
+    const bool is_alone = weft_axis_group(tiling, local) == 1;
     const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
     if (tiling->vectors == 1 && !is_slow)
         return 1;
@@ -137,11 +147,14 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 
 enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
 
-// A last warp that is not full would be asked for items that it has not.
+// A last warp that is not full would be asked for items that it has not; and of several teams each
+// begins and ends with a sub-group, or lies within one.
 static bool are_shuffled(const weft_axis_tiling *tiling)
 {
-    const int items = tiling->items * tiling->team;
-    return tiling->team > 1 && tiling->fold == 1 &&
+    size_t local[3];
+    const size_t items = weft_axis_group(tiling, local);
+    const bool is_even = local[2] == 1 || is_pow2_upto(tiling->items, SHUFFLED_ITEMS);
+    return tiling->team > 1 && tiling->fold == 1 && is_even &&
            (items <= SHUFFLED_ITEMS || items % SHUFFLED_ITEMS == 0);
 }
 
@@ -155,6 +168,8 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
     weft_defines_add(defines, "ITEMS", tiling->items);
     weft_defines_add(defines, "TEAM", tiling->team);
+    if (tiling->teams > 1)
+        weft_defines_add(defines, "TEAMS", tiling->teams);
     weft_defines_add_sub_group(defines, ctx->least_subgroup, WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);

@@ -35,6 +35,9 @@ typedef struct weft_view {
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 
+// Of a group: ITEMS, TEAM and TEAMS.
+size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3]);
+
 // Groups along y: the tiling's, but for those beyond the turns that there are.
 int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling);
 
@@ -53,7 +56,7 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 // where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
-// FOLD, VECTORS, ITEMS, TEAM, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.
+// FOLD, VECTORS, ITEMS, TEAM, TEAMS, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling);
 

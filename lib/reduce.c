@@ -73,7 +73,8 @@ static weft_status prepare(schedule *s, const weft_reduce_call *c)
     weft_limits limits = c->ctx->limits;
     for (;;) {
         TRY(schedule_for(s, c, &limits));
-        const size_t wanted = (size_t)s->tiling.items * (size_t)s->tiling.team;
+        size_t local[3];
+        const size_t wanted = weft_axis_group(&s->tiling, local);
         size_t most = wanted;
         TRY(kernels_for(s, &most, c));
         bool fits;
@@ -95,10 +96,11 @@ static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c,
         WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->x), VIEW_ARGUMENTS(s->y), ARGUMENT(X),
         ARGUMENT(c->Y->buffer),  ARGUMENT(scratch),    ARGUMENT(correction),
     };
-    const size_t local[3] = {(size_t)s->tiling.items, (size_t)s->tiling.team, 1};
+    size_t local[3];
+    weft_axis_group(&s->tiling, local);
     const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
                               (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
-                              (size_t)s->tiling.parts};
+                              (size_t)s->tiling.parts * local[2]};
     return weft_launch_kernel(launch, s->lines, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }

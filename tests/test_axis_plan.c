@@ -78,6 +78,10 @@ typedef struct known {
     const char *expected;
 } known;
 
+#define ON_GPU(groups, mid, grid)                                                                  \
+    "items of 1 x 1 columns in groups of " groups                                                  \
+    ", lines of 1 x low, unrolled by 8, runs of 1, mid " mid ", grid " grid
+
 #define CHECK_KNOWN(limits, cases)                                                                 \
     check_known(limits, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
 
@@ -132,17 +136,16 @@ static void test_known_reductions(void **state)
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
         // the method's known answer
-        {DENSE(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 32, lines of 1 x low, "
-                              "unrolled by 4, runs of 1, mid whole, grid 2 x 80"},
-        {DENSE(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 1024, lines of 1 x low, "
-                               "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+        {DENSE(512, 896, 48), ON_GPU("32 x 32", "whole", "2 x 80")},
+        // as few items at a row as fill the device: at least a warp, or eight elements each
+        {DENSE(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "whole", "1 x 1280")},
+        {DENSE(2000, 100000, 1), ON_GPU("1 x 128", "whole", "1 x 1280")},
+        {DENSE(1000000, 100, 1), ON_GPU("1 x 16 x 8 teams", "whole", "1 x 1280")},
+        {DENSE(1000000, 3, 5), ON_GPU("8 x 1 x 16 teams", "whole", "1 x 1280")},
         // all: parts, for smaller groups
-        {DENSE(1, 22020096, 1), "items of 1 x 1 columns in groups of 1 x 256, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid in 640 parts, grid 1 x 1"},
-        {DENSE(1, 24576, 896), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
-                               "unrolled by 4, runs of 1, mid in 22 parts, grid 28 x 1"},
-        {APART(512, 896, 5), "items of 1 x 1 columns in groups of 8 x 128, lines of 1 x low, "
-                             "unrolled by 4, runs of 1, mid whole, grid 1 x 160"},
+        {DENSE(1, 22020096, 1), ON_GPU("1 x 256", "in 640 parts", "1 x 1")},
+        {DENSE(1, 24576, 896), ON_GPU("32 x 8", "in 22 parts", "28 x 1")},
+        {APART(512, 896, 5), ON_GPU("8 x 128", "whole", "1 x 160")},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -162,14 +165,13 @@ static void test_known_softmax(void **state)
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
-        {WRITTEN(512, 896, 48), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
-                                "unrolled by 4, runs of 1, mid whole, grid 2 x 320"},
-        {WRITTEN(64, 1000, 1024), "items of 1 x 1 columns in groups of 32 x 8, lines of 1 x low, "
-                                  "unrolled by 4, runs of 1, mid whole, grid 32 x 20"},
-        {WRITTEN(4096, 1024, 16), "items of 1 x 1 columns in groups of 16 x 16, lines of 1 x low, "
-                                  "unrolled by 4, runs of 1, mid whole, grid 1 x 640"},
-        {WRITTEN(24576, 896, 1), "items of 1 x 1 columns in groups of 1 x 256, lines of 1 x low, "
-                                 "unrolled by 4, runs of 1, mid whole, grid 1 x 640"},
+        {WRITTEN(512, 896, 48), ON_GPU("32 x 8", "whole", "2 x 320")},
+        {WRITTEN(64, 1000, 1024), ON_GPU("32 x 8", "whole", "32 x 20")},
+        {WRITTEN(4096, 1024, 16), ON_GPU("16 x 16", "whole", "1 x 640")},
+        {WRITTEN(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "whole", "1 x 1280")},
+        // no more than 32 elements for an item to find again
+        {WRITTEN(24576, 2048, 1), ON_GPU("1 x 64", "whole", "1 x 2560")},
+        {WRITTEN(24576, 10000, 1), ON_GPU("1 x 256", "whole", "1 x 640")},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -577,6 +579,11 @@ static void test_refused_ranges(void **state)
     REFUSED("team is 3", t.team = 3);
     REFUSED("team is 2048", t.team = 2048);
     REFUSED("items 64 x team 32", t.items = 64, t.team = 32);
+    REFUSED("teams is -1", t.teams = -1);
+    REFUSED("teams is 65", t.teams = 65);
+    REFUSED("teams 3 of 32 x 16 items", t.items = 32, t.team = 16, t.teams = 3);
+    REFUSED("teams is 2: 1 is wanted", t.teams = 2, t.parts = 2);
+    REFUSED("teams is 2: 1 is wanted", t.teams = 2, t.fold = 2);
     REFUSED("unroll is 16", t.unroll = 16);
     REFUSED("widen is 0", t.widen = 0);
     REFUSED("widen is 897", t.widen = 897);
@@ -646,8 +653,8 @@ static void test_refused_memory(void **state)
     check_refused(&limits, &usual, &t, "team takes 20480 bytes; local memory has 20479");
 }
 
-// Rows of 896: on the CPU 56 vectors in pieces of eight, each with one more; on the GPU one number
-// of each item, and one more.
+// Rows of 896: on the CPU 56 vectors in pieces of eight, each with one more; on the GPU 28 numbers
+// of each of 4 x 32 items, in three such pieces and four alone.
 static void test_kept(void **state)
 {
     (void)state;
@@ -661,10 +668,10 @@ static void test_kept(void **state)
     weft_axis_tiling t = weft_axis_tiling_for(&cpu, &row);
     assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 7 * 9 * 64 + 7 * 64);
     t = weft_axis_tiling_for(&gpu, &row);
-    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 1024 * 2 * 4);
+    assert_int_equal(weft_axis_tiling_kept_bytes(&t, &row), 4 * 32 * (3 * 9 + 4 * 2) * 4);
     row.mid = 100000;
     assert_false(weft_axis_tiling_for(&cpu, &row).keep || weft_axis_tiling_for(&gpu, &row).keep);
-    check_refused(&gpu, &row, &t, "keep takes 5");
+    check_refused(&gpu, &row, &t, "keep takes 1804800 bytes");
     row.keeps = false;
     check_refused(&gpu, &row, &t, "only softmax keeps");
 }

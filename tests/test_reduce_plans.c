@@ -42,12 +42,18 @@ static const struct {
     {WEFT_LOGSUMEXP, TILING(1, 3, 2, 4, 2, 1, 2, 1, 1, 3)},
     {WEFT_SUM, TILING(4, 2, 1, 4, 2, 1, 1, 2, 1, 2)},
     {WEFT_ARGMIN, TILING(1, 32, 1, 4, 2, 4, 1, 1, 2, 2)},
+    // and several teams in a group: of a warp, of a part of one, of more; and of no team at all
+    {WEFT_VAR, TEAMS(1, 1, 32, 2, 4, 1, 1, 2)},
+    {WEFT_ARGMAX, TEAMS(1, 2, 4, 8, 2, 2, 2, 1)},
+    {WEFT_LOGSUMEXP, TEAMS(1, 4, 16, 3, 1, 1, 1, 1)},
+    {WEFT_SUM, TEAMS(3, 2, 8, 2, 8, 1, 2, 2)},
+    {WEFT_MAX, TEAMS(1, 1, 1, 64, 4, 1, 1, 1)},
 };
 enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
 
 static bool fits(const weft_axis_tiling *tiling, const reduce_operands *o)
 {
-    const size_t items = (size_t)tiling->items * (size_t)tiling->team;
+    const size_t items = items_of_group(tiling);
     const weft_reduce_params params = reduce_params(o);
     size_t bytes;
     if (items > weft_context_limits(ctx)->max_items)
@@ -108,7 +114,7 @@ static void test_every_tiling(void **state)
         for (int j = 0; j < (is_reduced ? 16 : 40); j++)
             n_taken += run_tiling(tiling, tilings[i].op, (uint64_t)(1000 * i + j));
         print_message("# tiling %d: %d taken\n", i, n_taken);
-        if ((size_t)tiling->items * (size_t)tiling->team <= limits->max_items)
+        if (items_of_group(tiling) <= limits->max_items)
             assert_true(n_taken > 2);
     }
 }
@@ -160,7 +166,7 @@ static void test_sub_groups(void **state)
                                  .tiling = t};
         reduce_operands here, o;
         if (t->team == 1 || t->fold > 1 || t->widen > 1 ||
-            (size_t)t->items * (size_t)t->team > weft_context_limits(ctx)->max_items)
+            items_of_group(t) > weft_context_limits(ctx)->max_items)
             continue;
         reduce_create(&here, ctx, &one);
         reduce_create(&o, there, &one);
@@ -178,7 +184,7 @@ static void test_sub_groups(void **state)
 }
 
 // What a sum of that tiling, by the `items` of a group, would be built with on an NVIDIA GPU.
-static const char *options_for(int items, int team)
+static const char *options_for(int items, int team, int teams)
 {
     static char options[4096];
     const weft_axis_tiling tiling = {.fold = 1,
@@ -190,7 +196,8 @@ static const char *options_for(int items, int team)
                                      .run = 1,
                                      .grid_x = 2,
                                      .grid_y = 1,
-                                     .parts = 1};
+                                     .parts = 1,
+                                     .teams = teams};
     weft_context *there;
     assert_int_equal(weft_rehearsal_create(&there, weft_profile_find("nvidia-h200"), NULL),
                      WEFT_OK);
@@ -213,17 +220,18 @@ static void test_shuffles(void **state)
 {
     (void)state;
     static const struct {
-        int items, team;
+        int items, team, teams;
         const char *wanted;
     } cases[] = {
-        {1, 16, "SHUFFLES=2 "}, {5, 4, "SHUFFLES=2 "},  {4, 8, "SHUFFLES=2 "},
-        {6, 16, "SHUFFLES=2 "}, {5, 16, "SHUFFLES=0 "}, {3, 16, "SHUFFLES=0 "},
-        {32, 1, "SHUFFLES=0 "},
+        {1, 16, 1, "SHUFFLES=2 "}, {5, 4, 1, "SHUFFLES=2 "},  {4, 8, 1, "SHUFFLES=2 "},
+        {6, 16, 1, "SHUFFLES=2 "}, {5, 16, 1, "SHUFFLES=0 "}, {3, 16, 1, "SHUFFLES=0 "},
+        {32, 1, 1, "SHUFFLES=0 "}, {1, 8, 4, "SHUFFLES=2 "},  {1, 8, 5, "SHUFFLES=0 "},
+        {6, 16, 2, "SHUFFLES=0 "}, {1, 64, 3, "SHUFFLES=2 "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (!strstr(options_for(cases[i].items, cases[i].team), cases[i].wanted))
+        if (!strstr(options_for(cases[i].items, cases[i].team, cases[i].teams), cases[i].wanted))
             fail_msg("%d x %d: %s", cases[i].items, cases[i].team,
-                     options_for(cases[i].items, cases[i].team));
+                     options_for(cases[i].items, cases[i].team, cases[i].teams));
 }
 
 // (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160

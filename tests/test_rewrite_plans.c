@@ -17,6 +17,13 @@ static bool is_reduced; // the small set
         .grid_x = x, .grid_y = y, .parts = 1, .keep = true                                         \
     }
 
+// TEAMS(), the same way.
+#define KEEPING_TEAMS(v, i, t, n, u, r, x, y)                                                      \
+    {                                                                                              \
+        .fold = 1, .vectors = v, .items = i, .team = t, .unroll = u, .widen = 1, .run = r,         \
+        .grid_x = x, .grid_y = y, .parts = 1, .keep = true, .teams = n                             \
+    }
+
 // A tiling, and an array (high, mid, low) that it goes with; of low 1 lines are whole rows.
 typedef struct variant {
     const char *what;
@@ -60,6 +67,12 @@ static const variant variants[] = {
     {"runs without end", 3, 20, 19, LAYOUT_TURNED,
      TILING(1, 1, 1, 1, 1, 1, INT64_C(1) << 62, 3, 65535, 1)},
     {"team of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
+    {"teams of rows", 7, 701, 1, LAYOUT_DENSE, TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"teams of short rows", 21, 45, 1, LAYOUT_DENSE, TEAMS(1, 1, 4, 8, 4, 2, 1, 1)},
+    {"more teams than rows", 3, 90, 1, LAYOUT_SPACED, TEAMS(1, 1, 8, 16, 2, 1, 1, 1)},
+    {"teams of strips", 5, 90, 19, LAYOUT_TURNED, TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"teams that keep", 7, 701, 1, LAYOUT_DENSE, KEEPING_TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"teams of strips that keep", 5, 90, 19, LAYOUT_TURNED, KEEPING_TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -94,13 +107,13 @@ static void expect_words(const variant *v, const rewrite_operands *o)
 static bool device_holds(const variant *v)
 {
     return !is_left_out(&v->tiling) &&
-           (size_t)v->tiling.items * (size_t)v->tiling.team <= weft_context_limits(ctx)->max_items;
+           items_of_group(&v->tiling) <= weft_context_limits(ctx)->max_items;
 }
 
-static void run_variant(const variant *v, const rewrite_case *of)
+static void run_variant(weft_context *there, const variant *v, const rewrite_case *of)
 {
     rewrite_operands o;
-    rewrite_create(&o, ctx, of);
+    rewrite_create(&o, there, of);
     expect_words(v, &o);
     rewrite_call(&o);
     rewrite_check(&o);
@@ -119,7 +132,7 @@ static void test_every_tiling(void **state)
                                                      (i + 2 * op) % (is_reduced ? 18 : 9) == 0);
             if (is_picked && device_holds(&variants[i]) &&
                 has_turn_unless(variants[i].tiling.fold > 1, i + op))
-                run_variant(&variants[i], &of);
+                run_variant(ctx, &variants[i], &of);
         }
 }
 
@@ -134,8 +147,24 @@ static void test_tilings_with_weights(void **state)
         const bool is_widened_block = v->tiling.widen > 1 && v->low > 1;
         if (!is_widened_block && !v->tiling.keep && device_holds(v) &&
             i % (is_reduced ? 9 : 5) == 0)
-            run_variant(v, &of);
+            run_variant(ctx, v, &of);
     }
+}
+
+// Several teams that hand their states from item to item, and then to all what the first one has.
+static void test_sub_groups(void **state)
+{
+    (void)state;
+    weft_limits limits = *weft_context_limits(ctx);
+    limits.has_subgroups = true;
+    weft_context *there = open_context(&limits);
+    for (int i = 0; i < N_VARIANTS; i++) {
+        const variant *v = &variants[i];
+        const rewrite_case of = case_of(v, SOFTMAX, 6000 + (uint64_t)i);
+        if (v->tiling.teams > 1 && device_holds(v) && has_turn(i))
+            run_variant(there, v, &of);
+    }
+    weft_context_destroy(&there);
 }
 
 // Elements that are not as wide as numbers in arithmetic.
@@ -147,7 +176,7 @@ static void test_tilings_of_other_types(void **state)
         rewrite_case of = case_of(&variants[i], SOFTMAX, 4000 + (uint64_t)i);
         of.dtype = some[i / 4 % 3];
         if (device_holds(&variants[i]) && rewrite_is_possible(ctx, &of) && !is_reduced)
-            run_variant(&variants[i], &of);
+            run_variant(ctx, &variants[i], &of);
     }
 }
 
@@ -249,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_tiling),
         cmocka_unit_test(test_tilings_with_weights),
+        cmocka_unit_test(test_sub_groups),
         cmocka_unit_test(test_tilings_of_other_types),
         cmocka_unit_test(test_last_columns_of_parts),
         cmocka_unit_test(test_known_geometry),

@@ -15,6 +15,18 @@
         .grid_x = x, .grid_y = y, .parts = p                                                       \
     }
 
+// Of groups of n teams.
+#define TEAMS(v, i, t, n, u, r, x, y)                                                              \
+    {                                                                                              \
+        .fold = 1, .vectors = v, .items = i, .team = t, .unroll = u, .widen = 1, .run = r,         \
+        .grid_x = x, .grid_y = y, .parts = 1, .teams = n                                           \
+    }
+
+static inline size_t items_of_group(const weft_axis_tiling *t)
+{
+    return (size_t)t->items * (size_t)t->team * (size_t)(t->teams > 1 ? t->teams : 1);
+}
+
 // One that serves every shape: where groups have every shape, each plan is a program.
 // The groups are many: llvmpipe ends an item's loops after 65535 turns of all of them.
 static const weft_axis_tiling any_shape = {.fold = 1,

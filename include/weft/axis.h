@@ -42,11 +42,13 @@ typedef struct weft_axis_tiling {
     int items, team; // of a group: items along a line, and items that share its columns
     int unroll;      // lines that an item reads at a time: 1, 2, 4 or 8
     int64_t widen;   // steps of mid in a line
-    int64_t run;     // consecutive highs that a group takes at a time
+    int64_t run;     // consecutive highs that each team of a group takes at a time
     int64_t grid_x, grid_y; // groups along low and along high
     int64_t parts; // mid is cut into so many, each a group's; 2 and more: a second kernel joins
                    // them, always in the same order
     bool keep;     // what was made of the elements stays in local memory until it is written
+    int teams;     // of a group, each at highs of its own; 0 counts as 1; 2 and more: fold, widen
+                   // and parts are 1
 } weft_axis_tiling;
 
 // Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().
