@@ -45,8 +45,9 @@ enum {
                              // into parts: 1024 have 64 registers each, which is too few, or just
                              // enough
     SPREAD_STATE_BYTES = 12, // that are not yet large
-    SPREAD_UNROLL = 8,       // loads in flight for each item,
-    LARGE_UNROLL = 4,        // and where states are large
+    SPREAD_UNROLL = 4,       // loads in flight for each item,
+    ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
+    ROW_ERRANDS = 4,         // groups for each that the device holds: the last ones end together
     SPREAD_WARPS = 4,        // of a group of several teams
     SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
     SPREAD_LEAST = 8,        // of a team, however short its rows are: neighbours in memory
@@ -367,11 +368,6 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
 
 // ---- GPUs: lanes are items
 
-static int64_t spread_unroll(const facts *f)
-{
-    return f->state_bytes > SPREAD_STATE_BYTES ? LARGE_UNROLL : SPREAD_UNROLL;
-}
-
 // Groups as large as the limits have them.
 static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
 {
@@ -388,7 +384,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
-                                          lines / (team * SPREAD_TURNS * spread_unroll(f))));
+                                          lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
     if (parts == 1)
         refuse(PARTS,
                "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
@@ -399,7 +395,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
         .vectors = g.fold_x,
         .items = (int)items,
         .team = (int)team,
-        .unroll = (int)spread_unroll(f),
+        .unroll = SPREAD_UNROLL,
         .widen = 1,
         .run = 1,
         .grid_x = g.grid_x,
@@ -418,7 +414,7 @@ static int64_t row_items(const weft_limits *limits, const facts *f)
     const int64_t most = min_i64(SPREAD_ITEMS, limits->max_block);
     const int64_t resident = (int64_t)limits->max_blocks * limits->max_block;
     const int64_t kept = f->writes_all ? elements / SPREAD_KEPT : 1;
-    const int64_t least = max_i64(pow2_up(ceil_div(elements, SPREAD_UNROLL)), SPREAD_LEAST);
+    const int64_t least = max_i64(pow2_up(ceil_div(elements, ROW_UNROLL)), SPREAD_LEAST);
     const int64_t wanted = max_i64(kept, ceil_div(resident, f->high));
     if (pow2_up(f->low) >= limits->warp || wanted > most / 2)
         return most;
@@ -433,12 +429,15 @@ static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f
     weft_axis_tiling t = spread_within(&lowered, f);
     const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.team), f->high),
                                  clamped_i64(limits->max_items_along[2]));
+    if (f->state_bytes <= SPREAD_STATE_BYTES)
+        t.unroll = ROW_UNROLL;
     if (items > limits->warp || t.parts > 1 || most < 2)
         return t;
     t.teams = (int)pow2_down(most);
     while (shared_bytes(f, &t) > clamped_i64(limits->local_bytes))
         t.teams /= 2;
-    t.grid_y = ceil_div(t.grid_y, t.teams);
+    t.grid_y = min_i64(ROW_ERRANDS * ceil_div(t.grid_y, t.teams), WEFT_MOST_GROUPS);
+    t.grid_y = min_i64(t.grid_y, ceil_div(f->high, t.teams));
     return t;
 }
 

@@ -78,9 +78,9 @@ typedef struct known {
     const char *expected;
 } known;
 
-#define ON_GPU(groups, mid, grid)                                                                  \
-    "items of 1 x 1 columns in groups of " groups                                                  \
-    ", lines of 1 x low, unrolled by 8, runs of 1, mid " mid ", grid " grid
+#define ON_GPU(groups, unroll, mid, grid)                                                          \
+    "items of 1 x 1 columns in groups of " groups ", lines of 1 x low, unrolled by " unroll        \
+    ", runs of 1, mid " mid ", grid " grid
 
 #define CHECK_KNOWN(limits, cases)                                                                 \
     check_known(limits, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
@@ -136,16 +136,16 @@ static void test_known_reductions(void **state)
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
         // the method's known answer
-        {DENSE(512, 896, 48), ON_GPU("32 x 32", "whole", "2 x 80")},
+        {DENSE(512, 896, 48), ON_GPU("32 x 32", "4", "whole", "2 x 80")},
         // as few items at a row as fill the device: at least a warp, or eight elements each
-        {DENSE(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "whole", "1 x 1280")},
-        {DENSE(2000, 100000, 1), ON_GPU("1 x 128", "whole", "1 x 1280")},
-        {DENSE(1000000, 100, 1), ON_GPU("1 x 16 x 8 teams", "whole", "1 x 1280")},
-        {DENSE(1000000, 3, 5), ON_GPU("8 x 1 x 16 teams", "whole", "1 x 1280")},
+        {DENSE(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "8", "whole", "1 x 5120")},
+        {DENSE(2000, 100000, 1), ON_GPU("1 x 128", "8", "whole", "1 x 1280")},
+        {DENSE(1000000, 100, 1), ON_GPU("1 x 16 x 8 teams", "8", "whole", "1 x 5120")},
+        {DENSE(1000000, 3, 5), ON_GPU("8 x 1 x 16 teams", "8", "whole", "1 x 5120")},
         // all: parts, for smaller groups
-        {DENSE(1, 22020096, 1), ON_GPU("1 x 256", "in 640 parts", "1 x 1")},
-        {DENSE(1, 24576, 896), ON_GPU("32 x 8", "in 22 parts", "28 x 1")},
-        {APART(512, 896, 5), ON_GPU("8 x 128", "whole", "1 x 160")},
+        {DENSE(1, 22020096, 1), ON_GPU("1 x 256", "4", "in 640 parts", "1 x 1")},
+        {DENSE(1, 24576, 896), ON_GPU("32 x 8", "4", "in 22 parts", "28 x 1")},
+        {APART(512, 896, 5), ON_GPU("8 x 128", "4", "whole", "1 x 160")},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -165,13 +165,13 @@ static void test_known_softmax(void **state)
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
-        {WRITTEN(512, 896, 48), ON_GPU("32 x 8", "whole", "2 x 320")},
-        {WRITTEN(64, 1000, 1024), ON_GPU("32 x 8", "whole", "32 x 20")},
-        {WRITTEN(4096, 1024, 16), ON_GPU("16 x 16", "whole", "1 x 640")},
-        {WRITTEN(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "whole", "1 x 1280")},
+        {WRITTEN(512, 896, 48), ON_GPU("32 x 8", "4", "whole", "2 x 320")},
+        {WRITTEN(64, 1000, 1024), ON_GPU("32 x 8", "4", "whole", "32 x 20")},
+        {WRITTEN(4096, 1024, 16), ON_GPU("16 x 16", "4", "whole", "1 x 640")},
+        {WRITTEN(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "8", "whole", "1 x 5120")},
         // no more than 32 elements for an item to find again
-        {WRITTEN(24576, 2048, 1), ON_GPU("1 x 64", "whole", "1 x 2560")},
-        {WRITTEN(24576, 10000, 1), ON_GPU("1 x 256", "whole", "1 x 640")},
+        {WRITTEN(24576, 2048, 1), ON_GPU("1 x 64", "8", "whole", "1 x 2560")},
+        {WRITTEN(24576, 10000, 1), ON_GPU("1 x 256", "4", "whole", "1 x 640")},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
