@@ -6,8 +6,9 @@
 // A group goes through k in steps of DEPTH. It puts the step's part of B, as wide as its block,
 // into local memory, in panels as wide as its items have registers for; then A, strip by strip; and
 // multiplies strip by panel, each item ROWS x VECTORS x FOLD numbers of C. Where a block is one
-// strip and one panel (GPUs), the sums stay in registers from step to step, else (CPUs) they wait
-// in local memory. Each number of C is summed up in the order of k, wherever its block begins.
+// strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh), else
+// (CPUs) they wait in local memory. Each number of C is summed up in the order of k, wherever its
+// block begins.
 //
 // Extents, blocks and strides are arguments: one program multiplies all shapes.
 #ifndef ROWS // of C that an item has in registers
@@ -33,6 +34,7 @@
 #define STRIP (TEAM * ROWS)
 #define PANEL (ITEMS * VECTORS * FOLD)
 
+#if !ONE_TILE
 // From row to row of a strip in local memory: rows that stood at a power of two would meet in one
 // set of a cache, or in one bank.
 #define PITCH (DEPTH + FOLD)
@@ -195,13 +197,7 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
     }
 
-#if ONE_TILE
-INLINE void add_tile(ACCS s[ROWS][VECTORS], local const ACC *a, local const ACC *b, int depth)
-{
-    ADD_PRODUCTS(ROWS, VECTORS, 0, depth)
-}
-#else
-// The same where sums wait, `pitch` from row to row.
+// The same in local memory, `pitch` from row to row.
 #define TILE(name, rows, vectors)                                                                  \
     INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
                            int depth, bool is_first, coming next)                                  \
@@ -304,6 +300,9 @@ INLINE int depth_at(const product *p, int from)
     return clamp(p->end - from, 0, DEPTH);
 }
 
+#if ONE_TILE
+#include "matmul_tile.clh"
+#else
 INLINE part part_of_A(const product *p, block at, int strip, int from)
 {
     const int first = at.row + strip, n_rows = at.n_rows - strip;
@@ -328,18 +327,6 @@ INLINE part part_of_B(const product *p, block at, int from)
     return b;
 }
 
-#if ONE_TILE
-// What a block's items have in registers, at its end.
-INLINE void finish_tile(ACCS sums[ROWS][VECTORS], const ending *e, block at, int x, int y)
-{
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-        for (int v = 0; v < VECTORS; ++v)
-            if (y + r < at.n_rows)
-                finish(sums[r][v], e, at.row + y + r, at.column + v * ITEMS * FOLD + x);
-}
-#else
 // While a strip meets its panels one after the other: the next strip, or the first one of what
 // comes then, and the strip's share of the B that comes after this step; in the last step the
 // strip's rows of C. For the first panel.
@@ -402,12 +389,21 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int 
                                 local ACCS *steps, local ACCS *sums_of_block)
 {
     local ACC *strip = (local ACC *)strips, *panels = (local ACC *)steps;
-    local ACC *waiting = (local ACC *)sums_of_block;
     const int x = get_local_id(0) * FOLD, y = get_local_id(1) * ROWS;
-    const int width = ONE_TILE ? PANEL : block_columns;
     block at;
     at.column = get_group_id(0) * block_columns;
     at.n_columns = min(block_columns, n - at.column);
+#if ONE_TILE
+    const long z = get_group_id(2);
+    FIND_ENDING(z, m, n)
+    FIND_PRODUCT(now, z)
+    at.row = get_group_id(1) * block_rows;
+    at.n_rows = min(block_rows, m - at.row);
+    ACCS sums[ROWS][VECTORS];
+    sum_tile(sums, &now, at, strip, panels);
+    finish_tile(sums, &e, at, x, y);
+#else
+    local ACC *waiting = (local ACC *)sums_of_block;
     for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
         FIND_ENDING(z, m, n)
         FIND_PRODUCT(now, z)
@@ -416,42 +412,29 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int 
              top += get_num_groups(1) * (long)block_rows) {
             at.row = (int)top;
             at.n_rows = min(block_rows, m - at.row);
-#if ONE_TILE
-            ACCS sums[ROWS][VECTORS];
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-                for (int v = 0; v < VECTORS; ++v)
-                    sums[r][v] = (ACCS)0;
-#endif
             for (int from = now.begin; from < now.end; from += DEPTH) {
                 const int depth = depth_at(&now, from);
-                stage(panels, PANEL, DEPTH * PANEL, part_of_B(&now, at, from), DEPTH, width);
+                stage(panels, PANEL, DEPTH * PANEL, part_of_B(&now, at, from), DEPTH,
+                      block_columns);
                 for (int s = 0; s < at.n_rows; s += STRIP) {
                     stage(strip, PITCH, 0, part_of_A(&now, at, s, from), STRIP, DEPTH);
                     TOGETHER;
-#if ONE_TILE
-                    add_tile(sums, strip + y * PITCH, panels + x, depth);
-#else
                     coming next = coming_at(&now, &then, &e, at, s, from);
                     for (int c = 0; c < at.n_columns; c += PANEL) {
-                        add_tile(waiting + (s + y) * width + c + x, width, strip + y * PITCH,
-                                 panels + c * DEPTH + x, depth, at.n_rows - s - y,
-                                 vectors_in(at.n_columns - c), from == now.begin, next);
+                        add_tile(waiting + (s + y) * block_columns + c + x, block_columns,
+                                 strip + y * PITCH, panels + c * DEPTH + x, depth,
+                                 at.n_rows - s - y, vectors_in(at.n_columns - c), from == now.begin,
+                                 next);
                         next.a.line += next.a.next;
                         next.b.line += next.b.next;
                         next.c.line += next.c.next;
                     }
-#endif
                     TOGETHER;
                 }
             }
-#if ONE_TILE
-            finish_tile(sums, &e, at, x, y);
-#else
-            finish_block(waiting, width, &e, at);
+            finish_block(waiting, block_columns, &e, at);
             TOGETHER;
-#endif
         }
     }
+#endif
 }

@@ -17,10 +17,11 @@
 #include "workspace.h"
 
 enum {
-    KERNEL_LOOPS = 3,      // over the batch; what is left beyond that is launched several times
-    MOST_GROUPS = 1 << 15, // along rows and products, fewer than a launch may have: the kernels go
-                           // on from there
-    CORE_GROUPS = 8,       // for each core of a CPU
+    KERNEL_LOOPS = 3, // over the batch; what is left beyond that is launched several times
+    // Along rows and products, fewer than a launch may have: the kernels go on from there, but for
+    // blocks of one tile, whose items have no registers left for that.
+    MOST_GROUPS = WEFT_MATMUL_MOST_GROUPS,
+    CORE_GROUPS = 8, // for each core of a CPU
 };
 
 // ---- plan
@@ -31,6 +32,7 @@ typedef struct {
     int64_t n_pieces;   // of k
     int64_t n_batches;  // products that the loops of a kernel count
     int64_t at_once;    // of which a launch takes so many
+    int64_t rows;       // of m that a launch takes
     size_t piece_bytes; // of scratch memory: sums of all pieces of a launch
 } schedule;
 
@@ -56,7 +58,6 @@ static weft_status schedule_pieces(schedule *s, const weft_matmul_call *call)
 {
     const int64_t size = weft_sum_bytes(call->arithmetic);
     size_t bytes;
-    s->at_once = s->n_batches;
     if (s->n_pieces == 1)
         return WEFT_OK;
     if (!weft_scratch_for(&bytes, s->m, s->n, s->n_pieces, size))
@@ -65,7 +66,7 @@ static weft_status schedule_pieces(schedule *s, const weft_matmul_call *call)
                     " numbers are too many",
                     s->n_pieces, s->m, s->n);
     const int64_t room = (int64_t)(weft_workspace_most(call->ctx) / bytes);
-    s->at_once = min_i64(s->n_batches, max_i64(room, 1));
+    s->at_once = min_i64(s->at_once, max_i64(room, 1));
     weft_scratch_for(&s->piece_bytes, s->m * s->n, s->n_pieces, s->at_once, size);
     return WEFT_OK;
 }
@@ -79,6 +80,12 @@ static weft_status schedule_for(schedule *s, const weft_matmul_call *call,
     s->m = s->tiling.turned ? p->n : p->m;
     s->n = s->tiling.turned ? p->m : p->n;
     s->n_pieces = max_i64(ceil_div(p->k, s->tiling.piece), 1);
+    s->at_once = s->n_batches;
+    s->rows = s->m;
+    if (weft_matmul_is_one_tile(&s->tiling)) {
+        s->at_once = min_i64(s->n_batches, max_i64(MOST_GROUPS / s->n_pieces, 1));
+        s->rows = min_i64(s->m, MOST_GROUPS * s->tiling.block_rows);
+    }
     return schedule_pieces(s, call);
 }
 
@@ -267,7 +274,7 @@ static weft_status enqueue_product(errand *e, weft_kernel *kernel)
 {
     const weft_matmul_tiling *t = &e->s->tiling;
     const int64_t across = ceil_div(e->s->n, t->block_columns);
-    const int64_t down = t->method == WEFT_MATMUL_DOTS ? 1 : ceil_div(e->s->m, t->block_rows);
+    const int64_t down = t->method == WEFT_MATMUL_DOTS ? 1 : ceil_div(e->m, t->block_rows);
     const int64_t products = min_i64(e->n_batches, MOST_GROUPS) * e->n_pieces;
     const int64_t most = groups_along_products(e, across * down);
     const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
@@ -293,7 +300,7 @@ static weft_status enqueue_combine(errand *e, weft_kernel *kernel)
     const int64_t most = e->call->ctx->limits.max_blocks;
     const int64_t across = min_i64(ceil_div(ceil_div(e->s->n, t->fold), t->items), most);
     const int64_t down =
-        min_i64(ceil_div(e->s->m, t->team), min_i64(ceil_div(most, across), MOST_GROUPS));
+        min_i64(ceil_div(e->m, t->team), min_i64(ceil_div(most, across), MOST_GROUPS));
     const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
     const size_t global[3] = {(size_t)across * local[0], (size_t)down * local[1],
                               (size_t)min_i64(e->n_batches, MOST_GROUPS)};
@@ -312,6 +319,19 @@ static weft_status enqueue_batches(errand *e, const kernels *k)
         TRY(enqueue_product(e, k->product));
         if (e->s->n_pieces > 1)
             TRY(enqueue_combine(e, k->combine));
+    }
+    return WEFT_OK;
+}
+
+// B has no rows of C's.
+static weft_status enqueue_rows(errand *e, const kernels *k)
+{
+    for (int64_t from = 0; from < e->s->m; from += e->s->rows) {
+        e->m = (cl_int)min_i64(e->s->rows, e->s->m - from);
+        TRY(enqueue_batches(e, k));
+        for (int i = 0; i < e->call->n_operands; ++i)
+            if (i != WEFT_MATMUL_B)
+                e->operands[i].start += e->s->rows * e->operands[i].row;
     }
     return WEFT_OK;
 }
@@ -355,7 +375,7 @@ static weft_status enqueue_all(errand *e, const kernels *k)
     do {
         for (int i = 0; i < e->call->n_operands; ++i)
             e->operands[i] = operand_at(e->call, e->s->tiling.turned, i, at);
-        TRY(enqueue_batches(e, k));
+        TRY(enqueue_rows(e, k));
     } while (next_at(&e->call->nest, at));
     return WEFT_OK;
 }

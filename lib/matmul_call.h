@@ -12,6 +12,9 @@
 // at a time, may reach past the end by that.
 enum { WEFT_MATMUL_MARGIN = 4096, WEFT_MATMUL_MAX_EXTENT = INT32_MAX - WEFT_MATMUL_MARGIN };
 
+// Groups along one direction of a launch, and so pieces of k where a block is one tile.
+enum { WEFT_MATMUL_MOST_GROUPS = 1 << 15 };
+
 enum { WEFT_MATMUL_OPERANDS = 3 + WEFT_MATMUL_INPUTS };
 
 // A batch of matrices as kernels take it.

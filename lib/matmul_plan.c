@@ -41,8 +41,11 @@ enum {
     SPREAD_SIDE = 16,    // of them along rows and along columns
     SPREAD_ROWS = 4,     // of an item, and twice as many where there are blocks enough
     SPREAD_FEW_ROWS = 4, // of an item that takes whole rows: of more the sums are too many
-    SPREAD_DEPTH = 16,
-    SPREAD_PIECE = 512,
+    SPREAD_DEPTH = 16,   // half as much where blocks are large: what an item reads for a step is
+                         // the same
+    SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
+    SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
+    SPREAD_PIECE = 128,
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_PIECE = 64,
@@ -258,26 +261,37 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
     }
 }
 
-// A group's block is what its items have in registers: more each where there are blocks enough.
+// A group's block is what its items have in registers: more each where blocks and pieces are enough
+// for all compute units.
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                           const facts *f)
 {
-    const int64_t side = SPREAD_SIDE, side_rows = side * SPREAD_ROWS, side_columns = side * t->fold;
-    const int64_t large = tiles_of(f, 2 * side_rows, 2 * side_columns);
-    const int64_t resident = ceil_div(limits->max_blocks, f->n_batches);
+    const int64_t rows = (int64_t)SPREAD_SIDE * SPREAD_ROWS,
+                  columns = (int64_t)SPREAD_SIDE * t->fold;
+    const int64_t small = tiles_of(f, rows, columns), large = tiles_of(f, 2 * rows, 2 * columns);
+    const int64_t at_once =
+        min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, limits->max_blocks);
+    // No more than run at once: the last ones would run alone.
+    const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
+    const int64_t wanted = max_i64(pieces, 1) * large;
+    t->piece = piece_of(f->k, large, wanted, SPREAD_PIECE, SPREAD_DEPTH);
+    const int64_t groups = large * ceil_div(f->k, t->piece);
+    const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =
-        large >= resident ||
-        refuse("larger blocks", "there are %" PRId64 " for each product: %" PRId64 " are wanted",
-               large, resident);
+        (groups >= least ||
+         refuse("larger blocks", "there are %" PRId64 " for each product: %" PRId64 " are wanted",
+                groups, least)) &&
+        (large <= small * SPREAD_EIGHTHS / 8 ||
+         refuse("larger blocks",
+                "C has %" PRId64 ", or %" PRId64 " of a quarter: too little of them", large,
+                small));
     square_group(t, limits, min_i64(clamped_i64(limits->max_items), SPREAD_ITEMS));
     t->rows = is_large ? 2 * SPREAD_ROWS : SPREAD_ROWS;
     t->vectors = is_large ? 2 : 1;
-    t->depth = SPREAD_DEPTH;
+    t->depth = is_large ? SPREAD_DEPTH / 2 : SPREAD_DEPTH;
     t->block_rows = (int64_t)t->team * t->rows;
     t->block_columns = (int64_t)t->items * t->vectors * t->fold;
     halve_until_fits(t, clamped_i64(limits->local_bytes), dtype);
-    t->piece = piece_of(f->k, tiles_of(f, side_rows, side_columns), limits->max_blocks,
-                        SPREAD_PIECE, SPREAD_DEPTH);
 }
 
 // ---- rows

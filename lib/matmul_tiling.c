@@ -11,6 +11,8 @@
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_SPAN = 64, MAX_ROWS = 16, MAX_SPAN_ROWS = 8 };
 
+enum { TILE_BUFFERS = 2 }; // of both factors, as in matmul_tile.clh
+
 static const char *const names[] = {
     [WEFT_MATMUL_BLOCKS] = "blocks",
     [WEFT_MATMUL_DOTS] = "dots",
@@ -28,7 +30,8 @@ const char *weft_matmul_method_name(weft_matmul_method method)
 
 bool weft_matmul_is_one_tile(const weft_matmul_tiling *t)
 {
-    return t->items * t->team > 1 && t->block_rows == (int64_t)t->team * t->rows &&
+    return t->method == WEFT_MATMUL_BLOCKS && t->items * t->team > 1 &&
+           t->block_rows == (int64_t)t->team * t->rows &&
            t->block_columns == (int64_t)t->items * t->vectors * t->fold;
 }
 
@@ -46,11 +49,14 @@ void weft_matmul_arrays(int64_t bytes[WEFT_MATMUL_ARRAYS], const weft_matmul_til
     const int64_t strip = (int64_t)t->team * t->rows;
     for (int i = 0; i < WEFT_MATMUL_ARRAYS; ++i)
         bytes[i] = each;
-    if (t->method == WEFT_MATMUL_BLOCKS) {
+    if (weft_matmul_is_one_tile(t)) {
+        const int64_t lines = (int64_t)TILE_BUFFERS * t->depth;
+        bytes[0] = bytes_of(each, lines, ceil_div(strip, t->fold) * t->fold + t->fold);
+        bytes[1] = bytes_of(each, lines, t->block_columns + t->fold);
+    } else if (t->method == WEFT_MATMUL_BLOCKS) {
         bytes[0] = bytes_of(each, strip, (int64_t)t->depth + t->fold);
         bytes[1] = bytes_of(each, t->depth, t->block_columns);
-        if (!weft_matmul_is_one_tile(t))
-            bytes[2] = bytes_of(each, t->block_rows, t->block_columns);
+        bytes[2] = bytes_of(each, t->block_rows, t->block_columns);
     } else if (t->method == WEFT_MATMUL_DOTS) {
         bytes[0] = bytes_of(each, m, t->depth);
         bytes[1] = bytes_of(each, m, t->block_columns);
@@ -120,8 +126,14 @@ static weft_status items_check(const weft_matmul_tiling *t, const weft_limits *l
     return WEFT_OK;
 }
 
-static weft_status blocks_check(const weft_matmul_tiling *t)
+static weft_status blocks_check(const weft_matmul_tiling *t, int64_t k)
 {
+    const int64_t pieces = ceil_div(max_i64(k, 1), t->piece);
+    if (weft_matmul_is_one_tile(t) && pieces > WEFT_MATMUL_MOST_GROUPS)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "matmul: tiling.piece is %" PRId64 ": %" PRId64
+                    " pieces of k are more than the %d that such blocks may have",
+                    t->piece, pieces, WEFT_MATMUL_MOST_GROUPS);
     TRY(range_check("vectors", t->vectors, 1, MAX_VECTORS));
     TRY(range_check("rows", t->rows, 1, MAX_ROWS));
     TRY(margin_check("team x rows", (int64_t)t->team * t->rows));
@@ -201,7 +213,7 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
     TRY(along_check(t, problem));
     TRY(t->method == WEFT_MATMUL_ROWS   ? rows_check(t, m)
         : t->method == WEFT_MATMUL_DOTS ? dots_check(t, m)
-                                        : blocks_check(t));
+                                        : blocks_check(t, problem->k));
     const int64_t bytes = weft_matmul_local_bytes(t, problem->dtype, m);
     if (t->method != WEFT_MATMUL_ROWS && bytes > clamped_i64(limits->local_bytes))
         return fail(WEFT_BAD_ARGUMENT,

@@ -411,11 +411,20 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 4096, 4096, WEFT_F32,
-         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 16 of k at "
-         "a time"},
+         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 8 of k at a "
+         "time"},
+        {"nvidia-a100", 130, 130, 10000, WEFT_F64,
+         "blocks: 4 rows x 1 vectors of 2, 16 x 16 items a group, blocks of 64 x 32, 16 of k at a "
+         "time, pieces of 288"},
+        {"nvidia-h200", 1024, 1024, 1024, WEFT_F32,
+         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 8 of k at a "
+         "time, pieces of 256"},
+        {"nvidia-h200", 512, 512, 512, WEFT_F32,
+         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
+         "time, pieces of 128"},
         {"nvidia-a100", 100, 100, 10000, WEFT_F16,
          "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
-         "time, pieces of 528"},
+         "time, pieces of 144"},
         {"amd-mi300x", 4096, 1, 4096, WEFT_F32,
          "dots, turned: 2 rows x 2 vectors of 4, 64 x 2 items a group, blocks of 1 x 4, 1024 of k "
          "at a time"},
@@ -605,11 +614,18 @@ static void test_wrong_blocks_are_refused(void **state)
     tiling.block_rows = tiling.block_columns = most_extent / 128 * 128;
     refuse(tiling, &f64, "local memory has 49152");
     tiling = blocks;
-    tiling.depth = 32;
     assert_int_equal(weft_matmul_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &f64),
                      WEFT_OK);
     f64.dtype = WEFT_F64;
     refuse(tiling, &f64, "local memory has 49152");
+
+    // Pieces that one launch has no groups for, where a block is one tile.
+    const weft_matmul_problem long_k = row_major(500, 500, 40000);
+    tiling.piece = 1;
+    refuse(tiling, &long_k, "tiling.piece is 1: 40000 pieces of k are more than the 32768");
+    tiling.piece = 2;
+    assert_int_equal(weft_matmul_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &long_k),
+                     WEFT_OK);
 
     // Vectors that few rows leave to each other.
     tiling = rows;

@@ -166,9 +166,11 @@ static void test_many_blocks(void **state)
     static const weft_matmul_tiling tilings[] = {
         TILING(ROWS, false, 1, 1, 1, 1, 1, 1, 1, 1, WHOLE_K),
         TILING(BLOCKS, false, 1, 1, 1, 1, 1, 1, 1, 1, WHOLE_K),
+        TILING(BLOCKS, false, 1, 1, 1, 2, 1, 2, 1, 2, WHOLE_K),
+        TILING(BLOCKS, false, 1, 1, 1, 1, 2, 1, 2, 1, 1),
     };
     const int64_t many = is_reduced ? 40 : 70000;
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    for (uint64_t seed = 0; seed < 12; seed++) {
         const matmul_case one = {.seed = seed,
                                  .m = seed % 3 == 0 ? many : 2,
                                  .n = seed % 3 == 1 ? many : 1,

@@ -37,8 +37,10 @@ typedef struct weft_matmul_problem {
 // How the work is cut. A group has a block of C, and each item goes through its part of that with
 // rows x vectors x fold sums at a time: with BLOCKS and ROWS numbers of C, with DOTS lanes of rows
 // x vectors numbers. Local memory has room for a strip of A, a step of B and the sums of a block,
-// with DOTS for all rows of A in one step. With ROWS an item's rows of the block, min(m, rows) of
-// them, have no more than rows x vectors vectors.
+// with DOTS for all rows of A in one step. With BLOCKS, where several items have a whole block at a
+// time, sums need no local memory, strip and step have two buffers each, and of pieces there are up
+// to 32768. With ROWS an item's rows of the block, min(m, rows) of them, have no more than rows x
+// vectors vectors.
 typedef struct weft_matmul_tiling {
     weft_matmul_method method;
     bool turned;           // C^T = B^T A^T is what is multiplied, and below m and n change places
