@@ -46,9 +46,11 @@ enum {
     SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
     SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
     SPREAD_PIECE = 128,
+    SPREAD_CUT = 512, // of k at least: where pieces are few, their sum costs more than they save
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_PIECE = 64,
+    SPREAD_ROW_TURNS = 4,    // of a group's items, where there are groups enough
     SPREAD_DOT_VECTORS = 2,  // columns of an item
     SPREAD_DOT_TURNS = 4,    // of the items, in one step
     SPREAD_DOT_COLUMNS = 16, // of a usual block
@@ -274,7 +276,8 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     // No more than run at once: the last ones would run alone.
     const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(pieces, 1) * large;
-    t->piece = piece_of(f->k, large, wanted, SPREAD_PIECE, SPREAD_DEPTH);
+    const int64_t least_piece = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_PIECE;
+    t->piece = piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH);
     const int64_t groups = large * ceil_div(f->k, t->piece);
     const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =
@@ -327,8 +330,10 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
     t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->fold)));
     t->team = (int)min_i64(min_i64(most / t->items, weft_limits_items_along(limits, 1)),
                            pow2_up(ceil_div(f->m, t->rows)));
-    t->block_rows = (int64_t)t->team * t->rows;
     t->block_columns = (int64_t)t->items * t->fold;
+    const int64_t rows = (int64_t)t->team * t->rows;
+    const int64_t turns = tiles_of(f, rows, t->block_columns) / limits->max_blocks;
+    t->block_rows = rows * max_i64(min_i64(turns, SPREAD_ROW_TURNS), 1);
     t->piece = row_piece(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold), limits->max_blocks,
                          SPREAD_ROW_PIECE);
 }

@@ -430,8 +430,13 @@ static void test_known_tilings(void **state)
          "at a time"},
         {"intel-arc-a770", 1, 4096, 4096, WEFT_BF16,
          "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512, pieces of 512"},
+        {"nvidia-h200", 4096, 4096, 4, WEFT_F32,
+         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 16 x 512"},
+        {"nvidia-h200", 777, 555, 333, WEFT_F32,
+         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
+         "time"},
         {"apple-m1", 1000, 1000, 4, WEFT_F32,
-         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512"},
+         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 16 x 512"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
          "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 192 x 128, 256 of k at "
          "a time"},

@@ -60,6 +60,7 @@ static const variant variants[] = {
     {WEFT_F32, TILING(ROWS, false, 1, 1, 1, 1, 1, 1, 3, 1, 5)},
     {WEFT_F32, TILING(ROWS, false, 4, 1, 8, 4, 2, 4, 16, 16, WHOLE_K)},
     {WEFT_F32, TILING(ROWS, true, 1, 1, 2, 2, 4, 1, 8, 2, 19)},
+    {WEFT_F32, TILING(ROWS, false, 4, 1, 4, 4, 2, 4, 24, 16, WHOLE_K)},
     {WEFT_F32, TILING(ROWS, false, 2, 2, 2, 4, 1, 2, 2, 16, WHOLE_K)},
     {WEFT_F64, TILING(ROWS, false, 8, 2, 4, 1, 1, 8, 9, 16, 21)},
     {WEFT_F16, TILING(ROWS, false, 4, 1, 4, 2, 2, 4, 8, 8, 3)},
