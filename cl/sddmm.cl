@@ -11,6 +11,7 @@
 //   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
 //   sddmm_csr_windows  the same of tiles alike, rows side by side through windows of B's columns
 //   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
+//   sddmm_turn         all of B to scratch memory, as [n][k]
 //   sddmm_scale        D = beta D, where there is nothing to add
 //
 // The last vector along k would reach past the end. It is moved back to end there, and its lanes
@@ -400,6 +401,33 @@ kernel GROUP void sddmm_pack(DENSE_B, int n, int k, int from, global T *restrict
                          out + i * TILE + to);
     }
 }
+
+#ifdef TURNED_BLOCK // columns, and elements of each, that a group turns round in local memory
+// Neighbours in memory are mostly neighbours along n here, and along k there.
+kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned)
+{
+    local BITS block[TURNED_BLOCK][TURNED_BLOCK + 1];
+    const long batch = GROUP_ALONG_Z;
+    const int blocks = (k - 1) / TURNED_BLOCK + 1;
+    const int along_k = get_group_id(0) % blocks * TURNED_BLOCK;
+    const int along_n = get_group_id(0) / blocks * TURNED_BLOCK;
+    global const BITS *in = (global const BITS *)B + b_start + batch * b_batch;
+    const int item = get_local_id(1) * LANES + get_local_id(0);
+#pragma unroll 8
+    for (int i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
+        const int l = i / TURNED_BLOCK, j = i % TURNED_BLOCK;
+        if (along_k + l < k && along_n + j < n)
+            block[l][j] = in[(along_k + l) * b_row + (along_n + j) * b_column];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    global BITS *out = turned + batch * n * k;
+    for (int i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
+        const int l = i % TURNED_BLOCK, j = i / TURNED_BLOCK;
+        if (along_k + l < k && along_n + j < n)
+            out[(long)(along_n + j) * k + along_k + l] = block[l][j];
+    }
+}
+#endif
 
 // Each lane has every LANES-th entry of the slice.
 kernel GROUP void sddmm_scale(long nnz, global T *D, long d_start, long d_batch, long entries,

@@ -18,14 +18,15 @@
 
 // ---- plan
 
-// How a call runs: its tiling, and what it wants in scratch memory: a tile of B packed, then the
-// sums that wait for further tiles. The last of several launches takes the vectors that are left.
+// How a call runs: its tiling, and what it wants in scratch memory: a tile of B packed, or all of
+// it turned, then the sums that wait for further tiles. The last of several launches takes the
+// vectors that are left.
 typedef struct {
     weft_sddmm_tiling tiling;
     int64_t last_from; // where along k the last launch begins: 0 where there is one
     int last_vectors;
     int64_t n_groups;
-    size_t packed_bytes, sums_bytes;
+    size_t copy_bytes, sums_bytes;
 } schedule;
 
 static const size_t WINDOW_ARGUMENTS = 2; // the last ones, where there are windows
@@ -68,7 +69,7 @@ static void schedule_last(schedule *s, const weft_sddmm_product *p)
 
 static size_t scratch_bytes(const schedule *s)
 {
-    return s->packed_bytes + s->sums_bytes;
+    return s->copy_bytes + s->sums_bytes;
 }
 
 static bool count_scratch(schedule *s, const weft_sddmm_product *p)
@@ -77,9 +78,11 @@ static bool count_scratch(schedule *s, const weft_sddmm_product *p)
     const weft_sddmm_tiling *tiling = &s->tiling;
     const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
     const int64_t sum_size = weft_sum_bytes(problem->dtype);
-    s->packed_bytes = s->sums_bytes = 0;
-    return (!tiling->packed || weft_scratch_for(&s->packed_bytes, problem->n, tile_of(tiling),
-                                                problem->n_batches, size)) &&
+    const int64_t along_k = tiling->turned ? problem->k : tile_of(tiling);
+    const bool is_copied = tiling->turned || tiling->packed;
+    s->copy_bytes = s->sums_bytes = 0;
+    return (!is_copied ||
+            weft_scratch_for(&s->copy_bytes, problem->n, along_k, problem->n_batches, size)) &&
            (!is_several(p, tiling) ||
             weft_scratch_for(&s->sums_bytes, problem->nnz, problem->n_batches, sum_size, 1));
 }
@@ -92,12 +95,13 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p,
     bool counts = count_scratch(s, p);
     if (p->forced && !counts)
         return fail(WEFT_NO_MEMORY,
-                    "sddmm: sums of %" PRId64 " entries and tiles of %" PRId64
+                    "sddmm: sums of %" PRId64 " entries and copies of %" PRId64
                     " columns of B, for each of %" PRId64 " matrices, are too large",
                     p->problem.nnz, p->problem.n, p->problem.n_batches);
     if (p->forced)
         return WEFT_OK;
-    if (s->tiling.window > 0 && (!counts || scratch_bytes(s) > most)) {
+    const bool has_less = s->tiling.window > 0 || s->tiling.turned;
+    if (has_less && (!counts || scratch_bytes(s) > most)) {
         s->tiling = weft_sddmm_tiling_short_of(limits, &p->problem, most);
         counts = count_scratch(s, p);
     }
@@ -154,13 +158,15 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     weft_defines_add(defines, "SLICES_PER_GROUP", tiling->slices_per_group);
     weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
     weft_defines_add(defines, "A_ADJACENT", p->problem.a_adjacent);
-    weft_defines_add(defines, "B_ADJACENT", p->problem.b_adjacent);
+    weft_defines_add(defines, "B_ADJACENT", p->problem.b_adjacent || tiling->turned);
     weft_defines_add(defines, "PACKED", tiling->packed);
     weft_defines_add(defines, "INDICATOR", p->indicator);
     weft_defines_add(defines, "AHEAD", tiling->ahead);
     weft_defines_add_shuffles(defines, p->ctx,
                               tiling->lanes > 1 && tiling->lanes <= MOST_SHUFFLED_LANES);
     weft_defines_add(defines, "GROUPS_PER_BUNDLE", groups_per_bundle(tiling));
+    if (tiling->turned)
+        weft_defines_add(defines, "TURNED_BLOCK", WEFT_SDDMM_TURNED_BLOCK);
     weft_defines_add_word(defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
 }
@@ -173,7 +179,7 @@ typedef struct {
 // The kernels of one call; NULL where it needs none.
 typedef struct {
     tile_kernels whole, last; // of the launches before the last, and of that
-    weft_kernel *scale;
+    weft_kernel *turn, *scale;
 } kernels;
 
 static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_sddmm_product *p,
@@ -204,6 +210,11 @@ static weft_status kernels_for(kernels *k, size_t *max_items, const weft_sddmm_p
     }
     if (s->last_from > 0)
         TRY(tile_kernels_for(&k->whole, max_items, p, &s->tiling, s->tiling.vectors));
+    if (s->tiling.turned) {
+        weft_defines defines = {0};
+        defines_of(&defines, p, &s->tiling, s->last_vectors);
+        TRY(kernel_for(&k->turn, max_items, p, &defines, "sddmm_turn"));
+    }
     return tile_kernels_for(&k->last, max_items, p, &s->tiling, s->last_vectors);
 }
 
@@ -259,6 +270,20 @@ typedef struct {
     cl_int from, upto;
 } stretch;
 
+static weft_status enqueue_turn(const errand *e)
+{
+    const weft_sddmm_product *p = e->p;
+    const cl_int n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
+    const weft_argument arguments[] = {
+        DENSE_ARGUMENTS(p->B),
+        ARGUMENT(n),
+        ARGUMENT(k),
+        ARGUMENT(e->scratch),
+    };
+    return ENQUEUE(e, e->k->turn, arguments,
+                   ceil_div(k, WEFT_SDDMM_TURNED_BLOCK) * ceil_div(n, WEFT_SDDMM_TURNED_BLOCK));
+}
+
 static weft_status enqueue_pack(const errand *e, const stretch *of)
 {
     const weft_sddmm_product *p = e->p;
@@ -270,11 +295,14 @@ static weft_status enqueue_pack(const errand *e, const stretch *of)
     return ENQUEUE(e, of->kernels->pack, arguments, ceil_div(p->problem.n, columns));
 }
 
-// B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or where it is.
+// B as the entries' kernel finds it: where sddmm_pack has put a tile of it, or sddmm_turn all of
+// it, or where it is.
 static weft_dense tile_of_B(const errand *e, int64_t tile)
 {
-    const weft_dense packed = {e->scratch, 0, 1, tile, tile * e->p->problem.n};
-    return e->s->tiling.packed ? packed : e->p->B;
+    const weft_sddmm_tiling *tiling = &e->s->tiling;
+    const int64_t column = tiling->turned ? e->p->problem.k : tile;
+    const weft_dense copy = {e->scratch, 0, 1, column, column * e->p->problem.n};
+    return tiling->packed || tiling->turned ? copy : e->p->B;
 }
 
 static weft_status enqueue_entries(const errand *e, const stretch *of)
@@ -284,7 +312,7 @@ static weft_status enqueue_entries(const errand *e, const stretch *of)
     const weft_dense B = tile_of_B(e, of->tile);
     const cl_int n_rows = (cl_int)p->problem.m, n = (cl_int)p->problem.n, k = (cl_int)p->problem.k;
     const int64_t sum_size = weft_sum_bytes(p->problem.dtype);
-    const cl_long sums_start = (int64_t)e->s->packed_bytes / sum_size;
+    const cl_long sums_start = (int64_t)e->s->copy_bytes / sum_size;
     // Where there is no such array some buffer must stand in: it is never touched.
     const cl_mem values = p->indicator ? C->offsets : C->values;
     const cl_mem sums = e->s->sums_bytes > 0 ? e->scratch : p->D_view->buffer;
@@ -345,6 +373,8 @@ static weft_status enqueue_tiles(const errand *e)
     const schedule *s = e->s;
     const int64_t tile = tile_of(&s->tiling);
     const int64_t step = sweeps_tiles(&s->tiling) ? s->last_from : tile;
+    if (s->tiling.turned)
+        TRY(enqueue_turn(e));
     for (int64_t from = 0; from < s->last_from; from += step) {
         const stretch whole = {&e->k->whole, tile, (cl_int)from, (cl_int)(from + step)};
         TRY(enqueue_stretch(e, &whole));

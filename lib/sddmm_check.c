@@ -102,7 +102,8 @@ static weft_sddmm_problem problem_of(const weft_sddmm_product *p, int64_t shift)
     const weft_tensor *A = p->A_view;
     const weft_dense *a = &p->A, *b = &p->B;
     const int axis = A->ndim - 2;
-    const int64_t k = A->shape[axis + 1];
+    const int64_t k = A->shape[axis + 1], b_starts = b->start | b->column | b->batch;
+    const bool b_adjacent = k == 1 || b->row == 1;
     return (weft_sddmm_problem){
         .m = p->C->n_rows,
         .n = p->C->n_cols,
@@ -111,9 +112,9 @@ static weft_sddmm_problem problem_of(const weft_sddmm_product *p, int64_t shift)
         .n_batches = axis == 1 ? A->shape[0] : 1,
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
         .a_adjacent = k == 1 || a->column == 1,
-        .b_adjacent = k == 1 || b->row == 1,
+        .b_adjacent = b_adjacent,
         .alignment =
-            pow2_divisor(a->start | a->row | a->batch | b->start | b->column | b->batch | shift),
+            pow2_divisor(a->start | a->row | a->batch | (b_adjacent ? b_starts : 0) | shift),
     };
 }
 

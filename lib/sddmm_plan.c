@@ -22,7 +22,7 @@ enum {
     SLICE_STEP = 16,  // entries: vectors of D begin where vectors do
     PASSES_USES = 8,  // of each column of B, from which sums are worth keeping it near
     PACKED_USES = 8,  // and from which it is worth writing and reading once more
-    APART_USES = 1,   // the same where its elements are far from each other
+    APART_USES = 1,   // the same where its elements are far from each other, to turn it, too
     ACROSS_USES = 32, // and where they are near, but vectors reach over the ends of lines
 };
 
@@ -58,24 +58,27 @@ enum {
 };
 
 // What plans say that they do without.
-static const char PACKED[] = "packed B", PASSES[] = "a pass for each tile of k";
+static const char PACKED[] = "packed B", TURNED[] = "turned B";
+static const char PASSES[] = "a pass for each tile of k";
 static const char AHEAD[] = "columns asked for ahead", ALIGNED[] = "aligned vectors";
 static const char WINDOWS[] = "rows side by side through windows of columns";
 
-// A forgiving view of the problem: defaults filled in, extents at least 1.
+// A forgiving view of the problem: defaults filled in, extents at least 1. What is aligned are A's
+// rows, and A's rows and B's columns together.
 typedef struct {
-    int64_t k, n, alignment, bytes, sum_bytes, all_entries;
+    int64_t k, n, a_alignment, alignment, bytes, sum_bytes, all_entries;
 } facts;
 
 static facts facts_of(const weft_sddmm_problem *problem)
 {
     const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
     const int64_t n_batches = min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
-    const bool are_adjacent = problem->a_adjacent && problem->b_adjacent;
+    const int64_t a_alignment = problem->a_adjacent ? max_i64(problem->alignment, 1) : 1;
     return (facts){
         .k = max_i64(problem->k, 1),
         .n = min_i64(max_i64(problem->n, 1), WEFT_SPARSE_MAX_EXTENT),
-        .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
+        .a_alignment = a_alignment,
+        .alignment = problem->b_adjacent ? a_alignment : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
         .sum_bytes = weft_sum_bytes(dtype),
         .all_entries = min_i64(problem->nnz, INT64_MAX / WEFT_SPARSE_MARGIN) * n_batches,
@@ -117,21 +120,28 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
                   uses_of(problem, f), wanted);
 }
 
-// What becomes of B, whose columns are named in any order. Sums wait where columns are used often,
-// so that one tile of all of them stays near. What is not near is asked for.
+// Whether tiles of k go from end to end: where columns are used often, so that one tile of all of
+// them stays near.
+static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
+                        const facts *f)
+{
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const int64_t uses = uses_of(problem, f);
+    return (f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
+           (tiling->window > 0 || uses >= PASSES_USES ||
+            refuse(PASSES, "each column of B is used %" PRId64 " times: %d are wanted", uses,
+                   PASSES_USES));
+}
+
+// What becomes of B, whose columns are named in any order. What is not near is asked for.
 static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                           const weft_sddmm_problem *problem, const facts *f)
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t uses = uses_of(problem, f);
     const int64_t tile_bytes = f->n * min_i64(tile, f->k) * f->bytes;
     tiling->packed = pays_packing(tiling, problem, f, tile_bytes, near.l2_bytes);
-    tiling->passes = tiling->packed ||
-                     ((f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
-                      (tiling->window > 0 || uses >= PASSES_USES ||
-                       refuse(PASSES, "each column of B is used %" PRId64 " times: %d are wanted",
-                              uses, PASSES_USES)));
+    tiling->passes = tiling->packed || pays_passes(tiling, problem, f);
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
     if (tiling->window > 0)
         refuse(AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
@@ -218,11 +228,30 @@ static int64_t shared_bytes_of(int64_t lanes, const facts *f)
     return lanes * (lanes + 1) * f->sum_bytes;
 }
 
+static int64_t turned_block_bytes(const facts *f)
+{
+    return WEFT_SDDMM_TURNED_BLOCK * (WEFT_SDDMM_TURNED_BLOCK + 1) * f->bytes;
+}
+
+// Items that read neighbouring elements of a column want them to be neighbours in memory.
+static bool pays_turning(const weft_limits *limits, const weft_sddmm_problem *problem,
+                         const facts *f)
+{
+    return (!problem->b_adjacent || refuse(TURNED, "columns of B lie together")) &&
+           ((uint64_t)turned_block_bytes(f) <= limits->local_bytes ||
+            refuse(TURNED, "a block of it has %" PRId64 " bytes, local memory %zu",
+                   turned_block_bytes(f), limits->local_bytes)) &&
+           (uses_of(problem, f) >= APART_USES ||
+            refuse(TURNED, "each column of B is used %" PRId64 " times: %d are wanted",
+                   uses_of(problem, f), APART_USES));
+}
+
 // Lanes are items: they read neighbouring elements of A and B, and join their sums.
-static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f)
+static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f, bool is_turned)
 {
     const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
-    const int64_t fold = min_i64(pow2_down(widest), min_i64(f->alignment, pow2_divisor(f->k)));
+    const int64_t alignment = is_turned ? f->a_alignment : f->alignment;
+    const int64_t fold = min_i64(pow2_down(widest), min_i64(alignment, pow2_divisor(f->k)));
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
@@ -235,13 +264,14 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
     if (fold < pow2_down(widest))
         refuse(ALIGNED, "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
-               pow2_down(widest), f->k, f->alignment);
+               pow2_down(widest), f->k, alignment);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
         .vectors = vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
         .lanes = (int)lanes,
         .slices_per_group = (int)slices,
         .entries = slice_entries(f, limits->max_blocks * slices, SPREAD_LEAST, SPREAD_ENTRIES),
+        .turned = is_turned,
         .aligned = fold > 1,
     };
 }
@@ -250,11 +280,15 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
                                         const weft_sddmm_problem *problem)
 {
     const facts f = facts_of(problem);
-    const bool is_folded = weft_lanes_are_folded(limits);
-    weft_sddmm_tiling tiling = is_folded ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
-    if (is_folded)
+    weft_sddmm_tiling tiling;
+    if (weft_lanes_are_folded(limits)) {
+        tiling = folded_tiling(limits, &f);
         choose_windows(&tiling, limits, problem, &f);
-    choose_passes(&tiling, limits, problem, &f);
+        choose_passes(&tiling, limits, problem, &f);
+    } else {
+        tiling = spread_tiling(limits, &f, pays_turning(limits, problem, &f));
+        tiling.passes = pays_passes(&tiling, problem, &f);
+    }
     return tiling;
 }
 
@@ -262,7 +296,14 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most)
 {
     const facts f = facts_of(problem);
-    weft_sddmm_tiling tiling = folded_tiling(limits, &f);
+    weft_sddmm_tiling tiling;
+    if (!weft_lanes_are_folded(limits)) {
+        refuse(TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
+        tiling = spread_tiling(limits, &f, false);
+        tiling.passes = pays_passes(&tiling, problem, &f);
+        return tiling;
+    }
+    tiling = folded_tiling(limits, &f);
     refuse(WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
@@ -297,8 +338,8 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
     return WEFT_OK;
 }
 
-static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
-                              const facts *f)
+static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
+                              const weft_sddmm_problem *problem, const facts *f)
 {
     if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
         return fail(WEFT_BAD_ARGUMENT,
@@ -314,19 +355,26 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_sddmm_
                     "sddmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
                     " elements along k: at most %d are wanted",
                     tiling->fold, tiling->vectors, tiling->lanes, tile, WEFT_SPARSE_MARGIN);
-    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->k % tiling->fold != 0))
+    const int64_t alignment = tiling->turned ? f->a_alignment : f->alignment;
+    if (tiling->aligned && (alignment % tiling->fold != 0 || f->k % tiling->fold != 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.aligned with fold %d: rows of A and columns of B start on "
                     "multiples of %" PRId64 ", k is %" PRId64,
-                    tiling->fold, f->alignment, f->k);
+                    tiling->fold, alignment, f->k);
     if (tiling->ahead < 0 || tiling->ahead > WEFT_SDDMM_MOST_AHEAD)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.ahead is %d: 0 to %d is wanted",
                     tiling->ahead, WEFT_SDDMM_MOST_AHEAD);
-    if (tiling->ahead > 0 && !tiling->packed && !problem->b_adjacent)
+    if (tiling->ahead > 0 && !tiling->packed && !tiling->turned && !problem->b_adjacent)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.ahead is %d, but the elements of B's columns "
                     "stand apart, and are not packed",
                     tiling->ahead);
+    if (tiling->turned && tiling->packed)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.turned and tiling.packed exclude each other");
+    if (tiling->turned && (uint64_t)turned_block_bytes(f) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.turned wants %" PRId64 " bytes of local memory, which has %zu",
+                    turned_block_bytes(f), limits->local_bytes);
     if (tiling->packed && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
     if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MAX_EXTENT)
@@ -349,7 +397,7 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
 {
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits, &f));
-    TRY(tile_check(tiling, problem, &f));
+    TRY(tile_check(tiling, limits, problem, &f));
     const int64_t step = max_i64(tiling->lanes, SLICE_STEP);
     if (tiling->entries < step || tiling->entries % step != 0 ||
         tiling->entries > WEFT_SDDMM_MOST_ENTRIES)
@@ -369,9 +417,9 @@ int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t 
     return snprintf(
         text, size,
         "fold %d, vectors %d, lanes %d, slices per group %d, entries of a slice %" PRId64
-        ", k %s%s%s%s%s",
+        ", k %s%s%s%s%s%s",
         tiling->fold, tiling->vectors, tiling->lanes, tiling->slices_per_group, tiling->entries,
         tiling->passes ? "tile by tile" : "from end to end", tiling->packed ? ", B packed" : "",
-        tiling->aligned ? ", aligned vectors" : "",
+        tiling->turned ? ", B turned" : "", tiling->aligned ? ", aligned vectors" : "",
         tiling->ahead > 0 ? ", columns asked for ahead" : "", windows);
 }

@@ -19,7 +19,10 @@ typedef struct weft_sddmm_product {
     int64_t d_batch; // elements from D of one matrix to that of the next
 } weft_sddmm_product;
 
-// The tiling without windows, for scratch memory that has room for `most` bytes only.
+enum { WEFT_SDDMM_TURNED_BLOCK = 32 }; // columns of B that are turned in local memory, and rows
+
+// The tiling without windows, or without B turned, for scratch memory that has room for `most`
+// bytes only.
 weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most);
 

@@ -61,8 +61,8 @@ static bool are_equal(const weft_sddmm_tiling *a, const weft_sddmm_tiling *b)
 {
     return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
            a->slices_per_group == b->slices_per_group && a->entries == b->entries &&
-           a->passes == b->passes && a->packed == b->packed && a->aligned == b->aligned &&
-           a->ahead == b->ahead && a->window == b->window;
+           a->passes == b->passes && a->packed == b->packed && a->turned == b->turned &&
+           a->aligned == b->aligned && a->ahead == b->ahead && a->window == b->window;
 }
 
 static void check_problem(const weft_limits *limits, const weft_sddmm_problem *problem)
@@ -184,8 +184,11 @@ static void test_known_tilings(void **state)
          "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
          "end"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32, false,
-         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k tile by tile, "
-         "B packed"},
+         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k tile by tile, "
+         "B turned, aligned vectors"},
+        {"amd-mi300x", 8192, 8192, 256, 8191, 256, WEFT_F32, false,
+         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k from end to "
+         "end"},
         {"intel-arc-a770", 100, 100, 4, 1000, 4, WEFT_F32, true,
          "fold 4, vectors 1, lanes 1, slices per group 128, entries of a slice 16, k from end to "
          "end, aligned vectors"},
@@ -351,6 +354,7 @@ static void test_wrong_tiles_are_refused(void **state)
     REFUSE("tiling.vectors is 0: 1 to 16", vectors, 0);
     REFUSE("tiling.vectors is 17: 1 to 16", vectors, 17);
     REFUSE("tiling.packed wants tiling.passes", passes, false);
+    REFUSE("tiling.turned and tiling.packed exclude each other", turned, true);
     problem.k = 7;
     refuse(sound, &problem, "at most k = 7");
     problem.k = 20;
@@ -366,6 +370,16 @@ static void test_wrong_tiles_are_refused(void **state)
     problem = usual;
     problem.b_adjacent = false;
     refuse(sound, &problem, "tiling.aligned");
+    tiling.packed = false;
+    tiling.turned = true;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
+                     WEFT_OK);
+    weft_limits limits = *weft_profile_find("nvidia-a100");
+    limits.local_bytes = 32 * 33 * 4 - 1;
+    assert_int_equal(weft_sddmm_tiling_check(&tiling, &limits, &problem), WEFT_BAD_ARGUMENT);
+    assert_string_equal(weft_last_error(),
+                        "sddmm: tiling.turned wants 4224 bytes of local memory, which has 4223");
+    tiling = sound;
     problem = usual;
     problem.k = 1 << 20;
     tiling.fold = 16;

@@ -34,6 +34,13 @@ typedef struct variant {
         .packed = b, .window = w                                                                   \
     }
 
+// Lanes that read all of B turned, by passes and by aligned vectors or not.
+#define TURNED(f, v, l, s, e, p, a)                                                                \
+    {                                                                                              \
+        .fold = f, .vectors = v, .lanes = l, .slices_per_group = s, .entries = e, .passes = p,     \
+        .turned = true, .aligned = a                                                               \
+    }
+
 static const variant variants[] = {
     // as on CPUs: whole dot products, or sums that wait for further tiles
     {WEFT_F32, BOTH, TILING(1, 3, 1, 1, 16, false, false, false)},
@@ -102,6 +109,12 @@ static const variant variants[] = {
     {WEFT_F64, BOTH, TILING(1, 1, 4, 2, 16, true, false, false)},
     {WEFT_F16, BOTH, TILING(2, 1, 8, 2, 16, false, false, false)},
     {WEFT_BF16, BOTH, TILING(4, 1, 2, 2, 16, false, false, false)},
+    // of B turned
+    {WEFT_F32, A_ALONE, TURNED(4, 2, 8, 4, 16, false, true)},
+    {WEFT_F32, A_ALONE, TURNED(2, 1, 4, 3, 32, true, false)},
+    {WEFT_F64, NEITHER, TURNED(1, 2, 2, 5, 16, true, false)},
+    {WEFT_F16, A_ALONE, TURNED(4, 1, 4, 2, 16, true, true)},
+    {WEFT_BF16, A_ALONE, TURNED(2, 2, 1, 1, 16, false, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -119,8 +132,8 @@ static int64_t random_k(random_state *random, const weft_sddmm_tiling *t)
 
 static dense_layout some_layout(random_state *random, const weft_sddmm_tiling *t, bool is_adjacent)
 {
-    return t->aligned    ? ROWS_ALIGNED
-           : is_adjacent ? (dense_layout)random_below(random, ROWS_BACKWARDS + 1)
+    return t->aligned && is_adjacent ? ROWS_ALIGNED
+           : is_adjacent             ? (dense_layout)random_below(random, ROWS_BACKWARDS + 1)
                          : (dense_layout)random_between(random, COLUMN_MAJOR, COLUMNS_APART);
 }
 

@@ -15,8 +15,8 @@ typedef struct weft_sddmm_problem {
     weft_dtype dtype;     // WEFT_DEFAULT is f32
     bool a_adjacent;      // A has stride 1 along k
     bool b_adjacent;      // B has: it is the transpose of a row-major matrix
-    int64_t alignment;    // largest power of two that divides, in elements, where each row of A and
-                          // column of B starts; 0 counts as 1
+    int64_t alignment;    // largest power of two that divides, in elements, where each row of A
+                          // starts, and with b_adjacent each column of B; 0 counts as 1
 } weft_sddmm_problem;
 
 enum {
@@ -39,6 +39,8 @@ typedef struct weft_sddmm_tiling {
                     // many vectors as are left; between them sums wait in scratch memory.
                     // Else one launch goes through all of them, entry by entry
     bool packed;    // B is first copied to scratch memory, tile by tile; wants passes
+    bool turned;    // all of B is first copied to scratch memory, column by column, and read from
+                    // there as if it had stride 1 along k; else than packed, which it excludes
     bool aligned;   // A and B are read by aligned vectors
     int ahead;      // entries ahead that columns of B, side by side or packed, are asked for;
                     // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
