@@ -3,9 +3,9 @@
 // dX = scale Y (dY - sum of Y dY).
 //
 // Rows are dealt out by entries, each row counted as one more: group x has the rows that begin in
-// chunk x of so many. LANES items share a row, and ROWS_PER_GROUP rows are done side by side; with
-// vectors there is one item, and takes as many rows at a time as KEEP entries are. Group y has
-// matrix y of the batch.
+// chunk x of so many. LANES items share a row, of up to KEEP entries, and ROWS_PER_GROUP rows are
+// done side by side; longer ones the whole group shares. With vectors there is one item, and takes
+// as many rows at a time as KEEP entries are. Group y has matrix y of the batch.
 //
 //   sparse_softmax_rows     all rows but the long ones
 //   sparse_softmax_pieces   what each piece of a long row comes to, to scratch memory
@@ -22,17 +22,20 @@
 #ifndef ROWS_PER_GROUP // rows side by side in a group
 #define ROWS_PER_GROUP 1
 #endif
-#ifndef KEEP // entries that an item with vectors takes at a time
+#ifndef KEEP // entries that an item with vectors, or a row's lanes, take at a time
 #define KEEP 256
+#endif
+#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#define SHUFFLES 0
 #endif
 #ifndef BACKWARD // 1: of Y, given as X, and dY
 #define BACKWARD 0
 #endif
 
-#define UNROLL 1
-#define RUN    64 // terms of a lane that are added up plainly
-#define ITEMS  (LANES * ROWS_PER_GROUP)
-#define GROUP  __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+#define UNROLL      1
+#define RUN         64 // terms of a lane that are added up plainly
+#define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
 #include "exp.clh"
 #include "lanes.clh"
@@ -43,6 +46,8 @@
 #include "sparse_row.clh"
 #if FOLD > 1
 #include "sparse_kept.clh"
+#else
+#include "sparse_lanes.clh"
 #endif
 
 // Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e].
@@ -56,43 +61,29 @@
 #define ROWS     int n_rows, long piece, global const OFFSET *restrict offsets, long offsets_start
 #define GET_ROWS offsets += offsets_start
 
-#if ITEMS > 1
-#define GET_SHARED local ACCS shared[ITEMS]
+#if GROUP_ITEMS > 1
+#define GET_SHARED local ACCS shared[GROUP_ITEMS]
 #else
 #define GET_SHARED local ACCS *const shared = 0
 #endif
-// All items of the group, and those of one row.
 #define GROUP_TEAM                                                                                 \
     {                                                                                              \
-        get_local_id(1) * LANES + get_local_id(0), ITEMS, shared                                   \
-    }
-#define ROW_TEAM                                                                                   \
-    {                                                                                              \
-        get_local_id(0), LANES, shared + get_local_id(1) * LANES                                   \
+        get_local_id(1) * LANES + get_local_id(0), GROUP_ITEMS, shared                             \
     }
 
 kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 {
     GET_OPERANDS;
     GET_ROWS;
+#if FOLD > 1
     const int first = row_from(offsets, n_rows, get_group_id(0) * chunk);
     const int last = row_from(offsets, n_rows, (get_group_id(0) + 1) * chunk);
     if (first == last)
         return;
-#if FOLD > 1
     rewrite_rows(&o, offsets, first, last, n_rows, 2 * piece);
 #else
-    GET_SHARED;
-    const team t = ROW_TEAM;
-    const int slot = get_local_id(1);
-    for (int row = first; row < last; row += ROWS_PER_GROUP) {
-        const long e = offsets[min(row + slot, last)];
-        const long length = offsets[min(row + slot + 1, last)] - e;
-        const long n = length <= 2 * piece ? length : 0;
-        finals f = swept(&o, e, n, t);
-        f.factor = factor_of(f.factor);
-        rewrite(&o, e, n, f, t);
-    }
+    DECLARE_EXCHANGE;
+    rewrite_rows(&o, offsets, n_rows, chunk, 2 * piece, X);
 #endif
 }
 

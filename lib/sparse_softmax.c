@@ -57,6 +57,8 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
 
 // ---- defines
 
+enum { WIDE_SUB_GROUP = 16 }; // items of one that registers suffice for
+
 static void defines_of(weft_defines *defines, const weft_sparse_softmax_call *call,
                        const weft_sparse_softmax_tiling *tiling)
 {
@@ -67,6 +69,11 @@ static void defines_of(weft_defines *defines, const weft_sparse_softmax_call *ca
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
     weft_defines_add(defines, "KEEP", tiling->keep);
     weft_defines_add(defines, "BACKWARD", call->kind->is_backward);
+    if (tiling->fold == 1) {
+        const int items = tiling->lanes < WIDE_SUB_GROUP ? tiling->lanes : WIDE_SUB_GROUP;
+        weft_defines_add_sub_group(defines, call->ctx->least_subgroup, items);
+        weft_defines_add_shuffles(defines, call->ctx, tiling->lanes > 1);
+    }
     weft_defines_add_word(defines, "OFFSET", is_wide ? "long" : "int");
 }
 

@@ -29,9 +29,10 @@ enum {
     SPREAD_ITEMS = 128, // of a group
     SPREAD_EACH = 4,    // entries of a usual row for each item
     SPREAD_LANES = 4,   // of a row at least: neighbours read neighbours
+    SPREAD_ROOM = 2,    // times as many are kept, as rows vary
     SPREAD_CHUNK = 2048,
     SPREAD_LEAST = 256,
-    SPREAD_PIECE = 1024,
+    SPREAD_PIECE = 4096, // entries that a group sweeps in the time of a few launches
 };
 
 static int64_t clamp_i64(int64_t x, int64_t least, int64_t most)
@@ -89,12 +90,17 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
-    const int64_t wanted = pow2_up(ceil_div(max_i64(usual_row(problem), 1), SPREAD_EACH));
+    const int64_t usual = max_i64(usual_row(problem), 1);
+    const int64_t wanted = pow2_up(ceil_div(usual, SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
+    const int64_t each =
+        clamp_i64(pow2_up(ceil_div(SPREAD_ROOM * min_i64(usual, INT32_MAX), lanes)), SPREAD_EACH,
+                  WEFT_SPARSE_SOFTMAX_MOST_EACH);
     return (weft_sparse_softmax_tiling){
         .fold = 1,
         .lanes = (int)lanes,
         .rows_per_group = (int)min_i64(items / lanes, weft_limits_items_along(limits, 1)),
+        .keep = (int)(each * lanes),
         .chunk = clamp_i64(share_of(problem, limits->max_blocks), SPREAD_LEAST, SPREAD_CHUNK),
         .piece = SPREAD_PIECE,
     };
@@ -135,9 +141,12 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
     if (!is_pow2_upto(tiling->fold, MAX_FOLD))
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
-    if (tiling->fold == 1 && tiling->keep != 0)
-        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: with fold 1 0 is wanted",
-                    tiling->keep);
+    const int64_t lanes = tiling->lanes, most = lanes * WEFT_SPARSE_SOFTMAX_MOST_EACH;
+    if (tiling->fold == 1 && (tiling->keep < lanes || tiling->keep > most || tiling->keep % lanes))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.keep is %d: with fold 1 a multiple of %" PRId64
+                    " lanes up to %" PRId64 " is wanted",
+                    tiling->keep, lanes, most);
     if (tiling->fold == 1)
         return WEFT_OK;
     if (tiling->lanes != 1 || tiling->rows_per_group != 1)
@@ -177,8 +186,8 @@ int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, c
         snprintf(sharing, sizeof(sharing), "%d at a time by vectors of %d", tiling->keep,
                  tiling->fold);
     else
-        snprintf(sharing, sizeof(sharing), "%d lanes for each of %d rows", tiling->lanes,
-                 tiling->rows_per_group);
+        snprintf(sharing, sizeof(sharing), "%d lanes for each of %d rows, which keep %d",
+                 tiling->lanes, tiling->rows_per_group, tiling->keep);
     return snprintf(text, size, "chunks of %" PRId64 " entries and rows, %s, pieces of %" PRId64,
                     tiling->chunk, sharing, tiling->piece);
 }

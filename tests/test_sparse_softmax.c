@@ -28,12 +28,12 @@ static const variant variants[] = {
     {WEFT_BF16, WEFT_I32, TILING(4, 1, 1, 64, 7, 9)},
     {WEFT_F64, WEFT_I32, TILING(4, 1, 1, 12, 33, 16)},
     // as on GPUs
-    {WEFT_F32, WEFT_I64, TILING(1, 4, 4, 0, 30, 5)},
-    {WEFT_BF16, WEFT_I32, TILING(1, 8, 1, 0, 9, 1000)},
-    {WEFT_F16, WEFT_I32, TILING(1, 1, 2, 0, 40, 3)},
-    {WEFT_F64, WEFT_I32, TILING(1, 2, 1, 0, 64, 2)},
+    {WEFT_F32, WEFT_I64, TILING(1, 4, 4, 16, 30, 5)},
+    {WEFT_BF16, WEFT_I32, TILING(1, 8, 1, 24, 9, 1000)},
+    {WEFT_F16, WEFT_I32, TILING(1, 1, 2, 5, 40, 3)},
+    {WEFT_F64, WEFT_I32, TILING(1, 2, 1, 32, 64, 2)},
     // neither
-    {WEFT_F32, WEFT_I32, TILING(1, 1, 1, 0, 1, 1)},
+    {WEFT_F32, WEFT_I32, TILING(1, 1, 1, 1, 1, 1)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 

@@ -91,8 +91,10 @@ static void test_lanes_follow_the_rows(void **state)
     assert_non_null(limits);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).lanes, 4);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).rows_per_group, 32);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).keep, 16);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).lanes, 32);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).rows_per_group, 4);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).keep, 256);
 }
 
 // What an item keeps fits the nearest cache, unless a usual row is longer.
@@ -143,7 +145,9 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE("tiling.lanes is 6", t.lanes = 6);
     REFUSE("tiling.rows_per_group is 3", t.rows_per_group = 3);
     REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
-    REFUSE("tiling.keep is 16: with fold 1 0", t.keep = 16);
+    REFUSE("tiling.keep is 16: with fold 1 a multiple of 32 lanes up to 512", t.keep = 16);
+    REFUSE("tiling.keep is 544: with", t.keep = 544);
+    REFUSE("tiling.keep is 0: with", t.keep = 0);
     REFUSE("with fold 2 one item is wanted", (t.fold = 2, t.keep = 16));
     REFUSE("tiling.chunk is 0", t.chunk = 0);
     REFUSE("tiling.piece is -1", t.piece = -1);
@@ -160,10 +164,11 @@ static void test_print(void **state)
     (void)state;
     char text[256], little[8];
     weft_sparse_softmax_tiling t = {
-        .fold = 1, .lanes = 4, .rows_per_group = 32, .chunk = 1000, .piece = 50};
+        .fold = 1, .lanes = 4, .rows_per_group = 32, .keep = 16, .chunk = 1000, .piece = 50};
     const int length = weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
     assert_string_equal(
-        text, "chunks of 1000 entries and rows, 4 lanes for each of 32 rows, pieces of 50");
+        text, "chunks of 1000 entries and rows, 4 lanes for each of 32 rows, which keep 16, pieces "
+              "of 50");
     assert_int_equal(weft_sparse_softmax_tiling_print(&t, little, sizeof(little)), length);
     t = (weft_sparse_softmax_tiling){
         .fold = 16, .lanes = 1, .rows_per_group = 1, .keep = 64, .chunk = 9, .piece = 8};

@@ -24,13 +24,18 @@ typedef struct weft_sparse_softmax_tiling {
     int rows_per_group; // rows that a group has side by side: a power of two
     int keep;           // entries of several rows that an item with vectors takes at a time: fold
                         // to 8192, for each of which private memory has room for four numbers and
-                        // some more; without vectors 0
+                        // some more. Without vectors, of one row, which its items keep in
+                        // registers: 1 to 16 times as many as they are; all items of the group
+                        // sweep a longer row
     int64_t chunk;      // entries and rows of a group
     int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
                    // combined in order
 } weft_sparse_softmax_tiling;
 
-enum { WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192 };
+enum {
+    WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192,
+    WEFT_SPARSE_SOFTMAX_MOST_EACH = 16, // of one item without vectors
+};
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
 WEFT_API weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
