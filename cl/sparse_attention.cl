@@ -140,19 +140,32 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
     }
 #endif
     state shares[BLOCK];
-    for (int b = 0; b < BLOCK; ++b) {
-        ACCS sum = 0;
-        if (b < count) {
-            global const T *k = A.k + A.columns[e + b] * A.k_row;
-            for (int tile = 0; tile < A.depth; tile += TILE) {
-                if (A.depth > TILE || (is_new && b == 0))
-                    load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth,
-                             QK_ADJACENT, 0);
-                sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
-            }
+#if LANES > 1
+    // Without a branch between them all rows of K are asked for together; the last one again and
+    // again where there are fewer.
+    if (A.depth == TILE && count > 0) {
+        if (is_new)
+            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
+#pragma unroll
+        for (int b = 0; b < BLOCK; ++b) {
+            global const T *k = A.k + A.columns[e + min(b, count - 1)] * A.k_row;
+            shares[b] = share_of(add_whole(0, q, k, A.k_column, QK_ADJACENT));
         }
-        put_share(shares, b, sum);
-    }
+    } else
+#endif
+        for (int b = 0; b < BLOCK; ++b) {
+            ACCS sum = 0;
+            if (b < count) {
+                global const T *k = A.k + A.columns[e + b] * A.k_row;
+                for (int tile = 0; tile < A.depth; tile += TILE) {
+                    if (A.depth > TILE || (is_new && b == 0))
+                        load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth,
+                                 QK_ADJACENT, 0);
+                    sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
+                }
+            }
+            put_share(shares, b, sum);
+        }
     return block_sums(shares, X.shares);
 }
 
@@ -260,7 +273,7 @@ INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start,
         }
         ACC weights[BLOCK];
         w.sum += weigh(weights, products, base_of(w.top), X);
-        if (LANES == 1 && count == BLOCK) {
+        if (count == BLOCK) {
 #pragma unroll
             for (int b = 0; b < BLOCK; ++b)
                 add_weighted(out, A, offsets, e + b, weights[b]);

@@ -81,8 +81,22 @@ static int64_t shared_bytes(const facts *f, int64_t lanes)
     return (lanes * (lanes + 1) + 2 * lanes) * f->sum_bytes + 4;
 }
 
+// Rows that share a group: where there are few, the device has as many groups as it can, as long as
+// these are whole warps.
+static int64_t rows_of_group(const weft_limits *limits,
+                             const weft_sparse_attention_problem *problem, int64_t items,
+                             int64_t lanes)
+{
+    const int64_t m = min_i64(problem->m, WEFT_SPARSE_MAX_EXTENT);
+    const int64_t all = m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
+    const int64_t least = max_i64(min_i64(limits->warp, items) / lanes, 1);
+    return min_i64(max_i64(pow2_down(max_i64(all / limits->max_blocks, 1)), least), items / lanes);
+}
+
 // Lanes are items: they read neighbouring elements, and join their products.
-static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, const facts *f)
+static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits,
+                                                  const weft_sparse_attention_problem *problem,
+                                                  const facts *f)
 {
     const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
     const int64_t divisor = min_i64(pow2_divisor(f->k), pow2_divisor(f->d));
@@ -99,7 +113,8 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits, con
         lanes /= 2;
     const int64_t vectors = is_narrow ? SPREAD_VECTORS / SPREAD_NARROW : SPREAD_VECTORS;
     const int64_t room = clamped_i64(limits->local_bytes) / 2 / shared_bytes(f, lanes);
-    const int64_t rows = min_i64(items / lanes, weft_limits_items_along(limits, 1));
+    const int64_t rows =
+        min_i64(rows_of_group(limits, problem, items, lanes), weft_limits_items_along(limits, 1));
     if (fold < pow2_down(widest))
         refuse(ALIGNED,
                "of %" PRId64 ": k is %" PRId64 ", V has %" PRId64
@@ -123,7 +138,7 @@ weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
     const facts f = facts_of(problem);
     weft_sparse_attention_tiling tiling = weft_lanes_are_folded(limits)
                                               ? folded_tiling(limits, problem, &f)
-                                              : spread_tiling(limits, &f);
+                                              : spread_tiling(limits, problem, &f);
     // A sweep would take the products once for each slice of V's columns.
     const int64_t slice = (int64_t)tiling.lanes * tiling.outputs * tiling.fold;
     tiling.in_steps =
