@@ -262,6 +262,7 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t room = pow2_down(max_i64(slices_there, 1));
     const int64_t slices =
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
+    refuse(PASSES, "between them sums of items would go through memory");
     if (fold < pow2_down(widest))
         refuse(ALIGNED, "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
                pow2_down(widest), f->k, alignment);
@@ -287,7 +288,6 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
         choose_passes(&tiling, limits, problem, &f);
     } else {
         tiling = spread_tiling(limits, &f, pays_turning(limits, problem, &f));
-        tiling.passes = pays_passes(&tiling, problem, &f);
     }
     return tiling;
 }
@@ -299,9 +299,7 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
     weft_sddmm_tiling tiling;
     if (!weft_lanes_are_folded(limits)) {
         refuse(TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
-        tiling = spread_tiling(limits, &f, false);
-        tiling.passes = pays_passes(&tiling, problem, &f);
-        return tiling;
+        return spread_tiling(limits, &f, false);
     }
     tiling = folded_tiling(limits, &f);
     refuse(WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);

@@ -25,9 +25,8 @@ enum {
 enum {
     SPREAD_ITEMS = 128,  // of a group
     SPREAD_FOLD = 4,     // widest vector that is loaded at once, in elements
-    SPREAD_VECTORS = 4,  // loads in flight for each item
-    SPREAD_LANES = 8,    // which read a cache line together
-    SPREAD_NARROW = 2,   // twice as many with half the vectors, where registers are few
+    SPREAD_VECTORS = 2,  // of an item at most: it has few registers
+    SPREAD_LANES = 16,   // that share a row
     SPREAD_PIECE = 1024, // entries that cost a group about as much as a bundle of usual rows
 };
 
@@ -106,12 +105,8 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits,
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
     const int64_t units = ceil_div(max_i64(f->k, f->d), fold);
     int64_t lanes = min_i64(most, pow2_up(units));
-    const bool is_narrow = limits->least_subgroup > 0;
-    if (is_narrow && units > SPREAD_NARROW * lanes)
-        lanes = min_i64(SPREAD_NARROW * lanes, min_i64(limits->warp, items));
     while (lanes > 1 && (uint64_t)shared_bytes(f, lanes) > limits->local_bytes)
         lanes /= 2;
-    const int64_t vectors = is_narrow ? SPREAD_VECTORS / SPREAD_NARROW : SPREAD_VECTORS;
     const int64_t room = clamped_i64(limits->local_bytes) / 2 / shared_bytes(f, lanes);
     const int64_t rows =
         min_i64(rows_of_group(limits, problem, items, lanes), weft_limits_items_along(limits, 1));
@@ -122,8 +117,8 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits,
                pow2_down(widest), f->k, f->d, f->alignment);
     return (weft_sparse_attention_tiling){
         .fold = (int)fold,
-        .vectors = weft_vectors_for(f->k, fold * lanes, vectors),
-        .outputs = weft_vectors_for(f->d, fold * lanes, vectors),
+        .vectors = weft_vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
+        .outputs = weft_vectors_for(f->d, fold * lanes, SPREAD_VECTORS),
         .lanes = (int)lanes,
         .rows_per_group = (int)min_i64(rows, pow2_down(max_i64(room, 1))),
         .rows_per_item = 1,

@@ -184,8 +184,8 @@ static void test_known_tilings(void **state)
          "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
          "end"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32, false,
-         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k tile by tile, "
-         "B turned, aligned vectors"},
+         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k from end to "
+         "end, B turned, aligned vectors"},
         {"amd-mi300x", 8192, 8192, 256, 8191, 256, WEFT_F32, false,
          "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k from end to "
          "end"},

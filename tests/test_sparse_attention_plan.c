@@ -187,23 +187,23 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "fold 4, vectors 1, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024, aligned vectors"},
         {"nvidia-a100", 4096, 31, 33, 1, WEFT_F16,
-         "fold 1, vectors 4, outputs 3, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "fold 1, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024"},
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_F32, "products, softmax and sums in three steps"},
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_BF16,
-         "fold 4, vectors 2, outputs 4, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "fold 4, vectors 1, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024, aligned vectors"},
         {"nvidia-a100", 4096, 128, 128, 64, WEFT_F32,
-         "fold 4, vectors 4, outputs 4, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "fold 4, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024, aligned vectors"},
         {"intel-arc-a770", 4096, 128, 128, 64, WEFT_F32,
          "fold 4, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024, aligned vectors"},
         {"intel-arc-a770", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 8, rows per group 16, rows per item 1, pieces of "
+         "fold 4, vectors 1, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
          "1024, aligned vectors"},
         {"intel-arc-a770", 4096, 256, 64, 64, WEFT_F32,
          "fold 4, vectors 2, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
