@@ -47,7 +47,7 @@ enum {
     SPREAD_STATE_BYTES = 12, // that are not yet large
     SPREAD_UNROLL = 4,       // loads in flight for each item,
     ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
-    ROW_ERRANDS = 4,         // groups for each that the device holds: the last ones end together
+    ROW_ERRANDS = 4,         // and so many groups for each that the device holds: they end together
     SPREAD_WARPS = 4,        // of a group of several teams
     SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
     SPREAD_LEAST = 8,        // of a team, however short its rows are: neighbours in memory
@@ -429,14 +429,16 @@ static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f
     weft_axis_tiling t = spread_within(&lowered, f);
     const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.team), f->high),
                                  clamped_i64(limits->max_items_along[2]));
-    if (f->state_bytes <= SPREAD_STATE_BYTES)
+    const bool is_small = f->state_bytes <= SPREAD_STATE_BYTES;
+    if (is_small)
         t.unroll = ROW_UNROLL;
     if (items > limits->warp || t.parts > 1 || most < 2)
         return t;
     t.teams = (int)pow2_down(most);
     while (shared_bytes(f, &t) > clamped_i64(limits->local_bytes))
         t.teams /= 2;
-    t.grid_y = min_i64(ROW_ERRANDS * ceil_div(t.grid_y, t.teams), WEFT_MOST_GROUPS);
+    t.grid_y =
+        min_i64((is_small ? ROW_ERRANDS : 1) * ceil_div(t.grid_y, t.teams), WEFT_MOST_GROUPS);
     t.grid_y = min_i64(t.grid_y, ceil_div(f->high, t.teams));
     return t;
 }

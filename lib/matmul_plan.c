@@ -46,7 +46,7 @@ enum {
     SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
     SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
     SPREAD_PIECE = 128,
-    SPREAD_CUT = 512, // of k at least: where pieces are few, their sum costs more than they save
+    SPREAD_CUT = 1024, // of k at least: where pieces are few, their sum costs more than they save
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_PIECE = 64,

@@ -40,6 +40,8 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
         .tiling =
             call->forced ? *call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
     };
+    if (s->tiling.keep == 0)
+        s->tiling.keep = s->tiling.lanes;
     const weft_sparse_softmax_problem *p = &call->problem;
     const weft_pieces_problem rows = {
         .nnz = p->nnz,

@@ -77,7 +77,7 @@ static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
         .fold = (int)fold,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = fold > 1 ? folded_keep(problem, term_bytes) : 0,
+        .keep = fold > 1 ? folded_keep(problem, term_bytes) : 1,
         .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
         .piece = FOLDED_PIECE,
     };
@@ -142,7 +142,7 @@ static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
     const int64_t lanes = tiling->lanes, most = lanes * WEFT_SPARSE_SOFTMAX_MOST_EACH;
-    if (tiling->fold == 1 && (tiling->keep < lanes || tiling->keep > most || tiling->keep % lanes))
+    if (tiling->fold == 1 && (tiling->keep < 0 || tiling->keep > most || tiling->keep % lanes != 0))
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.keep is %d: with fold 1 a multiple of %" PRId64
                     " lanes up to %" PRId64 " is wanted",

@@ -13,7 +13,7 @@
 
 static const double EVEN_COV = 0.25;  // lengths vary so little that an order gains nothing
 static const double EVEN_SHARE = 1.1; // of entries that a unit may have in place of 1
-static const double QUEUE_COV = 1.0;  // so much that no dealing beforehand is even
+static const double DEALT_COV = 1.0;  // so much that no dealing beforehand is even
 
 static const char *const names[] = {
     [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
@@ -188,10 +188,13 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan)
                bundles_of(plan));
         return WEFT_SPMM_ORDER_SORTED;
     }
-    if (cov >= QUEUE_COV)
-        return WEFT_SPMM_ORDER_QUEUE;
-    refuse("rows from a queue", "lengths vary by %.2g of their mean: %g is wanted", cov, QUEUE_COV);
-    return WEFT_SPMM_ORDER_SNAKE;
+    // Groups, longest first, start as others end: the device has a queue of its own.
+    refuse("rows from a queue", "only where it is asked for");
+    if (cov < DEALT_COV)
+        return WEFT_SPMM_ORDER_SNAKE;
+    refuse("rows dealt in a snake", "lengths vary by %.2g of their mean: less than %g is wanted",
+           cov, DEALT_COV);
+    return WEFT_SPMM_ORDER_SORTED;
 }
 
 weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)

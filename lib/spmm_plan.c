@@ -55,16 +55,17 @@ static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 256,      // of a group at most
-    SPREAD_LEAST_ITEMS = 64, // and at least: a compute unit has room for so many groups, too
-    SPREAD_FOLD = 4,         // widest vector that is loaded at once, in elements
-    SPREAD_UNROLL = 8,       // loads of B in flight for each item
-    SPREAD_STAGE = 128,      // entries of a row in local memory
-    SPREAD_TEAM = 8,         // items for a vector of C, at most
-    SPREAD_PART = 16,        // entries of a row for each of them, which pay for joining their sums
-    SPREAD_LEAST_PART = 8,   // and so many where the longest row is waited for
-    SPREAD_LONG = 2,         // that is, where it takes so many times as long as all others
-    SPREAD_PIECE = 1024,     // entries that cost a group about as much as a bundle of usual rows
+    SPREAD_ITEMS = 256,       // of a group at most
+    SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for so many groups, too
+    SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
+    SPREAD_UNROLL = 8,        // loads of B in flight for each item
+    SPREAD_STAGE = 128,       // entries of a row in local memory
+    SPREAD_TEAM = 8,          // items for a vector of C, at most
+    SPREAD_PART = 16,         // entries of a row for each of them, which pay for joining their sums
+    SPREAD_LEAST_PART = 8,    // and so many where the longest row is waited for
+    SPREAD_LONG = 2,          // that is, where it takes so many times as long as all others
+    SPREAD_PIECE = 1024,      // entries that cost a group about as much as a bundle of usual rows
+    SPREAD_SHORT_PIECE = 256, // the same where rows are known to be cut
 };
 
 // What plans say that they do without.
@@ -455,6 +456,13 @@ static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_
     return (int)stage;
 }
 
+// Two more kernels cut rows: nothing is lost where pieces are shorter, if there are some anyway.
+static int64_t spread_piece(const weft_spmm_problem *problem)
+{
+    const bool is_cut = problem->rows && problem->rows->max > 2 * SPREAD_PIECE;
+    return is_cut ? SPREAD_SHORT_PIECE : SPREAD_PIECE;
+}
+
 // Rows side by side in a group, which wait for each other: as few as make a group.
 static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes, int64_t team)
 {
@@ -472,7 +480,8 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
     const double rows = (double)max_i64(problem->m, 1), slices = (double)ceil_div(f->n, columns);
     const double idle = resident / (rows * slices * (double)lanes);
     const double entries = (double)problem->nnz / rows; // of a row
-    const int64_t longest = problem->rows ? min_i64(problem->rows->max, 2 * SPREAD_PIECE) : 0;
+    const int64_t longest =
+        problem->rows ? min_i64(problem->rows->max, 2 * spread_piece(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
     if (weft_spmm_is_peaks(problem->reduction))
         return 1 + refuse(TEAMS, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
@@ -535,7 +544,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .stage = stage,
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors,
-        .piece = SPREAD_PIECE,
+        .piece = spread_piece(problem),
         .packed = (!problem->columns_adjacent || refuse(PACKED, "columns of B lie side by side")) &&
                   packing_pays(problem, f->n, bytes, 0),
         .aligned = fold > 1,

@@ -209,6 +209,7 @@ static weft_status sddmm_in_passes(operation_operands *o, weft_context *ctx)
     weft_sddmm_tiling tiling = weft_sddmm_tiling_for(weft_context_limits(ctx), &problem);
     tiling.vectors = 1;
     tiling.passes = tiling.packed = true;
+    tiling.turned = false;
     tiling.aligned = false;
     STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D,
                     WEFT_SDDMM(.tiling = &tiling, ORDER(o))));

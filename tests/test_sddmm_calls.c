@@ -495,7 +495,7 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
     assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
                                 WEFT_SDDMM(.indicator = true, .tiling = &tiling)),
                      WEFT_NO_MEMORY);
-    assert_says("sddmm: sums of 1 entries and tiles of 2147479551 columns of B, for each of "
+    assert_says("sddmm: sums of 1 entries and copies of 2147479551 columns of B, for each of "
                 "1048576 matrices, are too large");
     clReleaseMemObject(many);
 }

@@ -25,8 +25,8 @@ typedef struct weft_sparse_softmax_tiling {
     int keep;           // entries of several rows that an item with vectors takes at a time: fold
                         // to 8192, for each of which private memory has room for four numbers and
                         // some more. Without vectors, of one row, which its items keep in
-                        // registers: 1 to 16 times as many as they are; all items of the group
-                        // sweep a longer row
+                        // registers: 1 to 16 times as many as they are, 0 counts as once; all
+                        // items of the group sweep a longer row
     int64_t chunk;      // entries and rows of a group
     int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
                    // combined in order

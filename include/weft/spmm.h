@@ -123,10 +123,11 @@ typedef struct weft_spmm_plan_params {
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
 // found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
 // alternating runs, unless neighbouring rows give each core its share as they come; on a GPU sorted
-// where all groups fit the device at once, else dealt in a snake, or from a queue where they vary
-// by more than their mean. weft_spmm_describe() says which it was and why. Where A is dense enough,
-// or rows of it are, a CPU's plan also cuts their entries where windows of B end, those that a
-// product with 128 columns has.
+// where all groups fit the device at once or lengths vary by more than their mean, else dealt in a
+// snake; a queue is for those who ask for it, as devices hand out groups while others end.
+// weft_spmm_describe() says which it was and why. Where A is dense enough, or rows of it are, a
+// CPU's plan also cuts their entries where windows of B end, those that a product with 128 columns
+// has.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
 // the same pattern, whatever values, B, C, n and batch: weft_spmm() checks sizes and index types,
