@@ -60,7 +60,8 @@ enum {
     SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item
     SPREAD_STAGE = 128,       // entries of a row in local memory
-    SPREAD_TEAM = 8,          // items for a vector of C, at most
+    SPREAD_TEAM = 4,          // items for a vector of C where rows are few,
+    SPREAD_LARGE_TEAM = 8,    // and where they are uneven
     SPREAD_PART = 16,         // entries of a row for each of them, which pay for joining their sums
     SPREAD_LEAST_PART = 8,    // and so many where the longest row is waited for
     SPREAD_LONG = 2,          // that is, where it takes so many times as long as all others
@@ -470,9 +471,9 @@ static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lan
     return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
 }
 
-// Rows are shared by teams where there are too few of them to occupy the device, and where the
-// longest row would be waited for: it takes as long as `rounds` of usual ones. The batch does not
-// matter: another team has other bits.
+// Rows are shared by teams where there are too few of them to occupy the device, and by larger ones
+// where the longest row would be waited for: it takes as long as `rounds` of usual ones. Each is a
+// program. The batch does not matter: another team has other bits.
 static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *problem,
                         const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
 {
@@ -486,13 +487,15 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
     if (weft_spmm_is_peaks(problem->reduction))
         return 1 + refuse(TEAMS, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
     int64_t team = 1;
-    for (; 2 * team <= min_i64(items / lanes, SPREAD_TEAM); team *= 2) {
+    for (int64_t next = SPREAD_TEAM; next <= min_i64(items / lanes, SPREAD_LARGE_TEAM);
+         next *= SPREAD_LARGE_TEAM / SPREAD_TEAM) {
         const double rounds = (double)team > idle ? (double)team / idle : 1;
-        const bool fills = 2 * (double)team <= idle && entries >= 2 * (double)team * SPREAD_PART;
-        const bool evens = entries >= 2 * (double)team * SPREAD_LEAST_PART &&
+        const bool fills =
+            next == SPREAD_TEAM && (double)next <= idle && entries >= (double)next * SPREAD_PART;
+        const bool evens = entries >= (double)next * SPREAD_LEAST_PART &&
                            (double)longest / (double)team > SPREAD_LONG * rounds * entries;
-        const int64_t bytes = spread_rows(limits, items, lanes, 2 * team) * (2 * team - 1) *
-                              columns * weft_sum_bytes(f->dtype);
+        const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
+                              weft_sum_bytes(f->dtype);
         if (!fills && !evens) {
             refuse(TEAMS,
                    "rows have %.3g entries, the longest that is known %" PRId64
@@ -505,6 +508,7 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
                    room);
             break;
         }
+        team = next;
     }
     return team;
 }

@@ -147,10 +147,12 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
     REFUSE("tiling.keep is 16: with fold 1 a multiple of 32 lanes up to 512", t.keep = 16);
     REFUSE("tiling.keep is 544: with", t.keep = 544);
-    REFUSE("tiling.keep is 0: with", t.keep = 0);
+    REFUSE("tiling.keep is -32: with", t.keep = -32);
     REFUSE("with fold 2 one item is wanted", (t.fold = 2, t.keep = 16));
     REFUSE("tiling.chunk is 0", t.chunk = 0);
     REFUSE("tiling.piece is -1", t.piece = -1);
+    good.keep = 0; // counts as the least
+    assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
 
     good = (weft_sparse_softmax_tiling){
         .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 4, .chunk = 1, .piece = 1};

@@ -169,7 +169,7 @@ static void test_what_is_chosen(void **state)
         {spread, 8, very_uneven, 8, 0,
          "by length in 4 bundles, 4 at once, as lengths vary by 2.1 of"},
         {spread, 40, very_uneven, 8, 0,
-         "from a queue in 20 bundles, 4 at once, as lengths vary by 2.1 "},
+         "by length in 20 bundles, 4 at once, as lengths vary by 2.1 "},
         {folded, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
         {folded, 40, uneven, 2, 0,
          "rows as they come, as neighbouring ones give each of 2 units its "},
