@@ -58,7 +58,7 @@ enum {
     SPREAD_ITEMS = 256,       // of a group at most
     SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for so many groups, too
     SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
-    SPREAD_UNROLL = 8,        // loads of B in flight for each item
+    SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
     SPREAD_STAGE = 128,       // entries of a row in local memory
     SPREAD_TEAM = 4,          // items for a vector of C where rows are few,
     SPREAD_LARGE_TEAM = 8,    // and where they are uneven
@@ -547,7 +547,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .rows_per_item = 1,
         .stage = stage,
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
-        .unroll = SPREAD_UNROLL / vectors,
+        .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
         .piece = spread_piece(problem),
         .packed = (!problem->columns_adjacent || refuse(PACKED, "columns of B lie side by side")) &&
                   packing_pays(problem, f->n, bytes, 0),

@@ -52,10 +52,11 @@ class Job:
 
     def promised_bytes(self, name):
         """Of the widest load, where the plan has seen that vectors are aligned; else 0. What
-        combines pieces reads scratch memory, of which the plan says nothing, and what says that
-        there is no argument reads numbers of rows at most."""
+        combines pieces reads scratch memory, of which the plan says nothing, what says that there is
+        no argument reads numbers of rows at most, and what turns B reads elements that lie apart
+        by items that are neighbours."""
         defines = self.defines()
-        if defines.get("ALIGNED") != "1" or name.endswith(("_combine", "_none")):
+        if defines.get("ALIGNED") != "1" or name.endswith(("_combine", "_none", "_turn")):
             return 0
         element = DTYPE_BYTES[defines.get("DTYPE", "DTYPE_F32").removeprefix("DTYPE_")]
         return min(int(defines["FOLD"]) * element, self.load_bytes)
