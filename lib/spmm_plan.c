@@ -66,7 +66,7 @@ enum {
     SPREAD_LEAST_PART = 8,    // and so many where the longest row is waited for
     SPREAD_LONG = 2,          // that is, where it takes so many times as long as all others
     SPREAD_PIECE = 1024,      // entries that cost a group about as much as a bundle of usual rows
-    SPREAD_SHORT_PIECE = 256, // the same where rows are known to be cut
+    SPREAD_SHORT_PIECE = 256, // the same where rows are cut, or may have to be
 };
 
 // What plans say that they do without.
@@ -457,11 +457,11 @@ static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_
     return (int)stage;
 }
 
-// Two more kernels cut rows: nothing is lost where pieces are shorter, if there are some anyway.
+// Two more kernels cut rows: where they are wanted anyway, nothing is lost by shorter pieces.
 static int64_t spread_piece(const weft_spmm_problem *problem)
 {
-    const bool is_cut = problem->rows && problem->rows->max > 2 * SPREAD_PIECE;
-    return is_cut ? SPREAD_SHORT_PIECE : SPREAD_PIECE;
+    const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
+    return longest > 2 * SPREAD_PIECE ? SPREAD_SHORT_PIECE : SPREAD_PIECE;
 }
 
 // Rows side by side in a group, which wait for each other: as few as make a group.

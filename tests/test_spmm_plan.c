@@ -195,7 +195,7 @@ static void test_known_tilings(void **state)
          "staged by loads of 4, unrolled by 8, pieces of 1024"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
          "slices of 64 lanes x 1 vectors x 4 aligned columns, 1 x 1 rows a group, 128 entries "
-         "staged by loads of 4, unrolled by 8, pieces of 1024"},
+         "staged by loads of 4, unrolled by 8, pieces of 256"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
          "slices of 4 lanes x 1 vectors x 4 aligned columns, 16 x 1 rows a group, 128 entries "
          "staged by loads of 4, unrolled by 8, pieces of 1024"},
