@@ -590,7 +590,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
-        JOIN_TEAM(found, &w, shared, false);
+        JOIN_TEAM(found, &w, shared);
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);
     }
@@ -609,7 +609,7 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
     state s =
         first < outputs ? found_by_parts(scratch, &w, first, get_local_id(1), TEAM) : nothing();
     if (TEAM > 1)
-        s = joined_team(s, shared, false);
+        s = joined_team(s, shared);
     if (get_local_id(1) > 0)
         return;
     FOUND lanes[FOLD];

@@ -159,7 +159,7 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
                         long stop)
 {
 #if SHUFFLES
-    if (sub_group_width() >= LANES) {
+    if (SUB_GROUP_WIDTH >= LANES) {
         write_entries(shares, exchange, o, e, stop);
         return;
     }
@@ -408,20 +408,19 @@ kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned
 {
     local BITS block[TURNED_BLOCK][TURNED_BLOCK + 1];
     const long batch = GROUP_ALONG_Z;
-    const int blocks = (k - 1) / TURNED_BLOCK + 1;
-    const int along_k = get_group_id(0) % blocks * TURNED_BLOCK;
-    const int along_n = get_group_id(0) / blocks * TURNED_BLOCK;
+    const int blocks = (k - 1) / TURNED_BLOCK + 1, group = get_group_id(0);
+    const int line = group / blocks; // not %: Oclgrind 21.10 lacks what both together become
+    const int along_k = (group - line * blocks) * TURNED_BLOCK, along_n = line * TURNED_BLOCK;
     global const BITS *in = (global const BITS *)B + b_start + batch * b_batch;
-    const int item = get_local_id(1) * LANES + get_local_id(0);
-#pragma unroll 8
-    for (int i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
+    const uint item = get_local_id(1) * LANES + get_local_id(0);
+    for (uint i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
         const int l = i / TURNED_BLOCK, j = i % TURNED_BLOCK;
         if (along_k + l < k && along_n + j < n)
             block[l][j] = in[(along_k + l) * b_row + (along_n + j) * b_column];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     global BITS *out = turned + batch * n * k;
-    for (int i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
+    for (uint i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
         const int l = i % TURNED_BLOCK, j = i / TURNED_BLOCK;
         if (along_k + l < k && along_n + j < n)
             out[(long)(along_n + j) * k + along_k + l] = block[l][j];

@@ -215,7 +215,7 @@ INLINE ACC sum_of_lanes(ACC mine, int item, local exchange *x)
 #if LANES > 1
     state s = {mine};
 #if SHUFFLES
-    if (sub_group_width() >= LANES) {
+    if (SUB_GROUP_WIDTH >= LANES) {
         for (int below = LANES / 2; below > 0; below /= 2)
             s.sum += handed_down(s, below, x->shares).sum;
         return s.sum;

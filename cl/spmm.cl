@@ -556,7 +556,6 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
     global const ACC *in =
         scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
     ACCS sum = VLOAD(in);
-#pragma unroll 8 // loads in flight
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);

@@ -271,8 +271,10 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     const int64_t rows = (int64_t)SPREAD_SIDE * SPREAD_ROWS,
                   columns = (int64_t)SPREAD_SIDE * t->fold;
     const int64_t small = tiles_of(f, rows, columns), large = tiles_of(f, 2 * rows, 2 * columns);
+    // The same where a kernel as built takes smaller groups, of which there are more then.
+    const int64_t held = (int64_t)limits->max_blocks * limits->max_block / SPREAD_ITEMS;
     const int64_t at_once =
-        min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, limits->max_blocks);
+        max_i64(min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, held), 1);
     // No more than run at once: the last ones would run alone.
     const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(pieces, 1) * large;

@@ -26,10 +26,10 @@ enum {
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 128, // of a group
-    SPREAD_EACH = 4,    // entries for each item, unless all lanes of a warp share the row
-    SPREAD_LANES = 4,   // of a row at least: neighbours read neighbours
-    SPREAD_ROOM = 2,    // times as many as a usual row has are kept, as rows vary
+    SPREAD_ITEMS = 128,     // of a group
+    SPREAD_EACH = 4,        // entries of a usual row for each item
+    SPREAD_NARROW_EACH = 8, // that it keeps at most, where registers are few
+    SPREAD_LANES = 4,       // of a row at least: neighbours read neighbours
     SPREAD_CHUNK = 2048,
     SPREAD_LEAST = 256,
     SPREAD_PIECE = 4096, // entries that a group sweeps in the time of a few launches
@@ -90,11 +90,12 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
-    const int64_t room = SPREAD_ROOM * min_i64(max_i64(usual_row(problem), 1), INT32_MAX);
-    const int64_t wanted = pow2_up(ceil_div(room, SPREAD_EACH));
+    const int64_t usual = min_i64(max_i64(usual_row(problem), 1), INT32_MAX);
+    const int64_t wanted = pow2_up(ceil_div(usual, SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
-    const int64_t each =
-        clamp_i64(pow2_up(ceil_div(room, lanes)), SPREAD_EACH, WEFT_SPARSE_SOFTMAX_MOST_EACH);
+    // As many as registers have room for: longer rows take long. Backward there are two values of each.
+    const bool is_narrow = limits->least_subgroup > 0 && problem->is_backward;
+    const int64_t each = is_narrow ? SPREAD_NARROW_EACH : WEFT_SPARSE_SOFTMAX_MOST_EACH;
     return (weft_sparse_softmax_tiling){
         .fold = 1,
         .lanes = (int)lanes,

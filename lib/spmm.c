@@ -367,7 +367,7 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_spmm_product *p,
 {
     if (s->n_queues > 0) {
         TRY(enqueue_queues(launch, s, k, v));
-        n_bundles = min_i64(n_bundles, p->ctx->limits.max_blocks);
+        n_bundles = min_i64(n_bundles, weft_spmm_held_groups(&s->tiling, &p->ctx->limits));
     }
     const weft_arguments a = rows_arguments(p, s, v);
     return enqueue_teams(launch, k->rows, &a, &s->tiling, n_bundles, s->n_slices,

@@ -183,7 +183,7 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan)
            plan->n_pieces);
     if (limits->fold > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
-    if (bundles_of(plan) <= limits->max_blocks) {
+    if (bundles_of(plan) <= plan->held_bundles) {
         refuse("rows dealt or from a queue", "all %" PRId64 " bundles of rows are resident at once",
                bundles_of(plan));
         return WEFT_SPMM_ORDER_SORTED;
@@ -259,8 +259,8 @@ int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char
                                 plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
     char reason[96], bundles[64] = "";
     if (counts_bundles)
-        snprintf(bundles, sizeof(bundles), " in %" PRId64 " bundles, %d at once", bundles_of(plan),
-                 plan->ctx->limits.max_blocks);
+        snprintf(bundles, sizeof(bundles), " in %" PRId64 " bundles, %" PRId64 " at once",
+                 bundles_of(plan), plan->held_bundles);
     return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), bundles,
                     reason_words(plan, reason, sizeof(reason)));
 }

@@ -25,6 +25,7 @@ struct weft_spmm_plan {
     int64_t piece;
     bool piece_is_forced; // not chosen here
     int64_t bundle_rows;  // that a group goes through, of a product with 128 columns
+    int64_t held_bundles; // and how many bundles the device then holds at once
     weft_spmm_order order_kind;
     weft_spmm_order_reason order_reason;
     int64_t n_ordered; // places in the order, -1 among them where a group has a row less

@@ -60,13 +60,14 @@ enum {
     SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
     SPREAD_STAGE = 128,       // entries of a row in local memory
-    SPREAD_TEAM = 4,          // items for a vector of C where rows are few,
-    SPREAD_LARGE_TEAM = 8,    // and where they are uneven
+    SPREAD_TEAM = 4,          // items for a vector of C where rows are few or uneven,
+    SPREAD_LARGE_TEAM = 8,    // and where they are very uneven
     SPREAD_PART = 16,         // entries of a row for each of them, which pay for joining their sums
     SPREAD_LEAST_PART = 8,    // and so many where the longest row is waited for
     SPREAD_LONG = 2,          // that is, where it takes so many times as long as all others
     SPREAD_PIECE = 1024,      // entries that cost a group about as much as a bundle of usual rows
-    SPREAD_SHORT_PIECE = 256, // the same where rows are cut, or may have to be
+    SPREAD_SHORT_PIECE = 256, // the same where rows are cut, or may have to be,
+    SPREAD_SUMS_BYTES = 1 << 24, // if all such pieces have so many bytes of sums
 };
 
 // What plans say that they do without.
@@ -458,10 +459,15 @@ static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_
 }
 
 // Two more kernels cut rows: where they are wanted anyway, nothing is lost by shorter pieces.
+// Without a plan all that there may be have scratch memory, of which little is taken for that.
 static int64_t spread_piece(const weft_spmm_problem *problem)
 {
     const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
-    return longest > 2 * SPREAD_PIECE ? SPREAD_SHORT_PIECE : SPREAD_PIECE;
+    const double bytes = (double)problem->nnz / SPREAD_SHORT_PIECE * (double)problem->n *
+                         (double)weft_sum_bytes(weft_dtype_or(problem->dtype, WEFT_F32));
+    if (longest <= 2 * SPREAD_PIECE || (!problem->rows && bytes > SPREAD_SUMS_BYTES))
+        return SPREAD_PIECE;
+    return SPREAD_SHORT_PIECE;
 }
 
 // Rows side by side in a group, which wait for each other: as few as make a group.
@@ -471,9 +477,10 @@ static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lan
     return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
 }
 
-// Rows are shared by teams where there are too few of them to occupy the device, and by larger ones
-// where the longest row would be waited for: it takes as long as `rounds` of usual ones. Each is a
-// program. The batch does not matter: another team has other bits.
+// Rows are shared by teams where there are too few of them to occupy the device; and by these, then
+// by larger ones, where the longest row known would still go on when usual ones, in so many rounds
+// of what the device holds, have ended. Each is a program. The batch does not matter: another team
+// has other bits.
 static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *problem,
                         const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
 {

@@ -8,6 +8,7 @@
 #include "arithmetic.h"
 #include "clamp.h"
 #include "fail.h"
+#include "refuse.h"
 #include "sparse_limits.h"
 #include "spmm_product.h"
 #include "view.h"
@@ -20,6 +21,13 @@ weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
         .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
         .entry_alignment = max_i64(problem->entry_alignment, 1),
     };
+}
+
+int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t items = weft_spmm_team_items(tiling) * tiling->rows_per_group;
+    const int64_t held = (int64_t)limits->max_blocks * limits->max_block;
+    return weft_lanes_are_folded(limits) ? limits->max_blocks : max_i64(held / items, 1);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)

@@ -11,6 +11,7 @@
 
 #include <weft/matmul.h>
 
+#include "clamp.h"
 #include "random.h"
 
 enum { N_RANDOM = 30000 }; // for each profile
@@ -401,6 +402,30 @@ static void test_blocks_for_every_core(void **state)
 }
 
 // What is chosen changes on purpose only.
+// Pieces have sums, and so bits, of their own: they stay where a kernel as built takes fewer items.
+static void test_pieces_of_smaller_groups(void **state)
+{
+    (void)state;
+    static const int64_t sides[] = {70, 128, 300, 512, 1000, 2048}, terms[] = {1024, 5000, 100000};
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (int j = 0; j < 18; j++) {
+            const weft_limits *limits = weft_profile_at(i);
+            const weft_limits lowered = weft_limits_lowered(limits, 128);
+            const weft_matmul_problem problem = {.m = sides[j % 6],
+                                                 .n = sides[j / 2 % 6],
+                                                 .k = terms[j / 6],
+                                                 .dtype = WEFT_F32,
+                                                 .a_along_k = true,
+                                                 .b_along_n = true,
+                                                 .c_along_n = true};
+            const int64_t want = weft_matmul_tiling_for(limits, &problem).piece;
+            const int64_t got = weft_matmul_tiling_for(&lowered, &problem).piece;
+            if (limits->fold == 1 && got != want)
+                fail_msg("%s: pieces of %" PRId64 ", and of %" PRId64 " in groups of 128 items",
+                         limits->name, want, got);
+        }
+}
+
 static void test_known_tilings(void **state)
 {
     (void)state;
@@ -657,6 +682,7 @@ int main(void)
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_blocks_for_every_core),
+        cmocka_unit_test(test_pieces_of_smaller_groups),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_names_of_methods),
         cmocka_unit_test(test_sound_tilings_are_taken),

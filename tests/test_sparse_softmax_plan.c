@@ -91,10 +91,10 @@ static void test_lanes_follow_the_rows(void **state)
     assert_non_null(limits);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).lanes, 4);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).rows_per_group, 32);
-    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).keep, 16);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &graph).keep, 64);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).lanes, 32);
     assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).rows_per_group, 4);
-    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).keep, 256);
+    assert_int_equal(weft_sparse_softmax_tiling_for(limits, &attention).keep, 512);
 }
 
 // What an item keeps fits the nearest cache, unless a usual row is longer.

@@ -77,8 +77,12 @@ static void check_problem(const weft_limits *limits, const weft_spmm_problem *pr
     const uint64_t items = (uint64_t)tiling.lanes * team * (uint64_t)tiling.rows_per_group;
     const uint64_t entry_bytes =
         4 + weft_dtype_size(problem->dtype == WEFT_DEFAULT ? WEFT_F32 : problem->dtype);
+    const uint64_t columns =
+        (uint64_t)tiling.lanes * (uint64_t)tiling.vectors * (uint64_t)tiling.fold;
+    const uint64_t sum_bytes = problem->dtype == WEFT_F64 ? 8 : 4;
+    const uint64_t staged_bytes = tiling.stage > 0 ? (uint64_t)tiling.stage * entry_bytes + 4 : 0;
     const uint64_t local_bytes =
-        (uint64_t)tiling.rows_per_group * ((uint64_t)tiling.stage * entry_bytes + 4);
+        (uint64_t)tiling.rows_per_group * (staged_bytes + (team - 1) * columns * sum_bytes);
     if (weft_spmm_tiling_check(&tiling, limits, problem) != WEFT_OK)
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
@@ -88,7 +92,7 @@ static void check_problem(const weft_limits *limits, const weft_spmm_problem *pr
     if (items > limits->max_items || (size_t)tiling.lanes * team > limits->max_items_along[0] ||
         (size_t)tiling.rows_per_group > limits->max_items_along[1])
         fail_problem("a group too large", limits, problem, &tiling);
-    if (tiling.stage > 0 && local_bytes > limits->local_bytes)
+    if (local_bytes > limits->local_bytes)
         fail_problem("too much local memory", limits, problem, &tiling);
 }
 

@@ -148,15 +148,15 @@ static void test_tilings_that_share_what_peaks_do_not(void **state)
     (void)state;
     weft_spmm_tiling tiling = cutting;
     tiling.window = 3;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.window is 3, stage 0, bundles_per_copy 0, not packed",
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.window is 3, stage 0, bundles_per_copy 0, team 0, not packed",
            c.params.tiling = &tiling);
     tiling.window = 0;
     tiling.packed = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 0, packed: a min goes without",
+    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 0, team 0, packed: a min goes without",
            (c.params.tiling = &tiling, c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.bundles_per_copy = 1;
-    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 1, not packed: a max goes without all four",
+    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 1, team 0, not packed: a max goes without all five",
            c.params.tiling = &tiling);
     tiling.bundles_per_copy = 0;
     tiling.lanes = tiling.stage = 2;

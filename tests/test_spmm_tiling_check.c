@@ -100,11 +100,40 @@ static void test_wrong_groups_are_refused(void **state)
     tiling.lanes = tiling.rows_per_group = 64;
     tiling.stage = 0;
     tiling.load = 1;
-    refuse(tiling, &usual, "tiling.lanes 64 x rows_per_group 64 are more than the 1024 items");
+    refuse(tiling, &usual,
+           "tiling.lanes 64 x team 1 x rows_per_group 64 are more than the 1024 items");
     tiling = sound;
     tiling.lanes = 128;
     tiling.vectors = 8;
     refuse(tiling, &usual, "tiling.fold 8 x vectors 8 x lanes 128 are 8192 columns");
+}
+
+static void test_wrong_teams_are_refused(void **state)
+{
+    (void)state;
+    weft_spmm_tiling tiling = sound;
+    REFUSE("tiling.team is -1: 0 to 32 is wanted", team, -1);
+    REFUSE("tiling.team is 33: 0 to 32 is wanted", team, 33);
+    REFUSE("tiling.team is 2, window 10, bundles_per_copy 0: windows and held B", team, 2);
+    tiling.window = 0;
+    tiling.bundles_per_copy = 1;
+    tiling.team = 2;
+    refuse(tiling, &usual, "tiling.team is 2, window 0, bundles_per_copy 1: windows and held B");
+    tiling.bundles_per_copy = 0;
+    assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
+                     WEFT_OK);
+    tiling.lanes = 6;
+    refuse(tiling, &usual, "tiling.team is 2, lanes 6: with teams a power of two is wanted");
+    tiling.lanes = 64;
+    tiling.team = 32;
+    refuse(tiling, &usual, "tiling.lanes 64 x team 32 are 2048 items: at most 1024 are wanted");
+    tiling.team = 16;
+    tiling.rows_per_group = 2;
+    refuse(tiling, &usual, "lanes 64 x team 16 x rows_per_group 2 are more than the 1024 items");
+    tiling.team = 8; // 7 x 64 lanes x 16 columns of f32 for each row, and entries
+    tiling.fold = 8;
+    tiling.vectors = 2;
+    refuse(tiling, &usual, "for each of 2 rows, team 8; local memory has 49152 bytes");
 }
 
 static void test_wrong_entries_are_refused(void **state)
@@ -112,7 +141,8 @@ static void test_wrong_entries_are_refused(void **state)
     (void)state;
     weft_spmm_problem problem = usual;
     REFUSE("tiling.stage is -2", stage, -2);
-    REFUSE("tiling.stage is 1000 entries for each of 8 rows; local memory has 49152", stage, 1000);
+    REFUSE("tiling.stage is 1000 entries for each of 8 rows, team 0; local memory has 49152", stage,
+           1000);
     REFUSE("tiling.stage is 2147483646 entries", stage, INT32_MAX - 1);
     REFUSE("tiling.stage is 16, but one lane", lanes, 1);
     REFUSE("tiling.load is 0:", load, 0);
@@ -180,7 +210,8 @@ static void test_what_peaks_go_without_is_refused(void **state)
     weft_spmm_problem problem = usual;
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
-           "tiling.window is 10, stage 16, bundles_per_copy 0, not packed: a max goes without");
+           "tiling.window is 10, stage 16, bundles_per_copy 0, team 0, not packed: a max goes "
+           "without");
     weft_spmm_tiling tiling = sound;
     tiling.window = tiling.stage = 0;
     tiling.load = 1;
@@ -189,11 +220,11 @@ static void test_what_peaks_go_without_is_refused(void **state)
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
     refuse(tiling, &problem,
-           "tiling.window is 0, stage 0, bundles_per_copy 0, packed: a min goes without");
+           "tiling.window is 0, stage 0, bundles_per_copy 0, team 0, packed: a min goes without");
     tiling.packed = false;
     tiling.bundles_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, bundles_per_copy 7, not packed: a min goes without all four");
+           "stage 0, bundles_per_copy 7, team 0, not packed: a min goes without all five");
     tiling.bundles_per_copy = 0;
     tiling.window = 1;
     refuse(tiling, &problem, "tiling.window is 1,");
@@ -208,6 +239,7 @@ int main(void)
         cmocka_unit_test(test_wrong_columns_are_refused),
         cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
+        cmocka_unit_test(test_wrong_teams_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
         cmocka_unit_test(test_a_copy_without_room_is_refused),
         cmocka_unit_test(test_what_peaks_go_without_is_refused),

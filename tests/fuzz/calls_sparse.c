@@ -18,6 +18,7 @@ static weft_spmm_tiling take_spmm_tiling(call_input *in)
     t.aligned = take_chance(in, 128);
     t.window_from = take_int(in);
     t.bundles_per_copy = take_chance(in, 64) ? take_int(in) : 0;
+    t.team = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }
 
@@ -119,6 +120,8 @@ call_result call_sddmm(call_input *in)
     tiling.packed = take_chance(in, 128);
     tiling.aligned = take_chance(in, 128);
     tiling.ahead = take_int(in);
+    tiling.turned = take_chance(in, 64);
+    tiling.window = take_chance(in, 64) ? take_number(in) : 0;
     weft_sddmm_params p = {.size = take_struct_size(in, sizeof(p))};
     p.indicator = take_chance(in, 128);
     p.tiling = take_chance(in, 64) ? &tiling : NULL;
