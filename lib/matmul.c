@@ -323,6 +323,12 @@ static weft_status enqueue_batches(errand *e, const kernels *k)
     return WEFT_OK;
 }
 
+// So many rows further on. Strides of a factor without elements may be anything.
+static int64_t moved(int64_t start, int64_t rows, int64_t row)
+{
+    return (int64_t)((uint64_t)start + (uint64_t)rows * (uint64_t)row);
+}
+
 // B has no rows of C's.
 static weft_status enqueue_rows(errand *e, const kernels *k)
 {
@@ -331,7 +337,7 @@ static weft_status enqueue_rows(errand *e, const kernels *k)
         TRY(enqueue_batches(e, k));
         for (int i = 0; i < e->call->n_operands; ++i)
             if (i != WEFT_MATMUL_B)
-                e->operands[i].start += e->s->rows * e->operands[i].row;
+                e->operands[i].start = moved(e->operands[i].start, e->s->rows, e->operands[i].row);
     }
     return WEFT_OK;
 }

@@ -93,7 +93,7 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     const int64_t usual = min_i64(max_i64(usual_row(problem), 1), INT32_MAX);
     const int64_t wanted = pow2_up(ceil_div(usual, SPREAD_EACH));
     const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
-    // As many as registers have room for: longer rows take long. Backward there are two values of each.
+    // As many as registers have room for: longer rows take long. Backward each has two values.
     const bool is_narrow = limits->least_subgroup > 0 && problem->is_backward;
     const int64_t each = is_narrow ? SPREAD_NARROW_EACH : WEFT_SPARSE_SOFTMAX_MOST_EACH;
     return (weft_sparse_softmax_tiling){
