@@ -145,9 +145,9 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
     if (tiling->window > 0)
         refuse(AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
-    else if (is_far && limits->fold > 1)
+    else if (is_far)
         tiling->ahead = FOLDED_AHEAD;
-    else if (limits->fold > 1)
+    else
         refuse(AHEAD, "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
                tile_bytes, near.l2_bytes);
 }
@@ -296,12 +296,11 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most)
 {
     const facts f = facts_of(problem);
-    weft_sddmm_tiling tiling;
     if (!weft_lanes_are_folded(limits)) {
         refuse(TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
         return spread_tiling(limits, &f, false);
     }
-    tiling = folded_tiling(limits, &f);
+    weft_sddmm_tiling tiling = folded_tiling(limits, &f);
     refuse(WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;

@@ -411,13 +411,8 @@ static void test_pieces_of_smaller_groups(void **state)
         for (int j = 0; j < 18; j++) {
             const weft_limits *limits = weft_profile_at(i);
             const weft_limits lowered = weft_limits_lowered(limits, 128);
-            const weft_matmul_problem problem = {.m = sides[j % 6],
-                                                 .n = sides[j / 2 % 6],
-                                                 .k = terms[j / 6],
-                                                 .dtype = WEFT_F32,
-                                                 .a_along_k = true,
-                                                 .b_along_n = true,
-                                                 .c_along_n = true};
+            const weft_matmul_problem problem =
+                row_major(sides[j % 6], sides[j / 2 % 6], terms[j / 6]);
             const int64_t want = weft_matmul_tiling_for(limits, &problem).piece;
             const int64_t got = weft_matmul_tiling_for(&lowered, &problem).piece;
             if (limits->fold == 1 && got != want)

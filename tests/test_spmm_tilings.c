@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM by every kind of tiling, whether or not it would be chosen for the device at hand.
 #include "spmm_case.h"
+#include "spmm_tiling.h"
 
 static weft_context *ctx;
 static int n_cases; // for each tiling
@@ -129,8 +130,7 @@ static bool is_taken(const variant *v)
     const weft_limits *limits = weft_context_limits(ctx);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
            (v->dtype != WEFT_BF16 || v->tiling.fold <= 4 || takes_wide_vectors()) &&
-           (size_t)v->tiling.lanes * (size_t)(v->tiling.team > 0 ? v->tiling.team : 1) *
-                   (size_t)v->tiling.rows_per_group <=
+           (size_t)weft_spmm_team_items(&v->tiling) * (size_t)v->tiling.rows_per_group <=
                limits->max_items;
 }
 
