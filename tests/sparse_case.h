@@ -137,11 +137,4 @@ cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags);
 void *buffer_now(cl_command_queue queue, cl_mem buffer, size_t bytes);
 void buffer_put(cl_command_queue queue, cl_mem buffer, const void *data, size_t bytes);
 
-// ---- queues and events
-
-// NULL where the device has no such queues.
-cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties properties);
-
-cl_int event_state(cl_event event);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include <weft/weft.h>
 
+#include "queues.h"
 #include "sparse_case.h"
 
 enum { SIDE = 4, NNZ = 6, N_DENSE = 5, BYTES = SIDE * SIDE * sizeof(double) };

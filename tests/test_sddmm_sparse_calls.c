@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_sddmm_sparse() refuses, each in a sentence and without enqueuing anything; what it says
 // that it would do; products that are empty; and events.
+#include "queues.h"
 #include "sddmm_sparse_case.h"
 #include "sparse_limits.h"
 

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how
-// much scratch memory it wants; what it says that it would do; calls with nothing to do; and calls
-// among other work: the same bits whatever else runs, events honoured, and few programs for many
-// shapes.
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+// much scratch memory it wants; what it says that it would do; and calls with nothing to do.
 #include "sparse_softmax_case.h"
 
 #include <math.h>
-
-#include "random.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 static sparse_operands o; // of the running test: backward, a batch of 2
 
-// Every kernel of a call, by one item and by several.
+// Every kernel of a call.
 static const weft_sparse_softmax_tiling cutting = {
     .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .piece = 9};
-static const weft_sparse_softmax_tiling spread_cutting = {
-    .fold = 1, .lanes = 4, .rows_per_group = 2, .chunk = 40, .piece = 9};
 
 // One call with everything that it is given: Y is the CSR's values.
 typedef struct call {
@@ -266,9 +259,9 @@ static sparse_case heavy_case(uint64_t seed)
                          .rows = ROWS_RANDOM,
                          .numbers = STEEP,
                          .is_backward = seed % 2,
-                         .place = seed % 3 == 0 ? ON_CSR : APART,
+                         .place = APART,
                          .scale = 0.5,
-                         .tiling = seed % 8 < 4 ? &cutting : &spread_cutting};
+                         .tiling = &cutting};
 }
 
 static void test_workspaces_that_do_not_serve(void **state)
@@ -400,191 +393,6 @@ static void test_empty_calls(void **state)
     check_empty(&nowhere, &c.dX);
 }
 
-// ---- among other work
-
-static cl_command_queue new_queue(cl_command_queue_properties properties)
-{
-    cl_int code;
-    cl_command_queue made =
-        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
-    return code == CL_SUCCESS ? made : NULL;
-}
-
-static void check_same_bits(const sparse_operands *p, const void *want, const char *how)
-{
-    void *got = sparse_target_now(p);
-    if (memcmp(got, want, sparse_target(p)->bytes) != 0)
-        fail_msg("seed %d: other bits %s", (int)p->of.seed, how);
-    free(got);
-}
-
-static void test_same_bits_run_after_run(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        sparse_operands p;
-        const sparse_case of = heavy_case(seed);
-        sparse_create(&p, ctx, queue, &of);
-        sparse_call(&p);
-        sparse_check(&p);
-        void *want = sparse_target_now(&p);
-        for (int run = 0; run < 5; run++) {
-            sparse_restore(&p);
-            sparse_call(&p);
-            check_same_bits(&p, want, "in a later run");
-        }
-        free(want);
-        sparse_destroy(&p);
-    }
-}
-
-enum { N_THREADS = 4, N_CALLS = 25 };
-
-typedef struct worker {
-    pthread_t thread;
-    sparse_operands p;
-    void *want;
-    weft_status status;
-} worker;
-
-static void *work(void *argument)
-{
-    worker *w = argument;
-    const weft_sparse_softmax_params params = sparse_params(&w->p);
-    for (int i = 0; i < N_CALLS && w->status == WEFT_OK; i++)
-        w->status = sparse_call_with(&w->p, &params);
-    return NULL;
-}
-
-static void test_same_bits_beside_other_threads(void **state)
-{
-    (void)state;
-    static worker workers[N_THREADS];
-    if (is_on("oclgrind")) // its host side is not made for threads
-        skip();
-    for (int i = 0; i < N_THREADS; i++) {
-        worker *w = &workers[i];
-        sparse_case of = heavy_case((uint64_t)(4 * i + i % 2)); // the pool's scratch memory
-        of.place = APART;
-        sparse_create(&w->p, ctx, i < 2 ? new_queue(0) : queue, &of);
-        sparse_call(&w->p);
-        w->want = sparse_target_now(&w->p);
-        w->status = WEFT_OK;
-        sparse_restore(&w->p);
-    }
-    for (int i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    for (int i = 0; i < N_THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    for (int i = 0; i < N_THREADS; i++) {
-        worker *w = &workers[i];
-        assert_int_equal(w->status, WEFT_OK);
-        check_same_bits(&w->p, w->want, "beside other threads");
-        if (i < 2)
-            clReleaseCommandQueue(w->p.queue);
-        free(w->want);
-        sparse_destroy(&w->p);
-    }
-}
-
-static cl_int state_of(cl_event event)
-{
-    cl_int state = CL_QUEUED;
-    assert_int_equal(
-        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL),
-        CL_SUCCESS);
-    return state;
-}
-
-// The values come in behind an event that is still to complete: the call waits for it.
-static void wait_on(cl_command_queue on)
-{
-    cl_int code;
-    sparse_operands p;
-    const sparse_case of = heavy_case(1);
-    sparse_create(&p, ctx, on, &of);
-    char *nonsense = malloc(p.values.bytes);
-    assert_non_null(nonsense);
-    memset(nonsense, 0x11, p.values.bytes);
-    clEnqueueWriteBuffer(queue, p.values.buffer, CL_TRUE, 0, p.values.bytes, nonsense, 0, NULL,
-                         NULL);
-
-    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
-    weft_sparse_softmax_params params = sparse_params(&p);
-    params.n_wait = 1;
-    params.wait = &gate;
-    params.event = &done;
-    assert_ok(sparse_call_with(&p, &params));
-    assert_non_null(done);
-    if (!is_on("oclgrind")) // where a flush waits for what it begins
-        clFlush(on);
-    assert_int_not_equal(state_of(done), CL_COMPLETE);
-    clEnqueueWriteBuffer(queue, p.values.buffer, CL_TRUE, 0, p.values.bytes, p.values.before, 0,
-                         NULL, NULL);
-    clSetUserEventStatus(gate, CL_COMPLETE);
-    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
-    assert_int_equal(state_of(done), CL_COMPLETE);
-    clReleaseEvent(done);
-    clReleaseEvent(gate);
-    sparse_check(&p);
-    free(nonsense);
-    sparse_destroy(&p);
-}
-
-static void test_events_in_order(void **state)
-{
-    (void)state;
-    cl_command_queue other = new_queue(0);
-    wait_on(other);
-    clReleaseCommandQueue(other);
-}
-
-static void test_events_out_of_order(void **state)
-{
-    (void)state;
-    cl_command_queue loose = new_queue(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    if (!loose)
-        skip();
-    wait_on(loose);
-    for (uint64_t seed = 0; seed < 24; seed++) { // kernels of a call wait for each other
-        sparse_operands p;
-        const sparse_case of = heavy_case(seed);
-        sparse_create(&p, ctx, loose, &of);
-        sparse_call(&p);
-        clFinish(loose);
-        sparse_check(&p);
-        sparse_destroy(&p);
-    }
-    clReleaseCommandQueue(loose);
-}
-
-static uint64_t programs_for(const weft_limits *limits, int n_shapes)
-{
-    weft_context *fresh = open_context(limits);
-    random_state random = {17};
-    for (int i = 0; i < n_shapes; i++) {
-        const sparse_case one = {.seed = (uint64_t)i,
-                                 .n_rows = random_below(&random, 40),
-                                 .longest = random_below(&random, is_reduced ? 30 : 150),
-                                 .rows = (sparse_rows)random_below(&random, N_ROWS),
-                                 .n_batches = random_below(&random, 3),
-                                 .is_backward = i % 2,
-                                 .scale = 1};
-        sparse_run(fresh, &one);
-    }
-    const uint64_t built = weft_context_get_stats(fresh).programs_built;
-    weft_context_destroy(&fresh);
-    return built;
-}
-
-static void test_few_programs_for_many_shapes(void **state)
-{
-    (void)state;
-    if (weft_context_limits(ctx)->fold > 1)
-        assert_in_range(programs_for(NULL, is_reduced ? 40 : 300), 1, 2);
-    assert_in_range(programs_for(weft_profile_find("nvidia-a100"), is_reduced ? 12 : 150), 1, 12);
-}
-
 #define with_operands(test) cmocka_unit_test_setup_teardown(test, make_operands, destroy_operands)
 
 int main(void)
@@ -610,11 +418,6 @@ int main(void)
         cmocka_unit_test(test_scratch_memory_is_bounded),
         cmocka_unit_test(test_describe),
         with_operands(test_empty_calls),
-        cmocka_unit_test(test_same_bits_run_after_run),
-        cmocka_unit_test(test_same_bits_beside_other_threads),
-        cmocka_unit_test(test_events_in_order),
-        cmocka_unit_test(test_events_out_of_order),
-        cmocka_unit_test(test_few_programs_for_many_shapes),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM by stored rows alone, as a call: what is refused, what is checked of the numbers of rows,
 // plans, events, and the same bits every time.
+#include "queues.h"
 #include "spmm_case.h"
 
 static weft_context *ctx;

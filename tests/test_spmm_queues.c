@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpMM among other work: the same bits whatever else runs, events honoured, order kept on queues of
-// either kind, and few programs for many shapes.
+// SpMM among other work.
+#include "queue_case.h"
 #include "spmm_case.h"
-
-static weft_context *ctx;
-static cl_command_queue queue;
-static bool is_reduced;
 
 // Every kernel of a product: B packed, rows, pieces of the long ones, and these combined.
 static const weft_spmm_tiling all_kernels = {.fold = 2,
@@ -17,250 +13,100 @@ static const weft_spmm_tiling all_kernels = {.fold = 2,
                                              .piece = 3,
                                              .packed = true};
 
-// Seeds 0 and 1 (modulo 4) take scratch memory from the pool, 2 and 3 bring their own.
-static spmm_case heavy_case(uint64_t seed)
+// QUEUED: bundles of rows from queues too, in scratch memory.
+enum { ALL_KERNELS, QUEUED, AS_CHOSEN, N_VARIANTS };
+
+static spmm_case case_of(queue_pick pick)
 {
-    return (spmm_case){.seed = seed,
-                       .m = 40,
-                       .k = is_reduced ? 10 : 50,
+    const int64_t k = pick.is_reduced ? 10 : 50;
+    return (spmm_case){.seed = pick.seed,
+                       .m = pick.is_chained ? k : 40,
+                       .k = k,
                        .n = 19,
                        .rows = ROWS_RANDOM,
                        .numbers = FRACTIONS,
                        .alpha = 0.7,
-                       .beta = seed % 2 ? 0.3 : 0,
-                       .tiling = &all_kernels};
+                       .beta = pick.seed % 2 ? 0.3 : 0,
+                       .with_plan = pick.variant == QUEUED || pick.seed % 2,
+                       .plan_piece = 3,
+                       .order =
+                           pick.variant == QUEUED ? WEFT_SPMM_ORDER_QUEUE : WEFT_SPMM_ORDER_DEFAULT,
+                       .tiling = pick.variant == AS_CHOSEN ? NULL : &all_kernels};
 }
 
-// Bundles of rows from queues too, in scratch memory.
-static spmm_case queued_case(uint64_t seed)
+static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
 {
-    spmm_case of = heavy_case(seed);
-    of.with_plan = true;
-    of.plan_piece = 3;
-    of.order = WEFT_SPMM_ORDER_QUEUE;
-    return of;
+    const spmm_case of = case_of(pick);
+    spmm_operands *o = memory_filled(sizeof(*o), 0);
+    spmm_create(o, ctx, queue, &of);
+    return o;
 }
 
-static void check_same_bits(const spmm_operands *o, const void *want, const char *how)
+static void destroy(void *operands)
 {
-    void *got = spmm_read(o);
-    if (memcmp(got, want, o->c_bytes) != 0)
-        fail_msg("seed %d: other bits %s", (int)o->of.seed, how);
-    free(got);
+    spmm_destroy(operands);
+    free(operands);
 }
 
-// ---- the same bits
-
-static void test_same_bits_run_after_run(void **state)
+static queue_view view(const void *operands)
 {
-    (void)state;
-    static const weft_spmm_tiling *const tilings[] = {NULL, &all_kernels};
-    for (uint64_t seed = 0; seed < 8; seed++) {
-        spmm_operands o;
-        spmm_case of = heavy_case(seed);
-        of.tiling = tilings[seed / 4];
-        of.with_plan = seed % 2;
-        of.plan_piece = 3;
-        spmm_create(&o, ctx, queue, &of);
-        spmm_call(&o);
-        spmm_check(&o);
-        void *want = spmm_read(&o);
-        for (int run = 0; run < 5; run++) {
-            spmm_restore(&o);
-            spmm_call(&o);
-            check_same_bits(&o, want, "in a later run");
-        }
-        free(want);
-        spmm_destroy(&o);
-    }
+    const spmm_operands *o = operands;
+    return (queue_view){.queue = o->queue,
+                        .has_workspace = o->workspace,
+                        .output = o->C.buffer,
+                        .late = o->B.buffer,
+                        .output_bytes = o->c_bytes,
+                        .output_before = o->c_before};
 }
 
-static void test_same_bits_in_any_scratch_memory(void **state)
+// Chained: C2 = A (A B).
+static weft_status call(const void *operands, const queue_call *how)
 {
-    (void)state;
-    spmm_operands o;
-    const spmm_case of = heavy_case(2);
-    spmm_create(&o, ctx, queue, &of);
-    assert_non_null(o.workspace);
-    spmm_call(&o);
-    void *want = spmm_read(&o);
-    weft_spmm_params params = spmm_params(&o);
-    params.workspace = NULL;
-    spmm_restore(&o);
-    if (!is_on("oclgrind")) { // see make_workspace()
-        assert_ok(weft_spmm(ctx, queue, of.alpha, &o.A, &o.B, of.beta, &o.C, &params));
-        check_same_bits(&o, want, "with the pool's scratch memory");
-    }
-    free(want);
-    spmm_destroy(&o);
+    const spmm_operands *o = operands, *first = how->made_by;
+    weft_spmm_params params = spmm_params(o);
+    params.workspace = how->from_pool ? NULL : params.workspace;
+    params.n_wait = how->n_wait;
+    params.wait = how->wait;
+    params.event = how->event;
+    const weft_tensor *B = first ? &first->C : &o->B;
+    return weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, B, o->of.beta, &o->C, &params);
 }
 
-enum { N_THREADS = 4, N_CALLS = 25 };
-
-typedef struct worker {
-    pthread_t thread;
-    spmm_operands o;
-    void *want;
-    weft_status status;
-} worker;
-
-static void *work(void *argument)
+static void check(const void *operands)
 {
-    worker *w = argument;
-    const weft_spmm_params params = spmm_params(&w->o);
-    for (int i = 0; i < N_CALLS && w->status == WEFT_OK; i++)
-        w->status =
-            weft_spmm(ctx, w->o.queue, w->o.of.alpha, &w->o.A, &w->o.B, 0, &w->o.C, &params);
-    return NULL;
+    spmm_check(operands);
 }
 
-static void run_threads(bool have_own_queues)
+static void run_any(weft_context *ctx, uint64_t seed, random_state *random, int64_t most)
 {
-    static worker workers[N_THREADS];
-    for (int i = 0; i < N_THREADS; i++) {
-        worker *w = &workers[i];
-        const spmm_case of = heavy_case((uint64_t)(4 * i)); // beta 0, the pool's scratch memory
-        spmm_create(&w->o, ctx, have_own_queues ? queue_with(ctx, 0) : queue, &of);
-        spmm_call(&w->o);
-        w->want = spmm_read(&w->o);
-        w->status = WEFT_OK;
-        spmm_restore(&w->o);
-    }
-    for (int i = 0; i < N_THREADS; i++)
-        assert_int_equal(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
-    for (int i = 0; i < N_THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    for (int i = 0; i < N_THREADS; i++) {
-        worker *w = &workers[i];
-        assert_int_equal(w->status, WEFT_OK);
-        check_same_bits(&w->o, w->want, "beside other threads");
-        if (have_own_queues)
-            clReleaseCommandQueue(w->o.queue);
-        free(w->want);
-        spmm_destroy(&w->o);
-    }
-}
-
-static void test_same_bits_beside_other_threads(void **state)
-{
-    (void)state;
-    if (is_on("oclgrind")) // its host side is not made for threads
-        skip();
-    run_threads(true);
-    run_threads(false);
-}
-
-// ---- events and order
-
-// B comes in behind an event that is still to complete: the product waits for it.
-static void wait_on(cl_command_queue on, spmm_case of)
-{
-    cl_int code;
-    spmm_operands o;
-    spmm_create(&o, ctx, on, &of);
-    size_t bytes;
-    assert_int_equal(clGetMemObjectInfo(o.B.buffer, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
-                     CL_SUCCESS);
-    char *b = malloc(bytes), *nonsense = malloc(bytes);
-    assert_true(b && nonsense);
-    memset(nonsense, 0x11, bytes);
-    clEnqueueReadBuffer(queue, o.B.buffer, CL_TRUE, 0, bytes, b, 0, NULL, NULL);
-    clEnqueueWriteBuffer(queue, o.B.buffer, CL_TRUE, 0, bytes, nonsense, 0, NULL, NULL);
-
-    cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
-    weft_spmm_params params = spmm_params(&o);
-    params.n_wait = 1;
-    params.wait = &gate;
-    params.event = &done;
-    assert_ok(weft_spmm(ctx, on, of.alpha, &o.A, &o.B, of.beta, &o.C, &params));
-    assert_non_null(done);
-    if (!is_on("oclgrind")) // where a flush waits for what it begins
-        clFlush(on);
-    assert_int_not_equal(event_state(done), CL_COMPLETE);
-    clEnqueueWriteBuffer(queue, o.B.buffer, CL_TRUE, 0, bytes, b, 0, NULL, NULL);
-    clSetUserEventStatus(gate, CL_COMPLETE);
-    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
-    assert_int_equal(event_state(done), CL_COMPLETE);
-    clReleaseEvent(done);
-    clReleaseEvent(gate);
-    spmm_check(&o);
-    free(b);
-    free(nonsense);
-    spmm_destroy(&o);
-}
-
-static void test_events_in_order(void **state)
-{
-    (void)state;
-    cl_command_queue other = queue_with(ctx, 0);
-    wait_on(other, heavy_case(3));
-    wait_on(other, queued_case(3));
-    clReleaseCommandQueue(other);
-}
-
-static void test_events_out_of_order(void **state)
-{
-    (void)state;
-    cl_command_queue loose = queue_with(ctx, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    if (!loose)
-        skip();
-    wait_on(loose, heavy_case(3));
-    wait_on(loose, queued_case(3));
-    for (uint64_t seed = 0; seed < 40; seed++) { // kernels of a call wait for each other
-        spmm_operands o;
-        const spmm_case of = seed % 8 < 4 ? heavy_case(seed) : queued_case(seed);
-        spmm_create(&o, ctx, loose, &of);
-        spmm_call(&o);
-        clFinish(loose);
-        spmm_check(&o);
-        spmm_destroy(&o);
-    }
-    clReleaseCommandQueue(loose);
-}
-
-// Without any event, calls on one in-order queue follow each other: C2 = A (A B).
-static void test_calls_keep_their_order(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 2; seed < 20; seed += 4) {
-        spmm_operands first, second;
-        spmm_case of = heavy_case(seed);
-        of.m = of.k;
-        spmm_create(&first, ctx, queue, &of);
-        spmm_create(&second, ctx, queue, &of);
-        spmm_call(&first);
-        clFinish(queue);
-        weft_spmm_params params = spmm_params(&second);
-        const weft_tensor middle = first.C;
-        assert_ok(weft_spmm(ctx, queue, 1, &first.A, &middle, 0, &second.C, &params));
-        void *want = spmm_read(&second);
-        spmm_restore(&first);
-        spmm_restore(&second);
-        spmm_call(&first);
-        assert_ok(weft_spmm(ctx, queue, 1, &first.A, &middle, 0, &second.C, &params));
-        check_same_bits(&second, want, "with the call before still under way");
-        free(want);
-        spmm_destroy(&first);
-        spmm_destroy(&second);
-    }
+    const spmm_case one = {.seed = seed,
+                           .m = queue_extent(random, most),
+                           .k = queue_extent(random, most),
+                           .n = queue_extent(random, most),
+                           .rows = (sparse_rows)random_below(random, N_ROWS),
+                           .alpha = 1,
+                           .beta = (double)(seed % 3),
+                           .with_plan = seed % 2};
+    spmm_run(ctx, &one);
 }
 
 // Each product has queues of its own.
 static void test_two_products_of_one_plan(void **state)
 {
-    (void)state;
-    cl_command_queue one = queue_with(ctx, 0), other = queue_with(ctx, 0);
+    const queue_bench *b = *state;
+    cl_command_queue one = queue_with(b->ctx, 0), other = queue_with(b->ctx, 0);
     for (uint64_t seed = 0; seed < 8; seed++) {
         spmm_operands first, second;
-        spmm_case of = queued_case(seed);
-        spmm_create(&first, ctx, one, &of);
+        spmm_case of =
+            case_of((queue_pick){.variant = QUEUED, .seed = seed, .is_reduced = b->is_reduced});
+        spmm_create(&first, b->ctx, one, &of);
         of.alpha = 3;
-        spmm_create(&second, ctx, other, &of);
+        spmm_create(&second, b->ctx, other, &of);
         weft_spmm_params params = spmm_params(&second);
         params.plan = first.plan;
         spmm_call(&first);
         assert_ok(
-            weft_spmm(ctx, other, of.alpha, &second.A, &second.B, of.beta, &second.C, &params));
+            weft_spmm(b->ctx, other, of.alpha, &second.A, &second.B, of.beta, &second.C, &params));
         clFlush(one);
         clFlush(other);
         spmm_check(&first);
@@ -272,70 +118,19 @@ static void test_two_products_of_one_plan(void **state)
     clReleaseCommandQueue(other);
 }
 
-// ---- few programs
-
-// 1 to most, small ones more often.
-static int64_t some_extent(random_state *random, int64_t most)
-{
-    const int64_t extent = random_extent(random);
-    return extent <= most ? extent : random_between(random, 1, most);
-}
-
-static uint64_t programs_for(const weft_limits *limits, int n_shapes, int64_t most)
-{
-    weft_context *fresh = open_context(limits);
-    random_state random = {17};
-    for (int i = 0; i < n_shapes; i++) {
-        const spmm_case one = {.seed = (uint64_t)i,
-                               .m = some_extent(&random, most),
-                               .k = some_extent(&random, most),
-                               .n = some_extent(&random, most),
-                               .rows = (sparse_rows)random_below(&random, N_ROWS),
-                               .alpha = 1,
-                               .beta = i % 3,
-                               .with_plan = i % 2};
-        spmm_run(fresh, &one);
-    }
-    const uint64_t built = weft_context_get_stats(fresh).programs_built;
-    weft_context_destroy(&fresh);
-    return built;
-}
-
-enum { MOST_PROGRAMS = 12 };
-
-static void test_few_programs_for_many_shapes(void **state)
-{
-    (void)state;
-    const uint64_t built = programs_for(NULL, is_reduced ? 60 : 1000, is_reduced ? 20 : 150);
-    assert_in_range(built, 1, MOST_PROGRAMS);
-}
-
-static void test_few_programs_as_on_a_gpu(void **state)
-{
-    (void)state;
-    const weft_limits *limits = weft_profile_find("nvidia-a100");
-    const uint64_t built = programs_for(limits, is_reduced ? 12 : 150, is_reduced ? 20 : 150);
-    assert_in_range(built, 1, MOST_PROGRAMS);
-}
-
 int main(void)
 {
-    need_device();
-    is_reduced = getenv("WEFT_TEST_REDUCED");
-    ctx = open_context(NULL);
-    queue = weft_context_queue(ctx);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits_run_after_run),
-        cmocka_unit_test(test_same_bits_in_any_scratch_memory),
-        cmocka_unit_test(test_same_bits_beside_other_threads),
-        cmocka_unit_test(test_events_in_order),
-        cmocka_unit_test(test_events_out_of_order),
-        cmocka_unit_test(test_calls_keep_their_order),
-        cmocka_unit_test(test_two_products_of_one_plan),
-        cmocka_unit_test(test_few_programs_for_many_shapes),
-        cmocka_unit_test(test_few_programs_as_on_a_gpu),
-    };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    weft_context_destroy(&ctx);
-    return failed;
+    static const queue_subject spmm = {.n_variants = N_VARIANTS,
+                                       .create = create,
+                                       .destroy = destroy,
+                                       .view = view,
+                                       .call = call,
+                                       .check = check,
+                                       .run_any = run_any,
+                                       .here = {1000, 60},
+                                       .on_a_gpu = {150, 12},
+                                       .most_folded = 12,
+                                       .most_spread = 12};
+    static const struct CMUnitTest more[] = {cmocka_unit_test(test_two_products_of_one_plan)};
+    return queue_main(&spmm, more, 1);
 }

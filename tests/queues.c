@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "queues.h"
+
+cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties properties)
+{
+    cl_int code;
+    cl_command_queue made =
+        clCreateCommandQueue(weft_context_cl(ctx), weft_context_device(ctx), properties, &code);
+    return code == CL_SUCCESS ? made : NULL;
+}
+
+cl_int event_state(cl_event event)
+{
+    cl_int state = CL_QUEUED;
+    assert_int_equal(
+        clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL),
+        CL_SUCCESS);
+    return state;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues and events for tests. Include after the library's own headers.
+#ifndef WEFT_TESTS_QUEUES_H
+#define WEFT_TESTS_QUEUES_H
+
+#include "runtime.h"
+
+// NULL where the device has no such queues.
+cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties properties);
+
+cl_int event_state(cl_event event);
+
+#endif
