@@ -11,34 +11,21 @@
 
 #include <weft/sddmm.h>
 
-#include "random.h"
+#include "plan_case.h"
 
 enum { N_RANDOM = 50000 }; // for each profile
-static const int64_t most_extent = INT32_MAX - 4096;
-
-static int64_t extent(random_state *random)
-{
-    const int64_t any = random_extent(random);
-    return random_below(random, 50) == 0 ? 0 : any > most_extent ? any % most_extent : any;
-}
-
-static int64_t power(random_state *random, int most)
-{
-    return INT64_C(1) << random_below(random, most + 1);
-}
-
 static weft_sddmm_problem random_problem(random_state *random)
 {
     static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
     weft_sddmm_problem problem = {
-        .m = extent(random),
-        .n = extent(random),
-        .k = extent(random),
+        .m = plan_extent(random),
+        .n = plan_extent(random),
+        .k = plan_extent(random),
         .n_batches = random_below(random, 4),
         .dtype = dtypes[random_below(random, 5)],
         .a_adjacent = random_below(random, 4) > 0,
         .b_adjacent = random_below(random, 2) > 0,
-        .alignment = random_below(random, 5) ? power(random, 20) : 0,
+        .alignment = random_below(random, 5) ? plan_power(random, 20) : 0,
     };
     const double places = (double)problem.m * (double)problem.n;
     problem.nnz = (int64_t)(places * (double)random_below(random, 1000) / 999);
@@ -84,17 +71,28 @@ static void check_problem(const weft_limits *limits, const weft_sddmm_problem *p
         fail_problem("too much local memory", limits, problem, &tiling);
 }
 
+static void check_random(const weft_limits *limits, random_state *random)
+{
+    const weft_sddmm_problem problem = random_problem(random);
+    check_problem(limits, &problem);
+}
+
 static void test_random_problems_on_every_profile(void **state)
 {
     (void)state;
-    assert_true(weft_profile_count() > 0);
-    for (size_t i = 0; i < weft_profile_count(); i++) {
-        random_state random = {i};
-        for (int j = 0; j < N_RANDOM; j++) {
-            const weft_sddmm_problem problem = random_problem(&random);
-            check_problem(weft_profile_at(i), &problem);
-        }
-    }
+    plan_check_profiles(N_RANDOM, check_random);
+}
+
+static void test_lower_limits_of_a_kernel(void **state)
+{
+    (void)state;
+    plan_check_lower_limits(check_random);
+}
+
+static void test_random_limits(void **state)
+{
+    (void)state;
+    plan_check_random_limits(0, check_random);
 }
 
 static void test_short_products_on_every_profile(void **state)
@@ -113,57 +111,6 @@ static void test_short_products_on_every_profile(void **state)
                                                         .alignment = alignment};
                     check_problem(weft_profile_at(i), &problem);
                 }
-}
-
-// A built kernel may take fewer items than the device: then the plan is made again with its limit.
-static void test_lower_limits_of_a_kernel(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < weft_profile_count(); i++)
-        for (size_t most = 1; most <= 300; most++) {
-            random_state random = {most};
-            weft_limits limits = *weft_profile_at(i);
-            limits.max_items = most < limits.max_items ? most : limits.max_items;
-            while (limits.max_block > 1 && (size_t)limits.max_block > most)
-                limits.max_block /= 2;
-            for (int j = 0; j < 20; j++) {
-                const weft_sddmm_problem problem = random_problem(&random);
-                check_problem(&limits, &problem);
-            }
-        }
-}
-
-// Any limits that pass the check, sensible or not.
-static void test_random_limits(void **state)
-{
-    (void)state;
-    random_state random = {13};
-    int n_sound = 0;
-    for (int i = 0; i < 100000; i++) {
-        weft_limits limits = *weft_profile_at(i % weft_profile_count());
-        limits.warp = (int)power(&random, 8);
-        limits.fold = (int)power(&random, 4);
-        limits.vectors = (int)power(&random, 6);
-        limits.max_block = (int)power(&random, 12);
-        limits.max_team = (int)power(&random, 10);
-        limits.max_blocks = (int)random_between(&random, 1, INT32_MAX);
-        limits.max_items = (size_t)random_between(&random, 1, 5000);
-        limits.max_items_along[0] = (size_t)random_between(&random, 1, 5000);
-        limits.max_items_along[1] = (size_t)random_between(&random, 1, 5000);
-        limits.local_bytes = (size_t)(random_below(&random, 3) ? power(&random, 20) : 0);
-        limits.load_bytes = (int)power(&random, 7);
-        limits.compute_units = (int)random_between(&random, 1, INT32_MAX);
-        limits.l1_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
-        limits.l2_bytes = random_below(&random, 3) ? (uint64_t)power(&random, 40) : 0;
-        if (weft_limits_check(&limits) != WEFT_OK)
-            continue;
-        n_sound++;
-        for (int j = 0; j < 10; j++) {
-            const weft_sddmm_problem problem = random_problem(&random);
-            check_problem(&limits, &problem);
-        }
-    }
-    assert_true(n_sound > 5000);
 }
 
 // What is chosen changes on purpose only.

@@ -13,30 +13,19 @@
 #include <weft/sddmm_sparse.h>
 
 #include "expect.h"
-#include "random.h"
+#include "plan_case.h"
 
 enum { N_RANDOM = 30000 }; // for each profile
 
 static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
 
-static int64_t extent(random_state *random)
-{
-    const int64_t most = INT32_MAX - 4096, any = random_extent(random);
-    return random_below(random, 50) == 0 ? 0 : any > most ? any % most : any;
-}
-
-static int64_t power(random_state *random, int most)
-{
-    return INT64_C(1) << random_below(random, most + 1);
-}
-
 static weft_sddmm_sparse_problem random_problem(random_state *random)
 {
     const int64_t which = random_below(random, 3);
     return (weft_sddmm_sparse_problem){
-        .m = extent(random),
-        .n = extent(random),
-        .k = extent(random),
+        .m = plan_extent(random),
+        .n = plan_extent(random),
+        .k = plan_extent(random),
         .nnz = random_extent(random),
         .a_nnz = random_extent(random),
         .b_nnz = random_extent(random),
@@ -85,17 +74,28 @@ static void check_problem(const weft_limits *limits, const weft_sddmm_sparse_pro
         fail_problem("lanes that do not go together", limits, problem, &tiling);
 }
 
+static void check_random(const weft_limits *limits, random_state *random)
+{
+    const weft_sddmm_sparse_problem problem = random_problem(random);
+    check_problem(limits, &problem);
+}
+
 static void test_random_problems_on_every_profile(void **state)
 {
     (void)state;
-    assert_true(weft_profile_count() > 0);
-    for (size_t i = 0; i < weft_profile_count(); i++) {
-        random_state random = {i};
-        for (int j = 0; j < random_cases(N_RANDOM); j++) {
-            const weft_sddmm_sparse_problem problem = random_problem(&random);
-            check_problem(weft_profile_at(i), &problem);
-        }
-    }
+    plan_check_profiles(N_RANDOM, check_random);
+}
+
+static void test_lower_limits_of_a_kernel(void **state)
+{
+    (void)state;
+    plan_check_lower_limits(check_random);
+}
+
+static void test_random_limits(void **state)
+{
+    (void)state;
+    plan_check_random_limits(32768, check_random);
 }
 
 static void test_small_problems_on_every_profile(void **state)
@@ -115,53 +115,6 @@ static void test_small_problems_on_every_profile(void **state)
                                                            .dtype = dtypes[j / 3]};
                 check_problem(weft_profile_at(i), &problem);
             }
-}
-
-// A built kernel may take fewer items than the device: then the plan is made again with its limit.
-static void test_lower_limits_of_a_kernel(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < weft_profile_count(); i++)
-        for (size_t most = 1; most <= 300; most++) {
-            random_state random = {most};
-            weft_limits limits = *weft_profile_at(i);
-            limits.max_items = most < limits.max_items ? most : limits.max_items;
-            while (limits.max_block > 1 && (size_t)limits.max_block > most)
-                limits.max_block /= 2;
-            for (int j = 0; j < random_cases(1000) / 50; j++) {
-                const weft_sddmm_sparse_problem problem = random_problem(&random);
-                check_problem(&limits, &problem);
-            }
-        }
-}
-
-// Any limits that pass the check, sensible or not, with as much local memory as OpenCL promises.
-static void test_random_limits(void **state)
-{
-    (void)state;
-    random_state random = {13};
-    int n_sound = 0;
-    for (int i = 0; i < random_cases(100000); i++) {
-        weft_limits limits = *weft_profile_at((size_t)i % weft_profile_count());
-        limits.warp = (int)power(&random, 8);
-        limits.fold = (int)power(&random, 4);
-        limits.max_block = (int)power(&random, 12);
-        limits.max_blocks = (int)random_between(&random, 1, INT32_MAX);
-        limits.max_items = (size_t)random_between(&random, 1, 5000);
-        limits.max_items_along[0] = (size_t)random_between(&random, 1, 5000);
-        limits.local_bytes = (size_t)(32768 * power(&random, 5));
-        limits.compute_units = (int)random_between(&random, 1, INT32_MAX);
-        limits.has_subgroups = random_below(&random, 2);
-        limits.max_turns = (int)(random_below(&random, 2) * random_between(&random, 1, INT32_MAX));
-        if (weft_limits_check(&limits) != WEFT_OK)
-            continue;
-        n_sound++;
-        for (int j = 0; j < 10; j++) {
-            const weft_sddmm_sparse_problem problem = random_problem(&random);
-            check_problem(&limits, &problem);
-        }
-    }
-    assert_true(n_sound > random_cases(100000) / 20);
 }
 
 // Sizes that no matrix has.
