@@ -590,7 +590,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
-        JOIN_TEAM(found, &w, shared);
+        EACH_OF_TEAM(joined_team, found, &w, shared);
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);
     }

@@ -158,9 +158,6 @@ static bool are_shuffled(const weft_axis_tiling *tiling)
            (items <= SHUFFLED_ITEMS || items % SHUFFLED_ITEMS == 0);
 }
 
-// Of items that read neighbours together, and need few registers for it.
-enum { WIDE_SUB_GROUP = 16 };
-
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling)
 {
@@ -170,7 +167,7 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "TEAM", tiling->team);
     if (tiling->teams > 1)
         weft_defines_add(defines, "TEAMS", tiling->teams);
-    weft_defines_add_sub_group(defines, ctx->least_subgroup, WIDE_SUB_GROUP);
+    weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);

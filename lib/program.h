@@ -19,6 +19,9 @@ void weft_defines_add(weft_defines *defines, const char *name, int64_t value);
 void weft_defines_add_word(weft_defines *defines, const char *name, const char *word);
 void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype);
 
+// Items of a sub-group that read neighbours together, and need few registers for it.
+enum { WEFT_WIDE_SUB_GROUP = 16 };
+
 // SUB_GROUP, where a kernel may ask for sub-groups, of which the device's smallest have `least`
 // items, or else 0: of `items`, or the smallest where these have more.
 void weft_defines_add_sub_group(weft_defines *defines, int least, int items);

@@ -59,8 +59,6 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
 
 // ---- defines
 
-enum { WIDE_SUB_GROUP = 16 }; // items of one that registers suffice for
-
 static void defines_of(weft_defines *defines, const weft_sparse_softmax_call *call,
                        const weft_sparse_softmax_tiling *tiling)
 {
@@ -72,7 +70,7 @@ static void defines_of(weft_defines *defines, const weft_sparse_softmax_call *ca
     weft_defines_add(defines, "KEEP", tiling->keep);
     weft_defines_add(defines, "BACKWARD", call->kind->is_backward);
     if (tiling->fold == 1) {
-        const int items = tiling->lanes < WIDE_SUB_GROUP ? tiling->lanes : WIDE_SUB_GROUP;
+        const int items = tiling->lanes < WEFT_WIDE_SUB_GROUP ? tiling->lanes : WEFT_WIDE_SUB_GROUP;
         weft_defines_add_sub_group(defines, call->ctx->least_subgroup, items);
         weft_defines_add_shuffles(defines, call->ctx, tiling->lanes > 1);
     }
