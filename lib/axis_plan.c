@@ -594,6 +594,7 @@ static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits
 weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_limits *limits,
                                    const weft_axis_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "axis"));
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits));
     TRY(line_check(tiling, &f));

@@ -74,7 +74,7 @@ static weft_status fill_check(weft_csr_dense_call *call)
 {
     const weft_csr *A = &call->A;
     char what[WEFT_OPERAND_TEXT];
-    TRY(weft_csr_view_check(call->ctx, A, 1, weft_operand_text(what, call->name, "A")));
+    TRY(weft_offsets_view_check(call->ctx, A, weft_operand_text(what, call->name, "A")));
     if (A->nnz == 0)
         return WEFT_OK;
     TRY(weft_outputs_add_array(&call->outputs, call->ctx, A->indices, A->indices_start, A->nnz,

@@ -7,6 +7,7 @@
 #include "csr_dense_call.h"
 #include "fail.h"
 #include "items.h"
+#include "view.h"
 
 enum { MAX_ROWS = 1 << 15, MAX_COLUMNS = 1 << 20 };
 
@@ -88,6 +89,7 @@ weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
                                         const weft_limits *limits,
                                         const weft_csr_dense_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "csr_dense"));
     TRY(weft_items_check(tiling->items, "tiling.items", limits, "csr_dense"));
     if (tiling->rows < 1 || tiling->rows > MAX_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "csr_dense: tiling.rows is %d: 1 to %d is wanted",

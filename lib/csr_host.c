@@ -45,16 +45,18 @@ weft_status weft_csr_host_choose(weft_csr_host *out, int64_t n_rows, int64_t n_c
         .index_dtype = weft_dtype_or(params->index_dtype, WEFT_I32),
         .dtype = weft_dtype_or(params->dtype, WEFT_F32),
     };
+    char matrix[WEFT_OPERAND_TEXT];
     const weft_csr form = weft_csr_form(out);
-    return weft_csr_form_check(&form, what);
+    return weft_csr_form_check(&form, weft_operand_text(matrix, what, "the matrix"));
 }
 
 weft_status weft_csr_host_allocate(weft_csr_host *out, int64_t nnz, const char *what)
 {
     out->nnz = nnz;
     out->offset_dtype = weft_dtype_or(out->offset_dtype, nnz > INT32_MAX ? WEFT_I64 : WEFT_I32);
+    char matrix[WEFT_OPERAND_TEXT];
     const weft_csr form = weft_csr_form(out);
-    TRY(weft_csr_form_check(&form, what));
+    TRY(weft_csr_form_check(&form, weft_operand_text(matrix, what, "the matrix")));
 
     TRY(weft_array_create(&out->offsets, (uint64_t)out->n_rows + 1,
                           weft_dtype_size(out->offset_dtype), what));

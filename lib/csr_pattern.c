@@ -155,8 +155,9 @@ weft_status weft_csr_host_form_check(const weft_csr_host *host, const char *what
 {
     if (!host)
         return fail(WEFT_BAD_ARGUMENT, "%s: the host CSR is NULL", what);
+    char matrix[WEFT_OPERAND_TEXT];
     const weft_csr form = weft_csr_form(host);
-    TRY(weft_csr_form_check(&form, what));
+    TRY(weft_csr_form_check(&form, weft_operand_text(matrix, what, "the host CSR")));
     if (!host->offsets)
         return fail(WEFT_BAD_ARGUMENT, "%s: the offsets are NULL", what);
     if (host->nnz > 0 && (!host->indices || !host->values))

@@ -76,6 +76,7 @@ weft_status weft_csr_transpose_tiling_check(const weft_csr_transpose_tiling *til
                                             const weft_limits *limits,
                                             const weft_csr_transpose_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "csr_transpose"));
     TRY(weft_items_check(tiling->items, "tiling.items", limits, "csr_transpose"));
     if (tiling->bits < 1 || tiling->bits > MAX_BITS)
         return fail(WEFT_BAD_ARGUMENT, "csr_transpose: tiling.bits is %d: 1 to %d is wanted",

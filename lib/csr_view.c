@@ -67,11 +67,16 @@ static weft_status count_values(const weft_csr *csr, int64_t n_batches, const ch
     return WEFT_OK;
 }
 
-weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr, const char *what)
+weft_status weft_offsets_view_check(const weft_context *ctx, const weft_csr *csr, const char *what)
 {
     TRY(weft_csr_form_check(csr, what));
-    TRY(weft_array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
-                         weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets"));
+    return weft_array_check(ctx, csr->offsets, csr->offsets_start, csr->n_rows + 1,
+                            weft_dtype_or(csr->offset_dtype, WEFT_I32), what, "'s offsets");
+}
+
+weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr, const char *what)
+{
+    TRY(weft_offsets_view_check(ctx, csr, what));
     return csr->nnz == 0
                ? WEFT_OK
                : weft_array_check(ctx, csr->indices, csr->indices_start, csr->nnz,

@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "groups.h"
 #include "refuse.h"
+#include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8 };
 
@@ -263,6 +264,7 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
                                           const weft_limits *limits,
                                           const weft_elementwise_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "elementwise"));
     const facts f = facts_of(problem);
     TRY(power_check("fold", tiling->fold, MAX_FOLD));
     TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));

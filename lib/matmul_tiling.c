@@ -203,6 +203,7 @@ static weft_status dots_check(const weft_matmul_tiling *t, int64_t m)
 weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_limits *limits,
                                      const weft_matmul_problem *problem)
 {
+    TRY(weft_tiling_given_check(t, limits, problem, "matmul"));
     const int64_t m = max_i64(t->turned ? problem->n : problem->m, 1);
     if (!weft_matmul_method_name(t->method))
         return fail(WEFT_BAD_ARGUMENT, "matmul: tiling.method is %d, which is none",

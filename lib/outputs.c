@@ -32,7 +32,7 @@ weft_status weft_outputs_add_array(weft_outputs *outputs, const weft_context *ct
     char what[WEFT_OPERAND_TEXT];
     keep_name(outputs, name);
     weft_operand_text(what, outputs->op, name);
-    TRY(weft_array_check(ctx, buffer, start, n, dtype, what, ""));
+    TRY(weft_array_place_check(ctx, buffer, start, n, dtype, what, ""));
     outputs->views[outputs->n] = array_bytes(buffer, start, n, dtype);
     return weft_output_check(ctx, &outputs->views[outputs->n++], what);
 }

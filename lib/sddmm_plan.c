@@ -392,6 +392,7 @@ static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_limits
 weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
                                     const weft_sddmm_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "sddmm"));
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits, &f));
     TRY(tile_check(tiling, limits, problem, &f));

@@ -7,6 +7,7 @@
 #include "fail.h"
 #include "items.h"
 #include "sddmm_sparse_call.h"
+#include "view.h"
 
 enum { MAX_COLUMNS = 1 << 18, LEAST_PLACES = 2 };
 static const int64_t MAX_ENTRIES = INT64_C(1) << 60;
@@ -211,6 +212,7 @@ weft_status weft_sddmm_sparse_tiling_check(const weft_sddmm_sparse_tiling *tilin
                                            const weft_limits *limits,
                                            const weft_sddmm_sparse_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "sddmm_sparse"));
     TRY(weft_items_check(tiling->items, "tiling.items", limits, "sddmm_sparse"));
     if (!is_pow2_upto(tiling->lanes, tiling->items))
         return fail(WEFT_BAD_ARGUMENT,

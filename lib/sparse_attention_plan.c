@@ -205,6 +205,7 @@ weft_status weft_sparse_attention_tiling_check(const weft_sparse_attention_tilin
                                                const weft_limits *limits,
                                                const weft_sparse_attention_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "sparse_attention"));
     const facts f = facts_of(problem);
     if (tiling->in_steps)
         return f.bytes == f.sum_bytes

@@ -164,7 +164,7 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
                                              const weft_limits *limits,
                                              const weft_sparse_softmax_problem *problem)
 {
-    (void)problem;
+    TRY(weft_tiling_given_check(tiling, limits, problem, "sparse_softmax"));
     TRY(group_check(tiling, limits));
     TRY(vectors_check(tiling));
     if (tiling->chunk < 1 || tiling->chunk > INT64_MAX / 4)

@@ -74,7 +74,7 @@ static weft_status outputs_check(weft_spgemm_call *call)
     if (call->step == WEFT_SPGEMM_COUNT)
         return weft_outputs_add_array(outputs, call->ctx, C->offsets, C->offsets_start,
                                       C->n_rows + 1, C->offset_dtype, "C's offsets");
-    TRY(weft_csr_view_check(call->ctx, C, 1, weft_operand_text(what, call->name, "C")));
+    TRY(weft_offsets_view_check(call->ctx, C, weft_operand_text(what, call->name, "C")));
     if (C->nnz == 0)
         return WEFT_OK;
     TRY(weft_outputs_add_array(outputs, call->ctx, C->indices, C->indices_start, C->nnz,

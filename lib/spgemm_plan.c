@@ -166,6 +166,7 @@ static weft_status memory_check(int columns, const char *field, const weft_spgem
 weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const weft_limits *limits,
                                      const weft_spgemm_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "spgemm"));
     TRY(weft_items_check(tiling->items, "tiling.items", limits, "spgemm"));
     if (tiling->rows < 1 || tiling->rows > MAX_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.rows is %d: 1 to %d is wanted", tiling->rows,

@@ -187,6 +187,7 @@ static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_p
 weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                    const weft_spmm_problem *problem)
 {
+    TRY(weft_tiling_given_check(tiling, limits, problem, "spmm"));
     const weft_spmm_facts f = weft_spmm_facts_of(problem);
     TRY(group_check(tiling, limits));
     TRY(columns_check(tiling, &f));

@@ -163,7 +163,7 @@ static weft_status tensor_form_check(const weft_tensor *tensor, const char *what
 
     const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
     if (!is_tensor_dtype(dtype))
-        return fail(WEFT_BAD_DTYPE, "%s has data type %s (%d), which no tensor has", what,
+        return fail(WEFT_BAD_DTYPE, "%s has data type %s (%d), which is not for it", what,
                     weft_dtype_name(dtype), (int)dtype);
     return WEFT_OK;
 }
@@ -193,7 +193,22 @@ weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what)
     return reach_check(tensor, what, &needed);
 }
 
-weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+// Whether kernels may use the buffer as it is used here, for which `barred` would not do.
+static weft_status access_check(cl_mem buffer, cl_mem_flags barred, const char *what,
+                                const char *part)
+{
+    cl_mem_flags flags;
+    TRY(buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, part));
+    if (!(flags & barred))
+        return WEFT_OK;
+    return fail(WEFT_BAD_BUFFER,
+                barred == CL_MEM_READ_ONLY ? "%s%s is an output, its buffer is CL_MEM_READ_ONLY"
+                                           : "%s%s: the buffer of an input is CL_MEM_WRITE_ONLY",
+                what, part);
+}
+
+static weft_status tensor_place_check(const weft_context *ctx, const weft_tensor *tensor,
+                                      const char *what)
 {
     int64_t needed;
     TRY(reach_check(tensor, what, &needed));
@@ -207,6 +222,14 @@ weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor
         return fail(WEFT_BAD_BUFFER, "%s %s needs %" PRId64 " bytes, its buffer has %zu", what,
                     weft_shape_text(tensor, shape), needed, bytes);
     return WEFT_OK;
+}
+
+weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
+{
+    TRY(tensor_place_check(ctx, tensor, what));
+    return weft_tensor_is_empty(tensor)
+               ? WEFT_OK
+               : access_check(tensor->buffer, CL_MEM_WRITE_ONLY, what, "");
 }
 
 typedef struct axis {
@@ -252,14 +275,10 @@ static weft_status distinct_check(const weft_tensor *tensor, const char *what)
 
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
 {
-    TRY(weft_tensor_check(ctx, tensor, what));
+    TRY(tensor_place_check(ctx, tensor, what));
     if (weft_tensor_is_empty(tensor))
         return WEFT_OK;
-
-    cl_mem_flags flags;
-    TRY(buffer_info(tensor->buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, ""));
-    if (flags & CL_MEM_READ_ONLY)
-        return fail(WEFT_BAD_BUFFER, "%s is an output, its buffer is CL_MEM_READ_ONLY", what);
+    TRY(access_check(tensor->buffer, CL_MEM_READ_ONLY, what, ""));
     return distinct_check(tensor, what);
 }
 
@@ -269,8 +288,8 @@ weft_status weft_output_form_check(const weft_tensor *tensor, const char *what)
     return weft_tensor_is_empty(tensor) ? WEFT_OK : distinct_check(tensor, what);
 }
 
-weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
-                             weft_dtype dtype, const char *what, const char *part)
+weft_status weft_array_place_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                                   weft_dtype dtype, const char *what, const char *part)
 {
     int64_t needed;
     if (start < 0)
@@ -287,6 +306,13 @@ weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t sta
                     " bytes, their buffer has %zu",
                     what, part, n, start, needed, bytes);
     return WEFT_OK;
+}
+
+weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                             weft_dtype dtype, const char *what, const char *part)
+{
+    TRY(weft_array_place_check(ctx, buffer, start, n, dtype, what, part));
+    return access_check(buffer, CL_MEM_WRITE_ONLY, what, part);
 }
 
 // The buffer that owns the memory; `bytes` moves along where `buffer` is a part of another.
@@ -509,4 +535,15 @@ weft_dense weft_dense_of(const weft_tensor *tensor)
         .column = tensor->stride[row + 1],
         .batch = row == 1 ? tensor->stride[0] : 0,
     };
+}
+
+weft_status weft_tiling_given_check(const void *tiling, const void *limits, const void *problem,
+                                    const char *op)
+{
+    return tiling && limits && problem
+               ? WEFT_OK
+               : fail(WEFT_BAD_ARGUMENT, "%s_tiling_check: %s is NULL", op,
+                      !tiling   ? "tiling"
+                      : !limits ? "limits"
+                                : "problem");
 }

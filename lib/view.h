@@ -25,24 +25,30 @@ bool weft_tensor_is_empty(const weft_tensor *tensor);
 // The caches cannot hold it beside another one: what is written goes past them.
 bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor);
 
-// ndim, extents, strides that overflow, dtype, buffer of the context and large enough. An empty
-// view (an extent is 0) needs no buffer. `what` is "spmm: B". `ctx` is not NULL.
+// Of an input: ndim, extents, strides that overflow, dtype, buffer of the context, large enough and
+// one that kernels may read. An empty view (an extent is 0) needs no buffer. `what` is "spmm: B".
+// `ctx` is not NULL.
 // Takes f32, f64, f16, bf16, i32, i64 and u8; what an operation does not take it refuses itself.
 weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 
 // All of that which needs no buffer.
 weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what);
 
-// The same for an output: also that kernels may write the buffer, and that no two elements share a
+// The same for an output: that kernels may write the buffer, and that no two elements share a
 // place. Taken by rising |stride|, each axis of extent above 1 must step over all that the axes
 // before it reach. That holds for every permuted, sliced, padded or flipped tensor; a few views
 // that interleave without sharing (extents 2 and 3, strides 3 and 2) are refused too.
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 weft_status weft_output_form_check(const weft_tensor *tensor, const char *what);
 
-// `n` elements from `start` in a buffer of the context; `part` is "'s offsets", behind `what`.
+// `n` elements from `start` in a buffer of the context, which kernels may read; `part` is
+// "'s offsets", behind `what`.
 weft_status weft_array_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
                              weft_dtype dtype, const char *what, const char *part);
+
+// The same of any array, an output's too.
+weft_status weft_array_place_check(const weft_context *ctx, cl_mem buffer, int64_t start, int64_t n,
+                                   weft_dtype dtype, const char *what, const char *part);
 
 // Sizes and data types of a CSR that agree, whatever its buffers are.
 weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
@@ -51,6 +57,9 @@ weft_status weft_csr_form_check(const weft_csr *csr, const char *what);
 // needed always, indices and values where there are entries. What stands in them is not looked at.
 weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, int64_t n_batches,
                                 const char *what);
+
+// The same of its sizes and offsets alone.
+weft_status weft_offsets_view_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
 // The same without values, which may be NULL.
 weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr, const char *what);
@@ -160,5 +169,9 @@ weft_dense weft_dense_of(const weft_tensor *tensor);
 // a * b, or a + b; false where that does not fit.
 bool weft_mul(int64_t a, int64_t b, int64_t *out);
 bool weft_add(int64_t a, int64_t b, int64_t *out);
+
+// Of what a check of a tiling is given, none is NULL.
+weft_status weft_tiling_given_check(const void *tiling, const void *limits, const void *problem,
+                                    const char *op);
 
 #endif

@@ -184,6 +184,23 @@ static void test_outputs_that_do_not_serve(void **state)
     clReleaseMemObject(constant);
 }
 
+// What is only written need not be readable; offsets are read.
+static void test_outputs_that_nobody_reads(void **state)
+{
+    (void)state;
+    cl_int code;
+    cl_mem unread = clCreateBuffer(weft_context_cl(ctx), CL_MEM_WRITE_ONLY, 4096, NULL, &code);
+    conversion good = good_call();
+    good.A.indices = unread;
+    good.A.values_start = 512;
+    good.A.values = unread;
+    assert_ok(start(&good, FILL));
+    assert_int_equal(clFinish(queue), CL_SUCCESS);
+    REFUSE(FILL, WEFT_BAD_BUFFER, "A's offsets: the buffer of an input is CL_MEM_WRITE_ONLY",
+           c.A.offsets = unread);
+    clReleaseMemObject(unread);
+}
+
 static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
@@ -364,6 +381,7 @@ int main(void)
         WITH_OPERANDS(test_operands_that_overlap),
         WITH_OPERANDS(test_nothing_to_fill),
         WITH_OPERANDS(test_outputs_that_do_not_serve),
+        WITH_OPERANDS(test_outputs_that_nobody_reads),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
         cmocka_unit_test(test_f64_where_there_is_none),
         WITH_OPERANDS(test_a_matrix_that_changes_between_the_steps),

@@ -364,9 +364,39 @@ static void test_limits_that_are_none(void **state)
     }
 }
 
+#define REFUSE_NULLS(op)                                                                           \
+    do {                                                                                           \
+        const weft_##op##_problem problem = {0};                                                   \
+        const weft_##op##_tiling t = {0};                                                          \
+        assert_int_equal(weft_##op##_tiling_check(NULL, any, &problem), WEFT_BAD_ARGUMENT);        \
+        assert_string_equal(weft_last_error(), #op "_tiling_check: tiling is NULL");               \
+        assert_int_equal(weft_##op##_tiling_check(&t, NULL, &problem), WEFT_BAD_ARGUMENT);         \
+        assert_string_equal(weft_last_error(), #op "_tiling_check: limits is NULL");               \
+        assert_int_equal(weft_##op##_tiling_check(&t, any, NULL), WEFT_BAD_ARGUMENT);              \
+        assert_string_equal(weft_last_error(), #op "_tiling_check: problem is NULL");              \
+    } while (0)
+
+static void test_nulls_for_checks_of_tilings(void **state)
+{
+    (void)state;
+    const weft_limits *any = weft_profile_at(0);
+    REFUSE_NULLS(axis);
+    REFUSE_NULLS(csr_dense);
+    REFUSE_NULLS(csr_transpose);
+    REFUSE_NULLS(elementwise);
+    REFUSE_NULLS(matmul);
+    REFUSE_NULLS(sddmm);
+    REFUSE_NULLS(sddmm_sparse);
+    REFUSE_NULLS(sparse_attention);
+    REFUSE_NULLS(sparse_softmax);
+    REFUSE_NULLS(spgemm);
+    REFUSE_NULLS(spmm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nulls_for_checks_of_tilings),
         cmocka_unit_test(test_profiles_hold_together),
         cmocka_unit_test(test_profiles_are_found_by_part_of_the_name),
         cmocka_unit_test(test_profiles_say_what_the_documents_say),

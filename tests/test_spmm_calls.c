@@ -175,6 +175,13 @@ static void test_buffers_that_do_not_serve(void **state)
     cl_mem constant = buffer_zeroed(ctx, o.c_bytes, CL_MEM_READ_ONLY);
     weft_context *other = open_context(NULL);
     cl_mem foreign = buffer_zeroed(other, o.c_bytes, CL_MEM_READ_WRITE);
+    cl_mem unread = buffer_zeroed(ctx, 4096, CL_MEM_WRITE_ONLY);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer of an input is CL_MEM_WRITE_ONLY",
+           c.B.buffer = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's offsets: the buffer of an input is", c.A.offsets = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's indices: the buffer of an input is", c.A.indices = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's values: the buffer of an input is", c.A.values = unread);
+    clReleaseMemObject(unread);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer is NULL", c.B.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: C: the buffer is NULL", c.C.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B [2 x 6 x 4] needs", c.B.offset += 100);

@@ -13,6 +13,8 @@
 #define WEFT_API
 #endif
 
+// The headers are for C++ too. What C11 alone has are the macros that fill in a params struct, as
+// WEFT_SPMM(): in C++ set its `size`, and what else it needs, field by field.
 #ifdef __cplusplus
 #define WEFT_BEGIN extern "C" {
 #define WEFT_END   }

@@ -23,6 +23,9 @@ typedef enum weft_status {
     WEFT_OPENCL_ERROR, // any other error of the OpenCL implementation
 } weft_status;
 
+// A NULL where one is not allowed is told so by calls that return a status; all other functions
+// take no NULL, unless they say what it means.
+
 // "bad shape" for WEFT_BAD_SHAPE, and so on; "unknown status" for anything else. Static storage.
 WEFT_API const char *weft_status_name(weft_status status);
 
