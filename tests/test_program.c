@@ -194,6 +194,7 @@ static void wrong_usage_exits_with_2(void **state)
         {"--dance", "no command '--dance'"},
         {"info --dance", "unrecognized option '--dance'"},
         {"info extra", "Too many arguments"},
+        {"info --profiles --device pocl", "--profiles are of no device"},
         {"info --device", "requires an argument"},
         {"spmm", "a sparse matrix is needed"},
         {"spmm A.mtx B.npy C.npy", "one file too many: C.npy"},

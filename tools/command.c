@@ -84,10 +84,21 @@ bool command_open(weft_context **out, const command_options *common, complaint *
     return status == WEFT_OK || complain_weft(why);
 }
 
+// The library's sentences begin with the call, which often has the command's name.
+static const char *without_name(const char *command, const char *text)
+{
+    const char *space = strrchr(command, ' ');
+    const char *name = space ? space + 1 : command;
+    const size_t length = strlen(name);
+    return strncmp(text, name, length) == 0 && strncmp(text + length, ": ", 2) == 0
+               ? text + length + 2
+               : text;
+}
+
 int command_failed(const char *command, const complaint *why)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: %s\n", command, why->text);
+    fprintf(stderr, "%s: %s\n", command, without_name(command, why->text));
     return why->is_usage ? EXIT_USAGE : EXIT_FAILURE;
 }
 

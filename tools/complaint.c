@@ -5,20 +5,32 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
+// Words of a damaged file may be in the sentence: control characters are not for a terminal, but for
+// ends of lines, which show where a formula is wrong.
+static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
+{
+    vsnprintf(why->text, sizeof(why->text), format, arguments);
+    for (char *c = why->text; *c != '\0'; c++)
+        if (((unsigned char)*c < ' ' && *c != '\n') || *c == 0x7f)
+            *c = '?';
+    why->is_usage = is_usage;
+}
+
 void complaint_keep(complaint *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why->text, sizeof(why->text), format, arguments);
+    keep(why, false, format, arguments);
     va_end(arguments);
-    why->is_usage = false;
 }
 
 void complaint_keep_usage(complaint *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why->text, sizeof(why->text), format, arguments);
+    keep(why, true, format, arguments);
     va_end(arguments);
-    why->is_usage = true;
 }

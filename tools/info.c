@@ -29,6 +29,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'p':
         info->profiles = true;
         return 0;
+    case ARGP_KEY_END:
+        if (info->profiles && info->common.device != NULL)
+            argp_error(state, "--profiles are of no device: --device does not go with it");
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }

@@ -3,9 +3,11 @@
 #include "mtx.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "scalar.h"
 #include "scan.h"
 
 typedef enum mtx_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } mtx_field;
@@ -14,6 +16,7 @@ typedef enum mtx_symmetry { SYMMETRY_GENERAL, SYMMETRY_SYMMETRIC, SYMMETRY_SKEW 
 // One file while it is read. The arrays have room for the mirrored entries too.
 typedef struct mtx_reader {
     scanner text;
+    weft_dtype dtype; // that values are to have
     mtx_field field;
     mtx_symmetry symmetry;
     int64_t n_rows, n_cols, n_stored;
@@ -153,6 +156,9 @@ static bool read_value(mtx_reader *reader, double *value, complaint *why)
 static bool check_entry(const mtx_reader *reader, int64_t row, int64_t col, double value,
                         complaint *why)
 {
+    if (isfinite(value) && !isfinite(scalar_stored(reader->dtype, value)))
+        return complain(why, "%s:%" PRId64 ": %g is too large for %s", reader->text.path,
+                        reader->text.line, value, weft_dtype_name(reader->dtype));
     if (row < 1 || row > reader->n_rows || col < 1 || col > reader->n_cols)
         return complain(why,
                         "%s:%" PRId64 ": entry (%" PRId64 ", %" PRId64 ") is outside the %" PRId64
@@ -213,7 +219,10 @@ bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *param
     loaded_file file;
     if (!file_load(&file, path, why))
         return false;
-    mtx_reader reader = {.text = scan_start(path, &file)};
+    mtx_reader reader = {
+        .text = scan_start(path, &file),
+        .dtype = params && params->dtype ? params->dtype : WEFT_F32,
+    };
     bool done = read_banner(&reader, why) && read_sizes(&reader, why) &&
                 allocate_entries(&reader, why) && read_entries(&reader, why);
     if (done && weft_csr_host_from_coo(out, reader.n_rows, reader.n_cols, reader.n_entries,

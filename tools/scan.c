@@ -99,14 +99,17 @@ bool scan_integer(scanner *text, const char *what, int64_t *out, complaint *why)
     return true;
 }
 
+// Decimal, infinite or NaN: strtod() takes more, and passes over line ends to find it.
 bool scan_number(scanner *text, const char *what, double *out, complaint *why)
 {
-    if (scan_is_line_end(text))
+    if (scan_is_line_end(text) || isspace((unsigned char)*text->at))
         return complain_found(text, what, why);
     char *end = NULL;
     errno = 0;
     *out = strtod(text->at, &end);
-    if (end == text->at || !is_number_end(*end))
+    const size_t length = (size_t)(end - text->at);
+    if (length == 0 || !is_number_end(*end) || memchr(text->at, '(', length) ||
+        memchr(text->at, 'x', length) || memchr(text->at, 'X', length))
         return complain_found(text, what, why);
     if (errno == ERANGE && (*out > 1 || *out < -1))
         return complain_range(text, what, why);

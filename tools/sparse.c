@@ -30,7 +30,7 @@ bool sparse_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_
         return mtx_read(out, path, WEFT_CSR(.dtype = dtype), why);
     if (ends_with(path, ".smtx"))
         return smtx_read(out, path, dtype, seed, why);
-    return complain(why, "%s: a sparse matrix is read from .mtx or .smtx", path);
+    return complain(why, "%s: a sparse matrix is read from .mtx or .smtx", *path ? path : "''");
 }
 
 // ---- the other way round
