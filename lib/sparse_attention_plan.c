@@ -221,8 +221,8 @@ weft_status weft_sparse_attention_tiling_check(const weft_sparse_attention_tilin
                     tiling->rows_per_item, MOST_ROWS);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_attention: tiling.piece is %" PRId64 ": at least 1 is wanted",
-                    tiling->piece);
+                    "sparse_attention: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->piece, INT64_MAX / 4);
     return WEFT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "fail.h"
+#include "spmm_product.h"
 #include "view.h"
 
 static weft_status null_check(const weft_linear_call *call)
@@ -40,9 +41,6 @@ static weft_status params_check(const weft_linear_call *call)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: params.activation is %s: its backward comes first, by weft_elementwise()",
                     op, weft_activation_name(params->activation));
-    if (call->kind->which == WEFT_LINEAR_DX && !params->plan)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "%s: W^T dY wants a plan, made with WEFT_SPMM_PLAN(.transpose_a = true)", op);
     return WEFT_OK;
 }
 
@@ -136,6 +134,9 @@ weft_status weft_linear_check(const weft_linear_call *call)
     TRY(params_check(call));
     weft_operand_text(W, kind->name, "W");
     TRY(weft_csr_form_check(call->W, W));
+    if (kind->which != WEFT_LINEAR_DW)
+        TRY(weft_spmm_plan_fits(call->ctx, call->params->plan, kind->which == WEFT_LINEAR_DX,
+                                call->W, NULL, kind->name, "W"));
     TRY(operand_check(call, call->in, kind->in_name, call->W->n_cols,
                       kind->which == WEFT_LINEAR_DX));
     TRY(operand_check(call, call->out, kind->out_name, call->W->n_rows,

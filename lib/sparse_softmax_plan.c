@@ -169,12 +169,12 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
     TRY(vectors_check(tiling));
     if (tiling->chunk < 1 || tiling->chunk > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.chunk is %" PRId64 ": at least 1 is wanted",
-                    tiling->chunk);
+                    "sparse_softmax: tiling.chunk is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->chunk, INT64_MAX / 4);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.piece is %" PRId64 ": at least 1 is wanted",
-                    tiling->piece);
+                    "sparse_softmax: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->piece, INT64_MAX / 4);
     return WEFT_OK;
 }
 

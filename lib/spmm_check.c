@@ -72,43 +72,45 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
 
 // Sizes that the plan was made for: all rows, and of a DCSR those that are stored.
 static weft_status plan_sizes_check(const weft_spmm_plan *plan, const weft_csr *A,
-                                    const weft_dcsr *stored)
+                                    const weft_dcsr *stored, const char *op, const char *name)
 {
     const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
     if (plan->is_dcsr != (stored != NULL))
-        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for a %s, A is a %s",
-                    plan->is_dcsr ? "DCSR" : "CSR", stored ? "DCSR" : "CSR");
+        return fail(WEFT_BAD_ARGUMENT, "%s: the plan was made for a %s, %s is a %s", op,
+                    plan->is_dcsr ? "DCSR" : "CSR", name, stored ? "DCSR" : "CSR");
     if (plan->n_rows != n_rows || plan->n_cols != A->n_cols || plan->nnz != A->nnz)
         return fail(WEFT_BAD_SHAPE,
-                    "spmm: the plan was made for %" PRId64 " x %" PRId64 " with %" PRId64
-                    " entries, A is %" PRId64 " x %" PRId64 " with %" PRId64,
-                    plan->n_rows, plan->n_cols, plan->nnz, n_rows, A->n_cols, A->nnz);
+                    "%s: the plan was made for %" PRId64 " x %" PRId64 " with %" PRId64
+                    " entries, %s is %" PRId64 " x %" PRId64 " with %" PRId64,
+                    op, plan->n_rows, plan->n_cols, plan->nnz, name, n_rows, A->n_cols, A->nnz);
     if (plan->n_stored != A->n_rows)
         return fail(WEFT_BAD_SHAPE,
-                    "spmm: the plan was made for %" PRId64 " stored rows, A has %" PRId64,
-                    plan->n_stored, A->n_rows);
+                    "%s: the plan was made for %" PRId64 " stored rows, %s has %" PRId64, op,
+                    plan->n_stored, name, A->n_rows);
     return WEFT_OK;
 }
 
-static weft_status plan_fits(const weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
-                             const weft_spmm_params *params)
+weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *plan,
+                                bool transpose_a, const weft_csr *A, const weft_dcsr *stored,
+                                const char *op, const char *name)
 {
-    const weft_spmm_plan *plan = params->plan;
     if (!plan)
-        return params->transpose_a ? fail(WEFT_BAD_ARGUMENT, "spmm: A^T B wants a plan, made with "
-                                                             "WEFT_SPMM_PLAN(.transpose_a = true)")
-                                   : WEFT_OK;
+        return transpose_a ? fail(WEFT_BAD_ARGUMENT,
+                                  "%s: %s^T wants a plan, made with "
+                                  "WEFT_SPMM_PLAN(.transpose_a = true)",
+                                  op, name)
+                           : WEFT_OK;
     if (plan->ctx != ctx)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for another context");
-    if (plan->transpose_a != params->transpose_a)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: the plan was made for %s, the call is for %s",
-                    plan->transpose_a ? "A^T" : "A", params->transpose_a ? "A^T" : "A");
-    TRY(plan_sizes_check(plan, A, stored));
+        return fail(WEFT_BAD_ARGUMENT, "%s: the plan was made for another context", op);
+    if (plan->transpose_a != transpose_a)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the plan was made for %s%s, the call is for %s%s", op,
+                    name, plan->transpose_a ? "^T" : "", name, transpose_a ? "^T" : "");
+    TRY(plan_sizes_check(plan, A, stored, op, name));
     if (plan->offset_dtype != weft_dtype_or(A->offset_dtype, WEFT_I32) ||
         plan->index_dtype != weft_dtype_or(A->index_dtype, WEFT_I32))
         return fail(WEFT_BAD_DTYPE,
-                    "spmm: the plan was made for %s offsets and %s indices, A has %s and %s",
-                    weft_dtype_name(plan->offset_dtype), weft_dtype_name(plan->index_dtype),
+                    "%s: the plan was made for %s offsets and %s indices, %s has %s and %s", op,
+                    weft_dtype_name(plan->offset_dtype), weft_dtype_name(plan->index_dtype), name,
                     weft_dtype_name(weft_dtype_or(A->offset_dtype, WEFT_I32)),
                     weft_dtype_name(weft_dtype_or(A->index_dtype, WEFT_I32)));
     return WEFT_OK;
@@ -236,7 +238,7 @@ static weft_status operands_check(const weft_context *ctx, const weft_csr *A,
     TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
     if (params->arguments)
         TRY(matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches));
-    return plan_fits(ctx, A, stored, params);
+    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
 }
 
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,

@@ -92,7 +92,7 @@ static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
 {
     weft_window offsets = {.data = p->offsets, .last = p->n_rows + 1, .dtype = p->offset_dtype};
     weft_window indices = {.data = p->indices, .last = p->nnz, .dtype = p->index_dtype};
-    return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan");
+    return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan: A");
 }
 
 static weft_status read_pattern(weft_pattern *p, const weft_context *ctx, cl_command_queue queue,
@@ -276,8 +276,9 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
                     "spmm_plan: params.size is %zu, not %zu: fill it by WEFT_SPMM_PLAN()",
                     params->size, sizeof(*params));
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
-        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: piece is %" PRId64 ": 0 or more is wanted",
-                    params->piece);
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm_plan: piece is %" PRId64 ": 0 to %" PRId64 " is wanted", params->piece,
+                    INT64_MAX / 4);
     if (!weft_spmm_order_name(params->order))
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
                     (int)params->order);

@@ -31,6 +31,11 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                             const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params);
 
+// Whether the plan, where there is one, was made for such a matrix; `stored` where it is a DCSR.
+weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *plan,
+                                bool transpose_a, const weft_csr *A, const weft_dcsr *stored,
+                                const char *op, const char *name);
+
 // The same of operands that are known to be good, but for where their memory begins.
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
                                  const weft_dcsr *stored, const weft_tensor *B,

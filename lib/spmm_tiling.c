@@ -140,8 +140,9 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
     if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.piece is %" PRId64 ": at least 1 is wanted",
-                    tiling->piece);
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted", tiling->piece,
+                    INT64_MAX / 4);
     return WEFT_OK;
 }
 

@@ -105,7 +105,10 @@ weft_span weft_tensor_span(const weft_tensor *tensor)
     return span;
 }
 
-enum { WIDEST = 16 }; // elements of a vector
+enum {
+    WIDEST = 16,               // elements of a vector
+    WORKSPACE_ALIGNMENT = 128, // bytes of the widest one: scratch memory is read by any
+};
 
 // A buffer of a rehearsal has no flags, and is no part of another.
 static weft_status buffer_info(cl_mem buffer, cl_mem_info name, size_t size, void *value,
@@ -227,9 +230,8 @@ static weft_status tensor_place_check(const weft_context *ctx, const weft_tensor
 weft_status weft_tensor_check(const weft_context *ctx, const weft_tensor *tensor, const char *what)
 {
     TRY(tensor_place_check(ctx, tensor, what));
-    return weft_tensor_is_empty(tensor)
-               ? WEFT_OK
-               : access_check(tensor->buffer, CL_MEM_WRITE_ONLY, what, "");
+    return weft_tensor_is_empty(tensor) ? WEFT_OK
+                                        : access_check(tensor->buffer, CL_MEM_WRITE_ONLY, what, "");
 }
 
 typedef struct axis {
@@ -494,17 +496,9 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
     return WEFT_OK;
 }
 
-weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
-                                size_t bytes, const char *op)
-{
-    char what[WEFT_OPERAND_TEXT];
-    *out = (weft_tensor){
-        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    return weft_output_check(ctx, out, weft_operand_text(what, op, "workspace"));
-}
-
-weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
-                              const char *part)
+// Where a buffer lies that is the host's own memory; 0 for all others, whose starts are aligned.
+static weft_status host_address(uintptr_t *address, cl_mem buffer, const char *what,
+                                const char *part)
 {
     cl_mem_flags flags = 0;
     void *first = NULL;
@@ -512,7 +506,33 @@ weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, c
         TRY(buffer_info(buffer, CL_MEM_FLAGS, sizeof(flags), &flags, what, part));
     if (flags & CL_MEM_USE_HOST_PTR)
         TRY(buffer_info(buffer, CL_MEM_HOST_PTR, sizeof(first), &first, what, part));
-    const uintptr_t address = (uintptr_t)first, size = weft_dtype_size(dtype);
+    *address = (uintptr_t)first;
+    return WEFT_OK;
+}
+
+weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
+                                size_t bytes, const char *op)
+{
+    char what[WEFT_OPERAND_TEXT];
+    *out = (weft_tensor){
+        .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
+    weft_operand_text(what, op, "workspace");
+    TRY(weft_output_check(ctx, out, what));
+    uintptr_t address = 0;
+    TRY(host_address(&address, bytes > 0 ? workspace : NULL, what, ""));
+    if (address % WORKSPACE_ALIGNMENT != 0)
+        return fail(WEFT_BAD_BUFFER,
+                    "%s lies %d bytes behind a multiple of %d in the memory of the host", what,
+                    (int)(address % WORKSPACE_ALIGNMENT), WORKSPACE_ALIGNMENT);
+    return WEFT_OK;
+}
+
+weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
+                              const char *part)
+{
+    uintptr_t address = 0;
+    TRY(host_address(&address, buffer, what, part));
+    const uintptr_t size = weft_dtype_size(dtype);
     *shift |= address % size == 0 ? (int64_t)(address / size % WIDEST) : 1;
     return WEFT_OK;
 }
@@ -540,10 +560,9 @@ weft_dense weft_dense_of(const weft_tensor *tensor)
 weft_status weft_tiling_given_check(const void *tiling, const void *limits, const void *problem,
                                     const char *op)
 {
-    return tiling && limits && problem
-               ? WEFT_OK
-               : fail(WEFT_BAD_ARGUMENT, "%s_tiling_check: %s is NULL", op,
-                      !tiling   ? "tiling"
-                      : !limits ? "limits"
-                                : "problem");
+    return tiling && limits && problem ? WEFT_OK
+                                       : fail(WEFT_BAD_ARGUMENT, "%s_tiling_check: %s is NULL", op,
+                                              !tiling   ? "tiling"
+                                              : !limits ? "limits"
+                                                        : "problem");
 }

@@ -408,6 +408,32 @@ static void test_workspaces_that_do_not_serve(void **state)
     weft_context_destroy(&other);
 }
 
+// B turned is read there by aligned vectors.
+static void test_workspaces_that_are_not_aligned(void **state)
+{
+    (void)state;
+    static char memory[(1 << 16) + 256] __attribute__((aligned(128)));
+    const weft_sddmm_tiling tiling = cutting_tiling(true);
+    cl_int code;
+    for (int behind = 0; behind < 128; behind += behind < 16 ? 4 : 48) {
+        cl_mem mine = clCreateBuffer(weft_context_cl(ctx), CL_MEM_USE_HOST_PTR, 1 << 16,
+                                     memory + behind, &code);
+        assert_int_equal(code, CL_SUCCESS);
+        call c = good_call();
+        c.params.tiling = &tiling;
+        c.params.workspace = mine;
+        char part[64];
+        snprintf(part, sizeof(part), "workspace lies %d bytes behind a multiple of 128", behind);
+        if (behind == 0)
+            assert_ok(sddmm(&c, &c.params));
+        else
+            refuse(&c, WEFT_BAD_BUFFER, part);
+        assert_int_equal(clFinish(queue), CL_SUCCESS);
+        clReleaseMemObject(mine);
+        sddmm_restore(&o);
+    }
+}
+
 static void test_workspaces_among_the_operands(void **state)
 {
     (void)state;
@@ -617,6 +643,7 @@ int main(void)
         with_operands(test_workspace_of_the_size_asked_for),
         with_operands(test_workspace_grows_with_the_operands),
         with_operands(test_workspaces_that_do_not_serve),
+        with_operands(test_workspaces_that_are_not_aligned),
         with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),

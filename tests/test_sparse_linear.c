@@ -581,7 +581,7 @@ static void test_operands_that_are_missing(void **state)
     assert_refused(weft_sparse_linear_dx(ctx, queue, &l->W, dY, NULL, NULL), status,
                    "sparse_linear_dx: dX is NULL", n);
     assert_refused(weft_sparse_linear_dx(ctx, queue, &l->W, dY, dX, NULL), status,
-                   "sparse_linear_dx: W^T dY wants a plan", n);
+                   "sparse_linear_dx: W^T wants a plan", n);
     assert_refused(weft_sparse_linear_dw(ctx, queue, dY, X, &l->W, NULL, NULL), status,
                    "sparse_linear_dw: dW is NULL", n);
     assert_refused(weft_sparse_linear_dw(ctx, queue, dY, NULL, &l->W, dW, NULL), status,
@@ -596,12 +596,14 @@ static void test_params_that_do_not_serve(void **state)
     FORWARD(status, "sparse_linear: params.beta is 1, but Y is only written", c.params.beta = 1);
     FORWARD(status, "sparse_linear: params.activation is 7: no weft_activation",
             c.params.activation = (weft_activation)7);
-    FORWARD(status, "the plan was made for A^T", c.params.plan = l->turned);
+    FORWARD(status, "sparse_linear: the plan was made for W^T, the call is for W",
+            c.params.plan = l->turned);
     FORWARD(status, "1 events to wait for", c.params.n_wait = 1);
     BY_INPUT(status, "sparse_linear_dx: params.bias", c.params.bias = &l->bias.view);
     BY_INPUT(status, "sparse_linear_dx: params.activation is gelu: its backward comes first",
              c.params.activation = WEFT_ACTIVATION_GELU);
-    BY_INPUT(status, "the plan was made for A, the call is for A^T", c.params.plan = l->plan);
+    BY_INPUT(status, "sparse_linear_dx: the plan was made for W, the call is for W^T",
+             c.params.plan = l->plan);
     BY_WEIGHTS(status, "sparse_linear_dw: params.bias", c.params.bias = &l->bias.view);
     BY_WEIGHTS(status, "sparse_linear_dw: params.activation is relu",
                c.params.activation = WEFT_ACTIVATION_RELU);

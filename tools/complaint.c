@@ -8,8 +8,8 @@
 static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
-// Words of a damaged file may be in the sentence: control characters are not for a terminal, but for
-// ends of lines, which show where a formula is wrong.
+// Words of a damaged file may be in the sentence: control characters are not for a terminal, except
+// for ends of lines, by which a formula's fault is shown.
 static void keep(complaint *why, bool is_usage, const char *format, va_list arguments)
 {
     vsnprintf(why->text, sizeof(why->text), format, arguments);

@@ -47,7 +47,9 @@ typedef struct weft_context_params {
                                // takes a quarter of max_alloc_bytes. What is kept goes where the
                                // device has no memory for a call. Where calls in flight have it
                                // all, the next one that needs some waits until enough of them,
-                               // whichever they are, have ended
+                               // whichever they are, have ended. A workspace of the caller's
+                               // stands in for it in a call; one that is the host's memory
+                               // (CL_MEM_USE_HOST_PTR) begins there on a multiple of 128 bytes
     bool check_matrices;       // sparse operations check what stands in the matrices they are
                                // handed, see below; by default they trust it
 } weft_context_params;

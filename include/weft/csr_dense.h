@@ -89,11 +89,11 @@ WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue
 // threshold are those of the first step; with others rows come out short or unsound, but nothing is
 // written beyond them.
 //
-// m and k up to 2^31 - 1, and m k up to 2^31 - 1 with i32 offsets. No byte of A is shared with D.
-// Otherwise both are as weft_csr_to_dense(). The first step may want scratch memory and then waits
-// for it where unfinished calls leave too little; a workspace of the caller's avoids that. It
-// shares no byte with an operand, and is the call's until `event` completes. WEFT_NO_MEMORY where
-// there is none.
+// m and k up to 2^31 - 1, and m k up to 2^31 - 1 with i32 offsets. No byte of A that is written is
+// shared with D. Otherwise both are as weft_csr_to_dense(). The first step may want scratch memory
+// and then waits for it where unfinished calls leave too little; a workspace of the caller's avoids
+// that. It shares no byte with an operand, and is the call's until `event` completes.
+// WEFT_NO_MEMORY where there is none.
 WEFT_API weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue,
                                              const weft_tensor *D, const weft_csr *A, int64_t *nnz,
                                              const weft_csr_dense_params *params);

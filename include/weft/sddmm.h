@@ -87,7 +87,7 @@ typedef struct weft_sddmm_params {
 //                        the view {.shape = {k, n}, .stride = {1, k}}
 //   C  sparse CSR [m x n]   values as A; i32 or i64 offsets; i32 or i16 indices
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
-//      buffer and start); else no byte is shared with A, B or C.
+//      buffer and start); else no byte is shared with A, B or what is read of C.
 //
 // All have one data type. Sums, alpha and beta are f32 (f64 for f64); the order of sums depends on
 // the tiling, the context and, for bf16, on whether B has stride 1 along k: the same input gives

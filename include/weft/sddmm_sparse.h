@@ -78,7 +78,7 @@ typedef struct weft_sddmm_sparse_params {
 //   B  the same [n x k]: B by rows is B^T by columns
 //   C  sparse CSR [m x n]   values as A
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
-//      buffer and start); else no byte is shared with A, B or C.
+//      buffer and start); else no byte is shared with A, B or what is read of C.
 //
 // One of A and B is sparse, or both are; of two dense ones weft_sddmm() takes the product. All have
 // one data type; offsets (i32 or i64) and indices (i32 or i16) of each sparse one are of its own

@@ -73,7 +73,8 @@ typedef struct weft_sparse_attention_params {
 //   M  sparse CSR [m x n]   its pattern: values are not read and may be NULL; its data type says
 //                           nothing here, if it is one that values may have; a column that occurs
 //                           twice in a row counts twice
-//   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M
+//   O  dense [m x d]    as Q; no two elements at one place, no byte shared with Q, K, V or M's
+//                       offsets and indices
 //
 // All but M have one data type. Products, weights and sums are f32 (f64 for f64), whatever the
 // storage. It is what weft_sddmm(), weft_sparse_softmax() and weft_spmm() give one after the other,
@@ -83,8 +84,9 @@ typedef struct weft_sparse_attention_params {
 // again for each so many; there the three steps are taken, where scratch memory has room for the
 // products. Either way is the same but for rounding, and for what overflows: a sweep adds weights
 // times V up before it divides, so that elements of V near the largest number of the sums' type may
-// come out infinite where steps, whose weights are divided first, give a number. The same input on
-// the same context gives the same bits.
+// come out infinite where steps, whose weights are divided first, give a number; and of an infinite
+// element whose weight is next to nothing the one may make infinity where the other makes NaN, as 0
+// times infinity. The same input on the same context gives the same bits.
 //
 // A batch, or a batch of heads: with one or two axes more in front, of the same extents in Q, K, V
 // and O, each matrix is attended to by itself, with the same M.

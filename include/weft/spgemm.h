@@ -78,11 +78,12 @@ typedef struct weft_spgemm_params {
 // changed since, rows come out short or unsound, but no row is written beyond its end. With i32
 // offsets the entries of C must not pass 2^31 - 1; nobody checks that.
 //
-// m, k and n up to 2^31 - 1. No byte of C is shared with A or B. Enqueues and returns; it blocks,
-// besides, only while a kernel is compiled for the first time, and where scratch memory in use by
-// unfinished calls leaves too little (a workspace of the caller's avoids that; it shares no byte
-// with an operand, and is the call's until `event` completes). Buffers stay yours; keep them until
-// `event` completes. Columns that A and B name are trusted, as weft_spmm() has it.
+// m, k and n up to 2^31 - 1. No byte of C that is written is shared with A or B. Enqueues and
+// returns; it blocks, besides, only while a kernel is compiled for the first time, and where
+// scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
+// that; it shares no byte with an operand, and is the call's until `event` completes). Buffers stay
+// yours; keep them until `event` completes. Columns that A and B name are trusted, as weft_spmm()
+// has it.
 // Nothing is enqueued where a check fails: WEFT_BAD_ARGUMENT, WEFT_BAD_SHAPE, WEFT_BAD_DTYPE,
 // WEFT_BAD_BUFFER, WEFT_UNSUPPORTED (f64 on a device without), WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.

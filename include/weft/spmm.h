@@ -38,7 +38,8 @@ typedef enum weft_spmm_order {
     WEFT_SPMM_ORDER_ALTERNATING, // runs of neighbouring rows, heavy ones and light ones by turns
     WEFT_SPMM_ORDER_QUEUE,       // sorted; as many groups as fit the device take bundles of rows
                                  // from a queue as they finish; SORTED where one group could
-                                 // not take them all (limits' max_turns)
+                                 // not take them all (limits' max_turns), or scratch memory
+                                 // has no room for a queue
 } weft_spmm_order;
 
 // "default", "given", "sorted", "snake", "alternating" or "queue"; NULL where there is no such
@@ -87,7 +88,8 @@ typedef struct weft_spmm_tiling {
     int unroll;    // entries in one turn of the main loop: 1, 2, 4 or 8; where lanes is 1 each has
                    // sums of its own
     int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
-                   // and combined in order; a plan object brings its own
+                   // and combined in order; a plan object brings its own. Without one no
+                   // row is taken to be longer than A is wide, as where columns repeat
     bool packed;   // B is first copied slice by slice to scratch memory
     int bundles_per_copy; // runs of rows_per_group x rows_per_item rows that a group goes through
                           // with a copy of its slice of B in local memory, as wide as sums are;
