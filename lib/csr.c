@@ -4,7 +4,6 @@
 #include <weft/dcsr.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "arithmetic.h"
@@ -44,10 +43,7 @@ static weft_status buffer_create(cl_mem *out, weft_context *ctx, cl_command_queu
     cl_int code;
     *out = clCreateBuffer(weft_context_cl(ctx), CL_MEM_READ_WRITE, bytes, NULL, &code);
     TRY(weft_cl_buffer_check(code, what, bytes));
-    code = clEnqueueWriteBuffer(queue, *out, CL_TRUE, 0, bytes, array, 0, NULL, NULL);
-    char call[64];
-    snprintf(call, sizeof(call), "clEnqueueWriteBuffer (%zu bytes)", bytes);
-    return weft_cl_check(code, what, call);
+    return weft_cl_write(queue, *out, bytes, array, what);
 }
 
 weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue queue,
@@ -110,10 +106,8 @@ static weft_status window_move(weft_window *window, int64_t i)
     const weft_launch *launch = w->launch;
     const int64_t size = (int64_t)weft_dtype_size(window->dtype);
     const size_t bytes = window_bytes(w->n - i, window->dtype);
-    const cl_int code =
-        clEnqueueReadBuffer(launch->queue, w->buffer, CL_TRUE, (size_t)((w->start + i) * size),
-                            bytes, w->memory, launch->n_wait, launch->wait, NULL);
-    TRY(weft_cl_check(code, launch->what, "clEnqueueReadBuffer"));
+    TRY(weft_cl_read(launch->queue, w->buffer, (size_t)((w->start + i) * size), bytes, w->memory,
+                     launch->n_wait, launch->wait, launch->what));
     window->data = w->memory;
     window->first = i;
     window->last = i + (int64_t)bytes / size;

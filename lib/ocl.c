@@ -123,6 +123,35 @@ weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes)
     return fail_as(buffer_status_of(code), code, what, call);
 }
 
+// Of a blocking call that gave `code` and, if all went well, `done`, which is released.
+static weft_status copied(cl_int code, cl_event done, const char *call, size_t bytes,
+                          const char *what)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%s (%zu bytes)", call, bytes);
+    TRY(weft_cl_check(code, what, text));
+    code = clWaitForEvents(1, &done);
+    clReleaseEvent(done);
+    return weft_cl_check(code, what, "clWaitForEvents");
+}
+
+weft_status weft_cl_read(cl_command_queue queue, cl_mem buffer, size_t start, size_t bytes,
+                         void *out, cl_uint n_wait, const cl_event *wait, const char *what)
+{
+    cl_event done = NULL;
+    const cl_int code =
+        clEnqueueReadBuffer(queue, buffer, CL_TRUE, start, bytes, out, n_wait, wait, &done);
+    return copied(code, done, "clEnqueueReadBuffer", bytes, what);
+}
+
+weft_status weft_cl_write(cl_command_queue queue, cl_mem buffer, size_t bytes, const void *in,
+                          const char *what)
+{
+    cl_event done = NULL;
+    const cl_int code = clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, in, 0, NULL, &done);
+    return copied(code, done, "clEnqueueWriteBuffer", bytes, what);
+}
+
 bool weft_cl_is_full(cl_int code)
 {
     return buffer_status_of(code) == WEFT_NO_MEMORY;

@@ -45,10 +45,8 @@ weft_status weft_numbers_read(int64_t *out, cl_command_queue queue, weft_numbers
     int64_t number = 0;
     if (weft_is_stand_in(at.buffer))
         return fail(WEFT_UNSUPPORTED, "%s: a rehearsal has no results to read", what);
-    const cl_int code =
-        clEnqueueReadBuffer(queue, at.buffer, CL_TRUE, (size_t)at.start * size, size, &number,
-                            after ? 1 : 0, after ? &after : NULL, NULL);
-    TRY(weft_cl_check(code, what, "clEnqueueReadBuffer"));
+    TRY(weft_cl_read(queue, at.buffer, (size_t)at.start * size, size, &number, after ? 1 : 0,
+                     after ? &after : NULL, what));
     *out = integer_at(&number, dtype, 0);
     return WEFT_OK;
 }

@@ -57,9 +57,8 @@ static weft_status read_array(void **out, const weft_context *ctx, cl_command_qu
         return WEFT_OK;
     if (ctx->notes)
         return read_stand_in(*out, ctx, buffer, start, n, size);
-    const cl_int code = clEnqueueReadBuffer(queue, buffer, CL_TRUE, (size_t)start * size,
-                                            (size_t)n * size, *out, 0, NULL, NULL);
-    return weft_cl_check(code, "spmm_plan", "clEnqueueReadBuffer");
+    return weft_cl_read(queue, buffer, (size_t)start * size, (size_t)n * size, *out, 0, NULL,
+                        "spmm_plan");
 }
 
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,

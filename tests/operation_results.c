@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs of operations as they are before a call, and what a call made of them.
 #include "operation_case.h"
+#include "queues.h"
 
 enum { UNTOUCHED = 0xa5 };
 
@@ -18,7 +19,7 @@ void operation_clear(operation_operands *o)
 
 void operation_read(const operation_operands *o, operation_results *out)
 {
-    assert_int_equal(clFinish(o->queue), CL_SUCCESS);
+    queue_finish(o->queue);
     memcpy(out->sizes, o->sizes, sizeof(out->sizes));
     for (int i = 0; i < OPERATION_OUTPUTS; i++)
         assert_int_equal(clEnqueueReadBuffer(o->in_order, o->outputs[i], CL_FALSE, 0,

@@ -18,3 +18,11 @@ cl_int event_state(cl_event event)
         CL_SUCCESS);
     return state;
 }
+
+void queue_finish(cl_command_queue queue)
+{
+    cl_event end;
+    assert_int_equal(clEnqueueMarkerWithWaitList(queue, 0, NULL, &end), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &end), CL_SUCCESS);
+    assert_int_equal(clReleaseEvent(end), CL_SUCCESS);
+}

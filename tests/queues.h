@@ -10,4 +10,8 @@ cl_command_queue queue_with(weft_context *ctx, cl_command_queue_properties prope
 
 cl_int event_state(cl_event event);
 
+// As clFinish(), which in Mesa's rusticl (22.3) comes back early where another thread flushes the
+// queue meanwhile.
+void queue_finish(cl_command_queue queue);
+
 #endif

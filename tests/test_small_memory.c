@@ -165,8 +165,12 @@ static void test_arrays_of_a_matrix_are_told_apart(void **state)
         layer->watches = true;
         const weft_status status = weft_csr_create(&csr, ctx, o.queue, &o.host);
         layer->watches = false;
-        if (status == WEFT_OK)
+        if (!layer->call)
             break;
+        if (status == WEFT_OK) { // all the same: an event that is not released
+            weft_csr_destroy(&csr);
+            continue;
+        }
         if (strcmp(layer->call, "clCreateBuffer") != 0 &&
             strcmp(layer->call, "clEnqueueWriteBuffer") != 0)
             continue;
