@@ -11,6 +11,7 @@
 #include "fail.h"
 #include "groups.h"
 #include "refuse.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };

@@ -65,8 +65,8 @@ static weft_status to_dense_check(weft_csr_dense_call *call)
 static weft_status count_check(weft_csr_dense_call *call)
 {
     const weft_csr *A = &call->A;
-    TRY(weft_outputs_add_array(&call->outputs, call->ctx, A->offsets, A->offsets_start,
-                               A->n_rows + 1, A->offset_dtype, "A's offsets"));
+    TRY(weft_outputs_add_offsets(&call->outputs, call->ctx, A->offsets, A->offsets_start,
+                                 A->n_rows + 1, A->offset_dtype, "A's offsets"));
     return weft_outputs_apart_from_tensor(&call->outputs, call->D_view, "D");
 }
 

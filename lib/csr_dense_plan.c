@@ -7,7 +7,7 @@
 #include "csr_dense_call.h"
 #include "fail.h"
 #include "items.h"
-#include "view.h"
+#include "tiling_given.h"
 
 enum { MAX_ROWS = 1 << 15, MAX_COLUMNS = 1 << 20 };
 

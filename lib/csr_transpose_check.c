@@ -64,8 +64,8 @@ static weft_status outputs_check(weft_csr_transpose_call *call)
     const weft_csr *T = call->T;
     weft_outputs *outputs = &call->outputs;
     outputs->op = op;
-    TRY(weft_outputs_add_array(outputs, call->ctx, T->offsets, T->offsets_start, T->n_rows + 1,
-                               weft_dtype_or(T->offset_dtype, WEFT_I32), "T's offsets"));
+    TRY(weft_outputs_add_offsets(outputs, call->ctx, T->offsets, T->offsets_start, T->n_rows + 1,
+                                 weft_dtype_or(T->offset_dtype, WEFT_I32), "T's offsets"));
     if (T->nnz > 0)
         TRY(weft_outputs_add_array(outputs, call->ctx, T->indices, T->indices_start, T->nnz,
                                    weft_dtype_or(T->index_dtype, WEFT_I32), "T's indices"));

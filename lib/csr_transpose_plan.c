@@ -11,6 +11,7 @@
 #include "csr_transpose_call.h"
 #include "fail.h"
 #include "items.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum { MAX_BITS = 16, MAX_RUN = 1 << 15 };

@@ -47,8 +47,8 @@ static weft_status from_csr_check(weft_dcsr_call *call)
     if (D->n_stored > 0)
         TRY(weft_outputs_add_array(&call->outputs, call->ctx, D->rows, D->rows_start, D->n_stored,
                                    WEFT_I32, "D's rows"));
-    TRY(weft_outputs_add_array(&call->outputs, call->ctx, D->offsets, D->offsets_start,
-                               D->n_stored + 1, D->offset_dtype, "D's offsets"));
+    TRY(weft_outputs_add_offsets(&call->outputs, call->ctx, D->offsets, D->offsets_start,
+                                 D->n_stored + 1, D->offset_dtype, "D's offsets"));
     TRY(weft_outputs_apart(&call->outputs));
     return weft_outputs_apart_from_csr(&call->outputs, &call->A, 1, "A");
 }
@@ -58,8 +58,8 @@ static weft_status to_csr_check(weft_dcsr_call *call)
     const weft_csr *A = &call->A;
     const weft_dcsr *D = &call->D;
     TRY(stored_check(call));
-    TRY(weft_outputs_add_array(&call->outputs, call->ctx, A->offsets, A->offsets_start,
-                               A->n_rows + 1, A->offset_dtype, "A's offsets"));
+    TRY(weft_outputs_add_offsets(&call->outputs, call->ctx, A->offsets, A->offsets_start,
+                                 A->n_rows + 1, A->offset_dtype, "A's offsets"));
     if (D->n_stored > 0)
         TRY(weft_outputs_apart_from_array(&call->outputs, D->rows, D->rows_start, D->n_stored,
                                           WEFT_I32, "D's rows"));

@@ -10,7 +10,7 @@
 #include "fail.h"
 #include "groups.h"
 #include "refuse.h"
-#include "view.h"
+#include "tiling_given.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8 };
 

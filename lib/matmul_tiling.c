@@ -7,6 +7,7 @@
 #include "clamp.h"
 #include "fail.h"
 #include "matmul_call.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_SPAN = 64, MAX_ROWS = 16, MAX_SPAN_ROWS = 8 };

@@ -37,6 +37,15 @@ weft_status weft_outputs_add_array(weft_outputs *outputs, const weft_context *ct
     return weft_output_check(ctx, &outputs->views[outputs->n++], what);
 }
 
+weft_status weft_outputs_add_offsets(weft_outputs *outputs, const weft_context *ctx, cl_mem buffer,
+                                     int64_t start, int64_t n, weft_dtype dtype, const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    weft_operand_text(what, outputs->op, name);
+    TRY(weft_array_check(ctx, buffer, start, n, dtype, what, ""));
+    return weft_outputs_add_array(outputs, ctx, buffer, start, n, dtype, name);
+}
+
 weft_status weft_outputs_add_tensor(weft_outputs *outputs, const weft_context *ctx,
                                     const weft_tensor *tensor, const char *name)
 {

@@ -19,6 +19,10 @@ typedef struct weft_outputs {
 weft_status weft_outputs_add_array(weft_outputs *outputs, const weft_context *ctx, cl_mem buffer,
                                    int64_t start, int64_t n, weft_dtype dtype, const char *name);
 
+// The same of offsets, which are lengths first: kernels read them too.
+weft_status weft_outputs_add_offsets(weft_outputs *outputs, const weft_context *ctx, cl_mem buffer,
+                                     int64_t start, int64_t n, weft_dtype dtype, const char *name);
+
 weft_status weft_outputs_add_tensor(weft_outputs *outputs, const weft_context *ctx,
                                     const weft_tensor *tensor, const char *name);
 

@@ -14,6 +14,7 @@
 #include "sddmm_product.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum {

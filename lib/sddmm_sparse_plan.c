@@ -7,7 +7,7 @@
 #include "fail.h"
 #include "items.h"
 #include "sddmm_sparse_call.h"
-#include "view.h"
+#include "tiling_given.h"
 
 enum { MAX_COLUMNS = 1 << 18, LEAST_PLACES = 2 };
 static const int64_t MAX_ENTRIES = INT64_C(1) << 60;

@@ -11,6 +11,7 @@
 #include "refuse.h"
 #include "sparse_limits.h"
 #include "sparse_plan.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MOST_LANES = 64, MOST_ROWS = 64 };

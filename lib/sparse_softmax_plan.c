@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "refuse.h"
 #include "sparse_softmax_call.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum { MAX_FOLD = 16 };

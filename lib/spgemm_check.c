@@ -72,8 +72,8 @@ static weft_status outputs_check(weft_spgemm_call *call)
     if (call->dense)
         return weft_outputs_add_tensor(outputs, call->ctx, call->dense, "C");
     if (call->step == WEFT_SPGEMM_COUNT)
-        return weft_outputs_add_array(outputs, call->ctx, C->offsets, C->offsets_start,
-                                      C->n_rows + 1, C->offset_dtype, "C's offsets");
+        return weft_outputs_add_offsets(outputs, call->ctx, C->offsets, C->offsets_start,
+                                        C->n_rows + 1, C->offset_dtype, "C's offsets");
     TRY(weft_offsets_view_check(call->ctx, C, weft_operand_text(what, call->name, "C")));
     if (C->nnz == 0)
         return WEFT_OK;

@@ -7,6 +7,7 @@
 #include "fail.h"
 #include "items.h"
 #include "spgemm_call.h"
+#include "tiling_given.h"
 #include "view.h"
 
 enum {

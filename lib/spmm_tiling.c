@@ -11,6 +11,7 @@
 #include "refuse.h"
 #include "sparse_limits.h"
 #include "spmm_product.h"
+#include "tiling_given.h"
 #include "view.h"
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)

@@ -166,7 +166,7 @@ static weft_status tensor_form_check(const weft_tensor *tensor, const char *what
 
     const weft_dtype dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
     if (!is_tensor_dtype(dtype))
-        return fail(WEFT_BAD_DTYPE, "%s has data type %s (%d), which is not for it", what,
+        return fail(WEFT_BAD_DTYPE, "%s has data type %s (%d), which it cannot have", what,
                     weft_dtype_name(dtype), (int)dtype);
     return WEFT_OK;
 }
@@ -205,8 +205,9 @@ static weft_status access_check(cl_mem buffer, cl_mem_flags barred, const char *
     if (!(flags & barred))
         return WEFT_OK;
     return fail(WEFT_BAD_BUFFER,
-                barred == CL_MEM_READ_ONLY ? "%s%s is an output, its buffer is CL_MEM_READ_ONLY"
-                                           : "%s%s: the buffer of an input is CL_MEM_WRITE_ONLY",
+                barred == CL_MEM_READ_ONLY
+                    ? "%s%s is an output, its buffer is CL_MEM_READ_ONLY"
+                    : "%s%s: kernels read it, its buffer is CL_MEM_WRITE_ONLY",
                 what, part);
 }
 
@@ -518,8 +519,11 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
         .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
     weft_operand_text(what, op, "workspace");
     TRY(weft_output_check(ctx, out, what));
+    if (bytes == 0)
+        return WEFT_OK;
     uintptr_t address = 0;
-    TRY(host_address(&address, bytes > 0 ? workspace : NULL, what, ""));
+    TRY(access_check(workspace, CL_MEM_WRITE_ONLY, what, ""));
+    TRY(host_address(&address, workspace, what, ""));
     if (address % WORKSPACE_ALIGNMENT != 0)
         return fail(WEFT_BAD_BUFFER,
                     "%s lies %d bytes behind a multiple of %d in the memory of the host", what,
@@ -555,14 +559,4 @@ weft_dense weft_dense_of(const weft_tensor *tensor)
         .column = tensor->stride[row + 1],
         .batch = row == 1 ? tensor->stride[0] : 0,
     };
-}
-
-weft_status weft_tiling_given_check(const void *tiling, const void *limits, const void *problem,
-                                    const char *op)
-{
-    return tiling && limits && problem ? WEFT_OK
-                                       : fail(WEFT_BAD_ARGUMENT, "%s_tiling_check: %s is NULL", op,
-                                              !tiling   ? "tiling"
-                                              : !limits ? "limits"
-                                                        : "problem");
 }

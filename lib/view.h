@@ -170,8 +170,4 @@ weft_dense weft_dense_of(const weft_tensor *tensor);
 bool weft_mul(int64_t a, int64_t b, int64_t *out);
 bool weft_add(int64_t a, int64_t b, int64_t *out);
 
-// Of what a check of a tiling is given, none is NULL.
-weft_status weft_tiling_given_check(const void *tiling, const void *limits, const void *problem,
-                                    const char *op);
-
 #endif

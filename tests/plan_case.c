@@ -43,7 +43,7 @@ void plan_check_lower_limits(plan_check *check)
             limits.max_items = most < limits.max_items ? most : limits.max_items;
             while (limits.max_block > 1 && (size_t)limits.max_block > most)
                 limits.max_block /= 2;
-            for (int j = 0; j < random_cases(1000) / 50; j++)
+            for (int j = 0; j < 1 + random_cases(1000) / 50; j++)
                 check(&limits, &random);
         }
 }

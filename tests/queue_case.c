@@ -5,7 +5,7 @@ enum { MORE_TESTS = 8, NONSENSE = 0x11 };
 
 static const queue_call plain = {0};
 
-static void *create(const queue_bench *b, cl_command_queue on, int variant, uint64_t seed)
+static void *create(const queue_setting *b, cl_command_queue on, int variant, uint64_t seed)
 {
     const queue_pick pick = {.variant = variant, .seed = seed, .is_reduced = b->is_reduced};
     return b->subject->create(b->ctx, on, pick);
@@ -32,7 +32,7 @@ static void *allocated(size_t bytes)
 
 void *queue_output(const queue_view *view)
 {
-    clFinish(view->queue);
+    queue_finish(view->queue);
     void *now = allocated(view->output_bytes);
     read_all(view->queue, view->output, now, view->output_bytes);
     return now;
@@ -49,7 +49,7 @@ void queue_check_same_bits(const queue_subject *subject, const void *operands, c
     const queue_view view = subject->view(operands);
     void *got = queue_output(&view);
     if (memcmp(got, want, view.output_bytes) != 0)
-        fail_msg("other bits %s", how);
+        fail_msg("seed %d: other bits %s", (int)view.seed, how);
     free(got);
 }
 
@@ -68,7 +68,7 @@ static void *right_output(const queue_subject *subject, const void *operands)
 
 static void test_same_bits_run_after_run(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     for (int variant = 0; variant < b->subject->n_variants; variant++)
         for (uint64_t seed = 0; seed < 4; seed += b->is_reduced ? 3 : 1) {
             void *o = create(b, b->queue, variant, seed);
@@ -86,12 +86,12 @@ static void test_same_bits_run_after_run(void **state)
 
 static void test_same_bits_in_any_scratch_memory(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     if (is_on("oclgrind")) // which takes the pool's memory for uninitialised
         skip();
     for (int variant = 0; variant < b->subject->n_variants; variant++) {
         void *o = create(b, b->queue, variant, 2);
-        if (variant == 0)
+        if (variant < b->subject->n_scratch)
             assert_true(b->subject->view(o).has_workspace);
         void *want = right_output(b->subject, o);
         assert_ok(b->subject->call(o, &(queue_call){.from_pool = true}));
@@ -118,13 +118,13 @@ static void *work(void *argument)
     return NULL;
 }
 
-// All take the pool's scratch memory.
-static void run_threads(const queue_bench *b, int variant, bool have_own_queues)
+// All take the pool's scratch memory; variants go round, from one on, unless they are the same.
+static void run_threads(const queue_setting *b, int first, int step, bool have_own_queues)
 {
     worker workers[N_THREADS];
     for (int i = 0; i < N_THREADS; i++) {
         cl_command_queue on = have_own_queues ? queue_with(b->ctx, 0) : b->queue;
-        void *o = create(b, on, variant, (uint64_t)(4 * i));
+        void *o = create(b, on, (first + i * step) % b->subject->n_variants, (uint64_t)(4 * i));
         workers[i] =
             (worker){.subject = b->subject, .operands = o, .want = right_output(b->subject, o)};
     }
@@ -146,22 +146,23 @@ static void run_threads(const queue_bench *b, int variant, bool have_own_queues)
 
 static void test_same_bits_beside_other_threads(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     if (is_on("oclgrind")) // its host side is not made for threads
         skip();
-    for (int variant = 0; variant < b->subject->n_variants; variant++) {
-        run_threads(b, variant, true);
-        run_threads(b, variant, false);
-    }
+    for (int variant = 0; variant < b->subject->n_variants; variant++)
+        for (int step = 0; step < 2; step++) {
+            run_threads(b, variant, step, true);
+            run_threads(b, variant, step, false);
+        }
 }
 
 // ---- events and order
 
 // An operand comes in behind an event that is still to complete: the call waits for it.
-static void wait_on(const queue_bench *b, cl_command_queue on, int variant)
+static void wait_on(const queue_setting *b, cl_command_queue on, int variant, uint64_t seed)
 {
     cl_int code;
-    void *o = create(b, on, variant, 3);
+    void *o = create(b, on, variant, seed);
     const queue_view view = b->subject->view(o);
     size_t bytes;
     assert_int_equal(clGetMemObjectInfo(view.late, CL_MEM_SIZE, sizeof(bytes), &bytes, NULL),
@@ -190,26 +191,28 @@ static void wait_on(const queue_bench *b, cl_command_queue on, int variant)
 
 static void test_events_in_order(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     cl_command_queue other = queue_with(b->ctx, 0);
     for (int variant = 0; variant < b->subject->n_variants; variant++)
-        wait_on(b, other, variant);
+        for (uint64_t seed = 0; seed < 4; seed += 3)
+            wait_on(b, other, variant, seed);
     clReleaseCommandQueue(other);
 }
 
 static void test_events_out_of_order(void **state)
 {
-    const queue_bench *b = *state;
-    const int n_variants = b->subject->n_variants, n_cases = b->is_reduced ? 2 * n_variants : 40;
+    const queue_setting *b = *state;
+    const int n_variants = b->subject->n_variants, n_cases = b->is_reduced ? 4 * n_variants : 40;
     cl_command_queue loose = queue_with(b->ctx, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     if (!loose)
         skip();
     for (int variant = 0; variant < n_variants; variant++)
-        wait_on(b, loose, variant);
+        for (uint64_t seed = 0; seed < 4; seed += 3)
+            wait_on(b, loose, variant, seed);
     for (int i = 0; i < n_cases; i++) { // kernels of a call wait for each other
         void *o = create(b, loose, i % n_variants, (uint64_t)(i / n_variants));
         assert_ok(b->subject->call(o, &plain));
-        clFinish(loose);
+        queue_finish(loose);
         b->subject->check(o);
         b->subject->destroy(o);
     }
@@ -220,18 +223,20 @@ static void test_events_out_of_order(void **state)
 // what the first one makes.
 static void test_calls_keep_their_order(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     for (int i = 0; i < 5; i++) {
-        const queue_pick pick = {.variant = i % b->subject->n_variants,
-                                 .seed = (uint64_t)(2 + 4 * i),
-                                 .is_chained = true,
-                                 .is_reduced = b->is_reduced};
+        queue_pick pick = {.variant = i % b->subject->n_variants,
+                           .seed = (uint64_t)(2 + 4 * i),
+                           .makes = true,
+                           .is_reduced = b->is_reduced};
         void *first = b->subject->create(b->ctx, b->queue, pick);
+        pick.makes = false;
+        pick.takes = true;
         void *second = b->subject->create(b->ctx, b->queue, pick);
         const queue_view one = b->subject->view(first), other = b->subject->view(second);
         const queue_call after = {.made_by = first};
         assert_ok(b->subject->call(first, &plain));
-        clFinish(b->queue);
+        queue_finish(b->queue);
         assert_ok(b->subject->call(second, &after));
         void *want = queue_output(&other);
         queue_restore(&one);
@@ -253,7 +258,7 @@ int64_t queue_extent(random_state *random, int64_t most)
     return extent <= most ? extent : random_between(random, 1, most);
 }
 
-static void check_programs(const queue_bench *b, const weft_limits *limits, queue_shapes shapes)
+static void check_programs(const queue_setting *b, const weft_limits *limits, queue_shapes shapes)
 {
     weft_context *fresh = open_context(limits);
     random_state random = {17};
@@ -269,13 +274,13 @@ static void check_programs(const queue_bench *b, const weft_limits *limits, queu
 
 static void test_few_programs_for_many_shapes(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     check_programs(b, NULL, b->subject->here);
 }
 
 static void test_few_programs_as_on_a_gpu(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     check_programs(b, weft_profile_find("nvidia-a100"), b->subject->on_a_gpu);
 }
 
@@ -295,7 +300,7 @@ int queue_main(const queue_subject *subject, const struct CMUnitTest *more, size
     struct CMUnitTest tests[COMMON_TESTS + MORE_TESTS];
     need_device();
     weft_context *ctx = open_context(NULL);
-    queue_bench bench = {subject, ctx, weft_context_queue(ctx), getenv("WEFT_TEST_REDUCED")};
+    queue_setting bench = {subject, ctx, weft_context_queue(ctx), getenv("WEFT_TEST_REDUCED")};
     assert_in_range(n_more, 0, MORE_TESTS);
     for (size_t i = 0; i < COMMON_TESTS + n_more; i++) {
         tests[i] = i < COMMON_TESTS ? common[i] : more[i - COMMON_TESTS];

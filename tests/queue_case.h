@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests of an operation among other work: the same bits whatever else runs, events honoured, order
-// kept on queues of either kind, and few programs for many shapes. Include after the library's own
-// headers.
+// kept on queues of either kind, and few programs for many shapes.
 #ifndef WEFT_TESTS_QUEUE_CASE_H
 #define WEFT_TESTS_QUEUE_CASE_H
 
 #include "queues.h"
 #include "random.h"
 
-// Which case an operation makes. Of its seeds 0 and 1, modulo 4, take scratch memory from the pool,
-// 2 and 3 bring their own; with even ones the output is not read.
+// Which case an operation makes. Of its seeds 0 and 1, modulo 4, take scratch memory from the pool
+// (but on Oclgrind), 2 and 3 bring their own; with even ones the output is not read.
 typedef struct queue_pick {
     int variant; // of the operation's
     uint64_t seed;
-    bool is_chained; // so that an operand may be what another such case has made
+    bool makes, takes; // an output that may be an operand of a case that takes it
     bool is_reduced;
 } queue_pick;
 
 // What the tests need to know of a case's operands. Of arrays, the whole buffers.
 typedef struct queue_view {
+    uint64_t seed;
     cl_command_queue queue;
     bool has_workspace;
     cl_mem output, late; // what is written, and an operand that comes late
@@ -32,8 +32,7 @@ typedef struct queue_call {
     cl_uint n_wait;
     const cl_event *wait;
     cl_event *event;
-    const void *made_by; // operands of a chained case whose output is one of this case's; NULL: all
-                         // are its own
+    const void *made_by; // operands of a case whose output this one takes; NULL: all are its own
 } queue_call;
 
 // How many random shapes are tried, of extents up to 150, or up to 20 in a reduced run.
@@ -43,7 +42,7 @@ typedef struct queue_shapes {
 
 // An operation. Operands are of a type of its own, and create() allocates them.
 typedef struct queue_subject {
-    int n_variants; // the first one has the most kernels, and wants scratch memory
+    int n_variants, n_scratch; // so many of them, from the first on, want scratch memory
     void *(*create)(weft_context *ctx, cl_command_queue queue, queue_pick pick);
     void (*destroy)(void *operands);
     queue_view (*view)(const void *operands);
@@ -57,12 +56,12 @@ typedef struct queue_subject {
 } queue_subject;
 
 // The state that each test is given.
-typedef struct queue_bench {
+typedef struct queue_setting {
     const queue_subject *subject;
     weft_context *ctx;
     cl_command_queue queue; // the context's
     bool is_reduced;
-} queue_bench;
+} queue_setting;
 
 // 1 to most, small ones more often.
 int64_t queue_extent(random_state *random, int64_t most);

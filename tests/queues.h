@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues and events for tests. Include after the library's own headers.
+// Queues and events for tests.
 #ifndef WEFT_TESTS_QUEUES_H
 #define WEFT_TESTS_QUEUES_H
 

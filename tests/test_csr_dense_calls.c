@@ -196,7 +196,9 @@ static void test_outputs_that_nobody_reads(void **state)
     good.A.values = unread;
     assert_ok(start(&good, FILL));
     assert_int_equal(clFinish(queue), CL_SUCCESS);
-    REFUSE(FILL, WEFT_BAD_BUFFER, "A's offsets: the buffer of an input is CL_MEM_WRITE_ONLY",
+    REFUSE(COUNT, WEFT_BAD_BUFFER, "A's offsets: kernels read it, its buffer is CL_MEM_WRITE_ONLY",
+           c.A.offsets = unread);
+    REFUSE(FILL, WEFT_BAD_BUFFER, "A's offsets: kernels read it, its buffer is CL_MEM_WRITE_ONLY",
            c.A.offsets = unread);
     clReleaseMemObject(unread);
 }

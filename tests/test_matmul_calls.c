@@ -244,7 +244,7 @@ static void test_buffers_that_do_not_serve(void **state)
     REFUSE(bad, "reaches element -", c.B.stride[0] = -100);
     REFUSE(bad, "CL_MEM_READ_ONLY", c.C.buffer = constant);
     cl_mem unread = strided_zeros(ctx, o.a.bytes, CL_MEM_WRITE_ONLY);
-    REFUSE(bad, "matmul: A: the buffer of an input is CL_MEM_WRITE_ONLY", c.A.buffer = unread);
+    REFUSE(bad, "matmul: A: kernels read it, its buffer is CL_MEM_WRITE_ONLY", c.A.buffer = unread);
     clReleaseMemObject(unread);
     REFUSE(bad, "matmul: A: the buffer belongs to another", c.A.buffer = foreign);
     REFUSE(bad, "matmul: B: the buffer belongs to another", c.B.buffer = foreign);

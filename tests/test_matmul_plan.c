@@ -15,6 +15,7 @@
 #include "plan_case.h"
 
 enum { N_RANDOM = 30000 }; // for each profile
+
 static weft_matmul_problem random_problem(random_state *random)
 {
     static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32,  WEFT_F64,

@@ -22,7 +22,7 @@ static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
     const matmul_case of = {.seed = pick.seed,
                             .m = 40,
                             .n = 19,
-                            .k = pick.is_chained   ? 19
+                            .k = pick.takes        ? 19
                                  : pick.is_reduced ? 20
                                                    : 150,
                             .numbers = FRACTIONS,
@@ -45,7 +45,8 @@ static void destroy(void *operands)
 static queue_view view(const void *operands)
 {
     const matmul_operands *o = operands;
-    return (queue_view){.queue = o->queue,
+    return (queue_view){.seed = o->of.seed,
+                        .queue = o->queue,
                         .has_workspace = o->workspace,
                         .output = o->c.t.buffer,
                         .late = o->b.t.buffer,
@@ -106,7 +107,7 @@ static void multiply_alone(const matmul_operands *o, int64_t at)
     assert_ok(weft_matmul(o->ctx, o->queue, o->of.alpha, &A, &B, o->of.beta, &C, &params));
 }
 
-static void check_batch_and_alone(const queue_bench *b, weft_context *there, matmul_case of)
+static void check_batch_and_alone(const queue_setting *b, weft_context *there, matmul_case of)
 {
     matmul_operands o;
     of.n_batch = 1;
@@ -128,7 +129,7 @@ static void check_batch_and_alone(const queue_bench *b, weft_context *there, mat
 // Whatever is in the batch besides; k so long that it is cut into pieces.
 static void test_same_bits_alone_and_in_a_batch(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     static const int64_t shapes[][3] = {{5, 7, 900}, {1, 30, 200}, {33, 1, 60}, {40, 41, 42}};
     weft_context *gpu = open_context(weft_profile_find("nvidia-a100"));
     for (int i = 0; i < 4; i++)
@@ -148,6 +149,7 @@ static void test_same_bits_alone_and_in_a_batch(void **state)
 int main(void)
 {
     static const queue_subject matmul = {.n_variants = 2,
+                                         .n_scratch = 1,
                                          .create = create,
                                          .destroy = destroy,
                                          .view = view,

@@ -14,6 +14,7 @@
 #include "plan_case.h"
 
 enum { N_RANDOM = 50000 }; // for each profile
+
 static weft_sddmm_problem random_problem(random_state *random)
 {
     static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};

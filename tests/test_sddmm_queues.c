@@ -49,7 +49,8 @@ static void destroy(void *operands)
 static queue_view view(const void *operands)
 {
     const sddmm_operands *o = operands;
-    return (queue_view){.queue = o->queue,
+    return (queue_view){.seed = o->of.seed,
+                        .queue = o->queue,
                         .has_workspace = o->workspace,
                         .output = o->D.buffer,
                         .late = o->B.buffer,
@@ -94,6 +95,7 @@ static void run_any(weft_context *ctx, uint64_t seed, random_state *random, int6
 int main(void)
 {
     static const queue_subject sddmm = {.n_variants = 3,
+                                        .n_scratch = 2,
                                         .create = create,
                                         .destroy = destroy,
                                         .view = view,

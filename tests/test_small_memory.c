@@ -165,9 +165,11 @@ static void test_arrays_of_a_matrix_are_told_apart(void **state)
         layer->watches = true;
         const weft_status status = weft_csr_create(&csr, ctx, o.queue, &o.host);
         layer->watches = false;
-        if (!layer->call)
+        if (!layer->call) {
+            assert_ok(status);
             break;
-        if (status == WEFT_OK) { // all the same: an event that is not released
+        }
+        if (status == WEFT_OK) { // where an event could not be released, which harms nothing
             weft_csr_destroy(&csr);
             continue;
         }

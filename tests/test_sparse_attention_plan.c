@@ -16,6 +16,7 @@
 #include "plan_case.h"
 
 enum { N_RANDOM = 50000, MOST_PROGRAMS = 80 }; // for each profile
+
 static weft_sparse_attention_problem random_problem(random_state *random)
 {
     static const weft_dtype dtypes[] = {WEFT_DEFAULT, WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16};
@@ -357,9 +358,9 @@ static void test_wrong_work_is_refused(void **state)
     (void)state;
     REFUSE("tiling.rows_per_item is 0: 1 to 64", rows_per_item, 0);
     REFUSE("tiling.rows_per_item is 65: 1 to 64", rows_per_item, 65);
-    REFUSE("tiling.piece is 0: at least 1", piece, 0);
-    REFUSE("tiling.piece is -1: at least 1", piece, -1);
-    REFUSE("tiling.piece is 9223372036854775807: at least 1", piece, INT64_MAX);
+    REFUSE("tiling.piece is 0: 1 to ", piece, 0);
+    REFUSE("tiling.piece is -1: 1 to ", piece, -1);
+    REFUSE("tiling.piece is 9223372036854775807: 1 to ", piece, INT64_MAX);
 }
 
 // Nothing else of the tiling is looked at then.

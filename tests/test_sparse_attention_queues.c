@@ -19,7 +19,7 @@ static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
 {
     const attention_case of = {.seed = pick.seed,
                                .m = 40,
-                               .n = pick.is_chained ? 40 : 19,
+                               .n = pick.makes || pick.takes ? 40 : 19,
                                .k = pick.is_reduced ? 6 : 30,
                                .d = pick.is_reduced ? 7 : 40,
                                .n_heads = 2,
@@ -42,7 +42,8 @@ static queue_view view(const void *operands)
 {
     const attention_operands *o = operands;
     const attention_array *O = &o->dense[O_OPERAND];
-    return (queue_view){.queue = o->queue,
+    return (queue_view){.seed = o->of.seed,
+                        .queue = o->queue,
                         .has_workspace = o->workspace,
                         .output = O->view.buffer,
                         .late = o->dense[V_OPERAND].view.buffer,
@@ -85,6 +86,7 @@ static void run_any(weft_context *ctx, uint64_t seed, random_state *random, int6
 int main(void)
 {
     static const queue_subject attention = {.n_variants = 3,
+                                            .n_scratch = 2,
                                             .create = create,
                                             .destroy = destroy,
                                             .view = view,

@@ -46,7 +46,8 @@ static queue_view view(const void *operands)
 {
     const sparse_operands *o = operands;
     const sparse_array *target = sparse_target(o);
-    return (queue_view){.queue = o->queue,
+    return (queue_view){.seed = o->of.seed,
+                        .queue = o->queue,
                         .has_workspace = o->workspace,
                         .output = target->buffer,
                         .late = o->values.buffer,
@@ -93,6 +94,7 @@ static void run_any(weft_context *ctx, uint64_t seed, random_state *random, int6
 int main(void)
 {
     static const queue_subject sparse_softmax = {.n_variants = 5,
+                                                 .n_scratch = 4,
                                                  .create = create,
                                                  .destroy = destroy,
                                                  .view = view,

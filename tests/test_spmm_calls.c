@@ -176,11 +176,11 @@ static void test_buffers_that_do_not_serve(void **state)
     weft_context *other = open_context(NULL);
     cl_mem foreign = buffer_zeroed(other, o.c_bytes, CL_MEM_READ_WRITE);
     cl_mem unread = buffer_zeroed(ctx, 4096, CL_MEM_WRITE_ONLY);
-    REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer of an input is CL_MEM_WRITE_ONLY",
+    REFUSE(WEFT_BAD_BUFFER, "spmm: B: kernels read it, its buffer is CL_MEM_WRITE_ONLY",
            c.B.buffer = unread);
-    REFUSE(WEFT_BAD_BUFFER, "spmm: A's offsets: the buffer of an input is", c.A.offsets = unread);
-    REFUSE(WEFT_BAD_BUFFER, "spmm: A's indices: the buffer of an input is", c.A.indices = unread);
-    REFUSE(WEFT_BAD_BUFFER, "spmm: A's values: the buffer of an input is", c.A.values = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's offsets: kernels read it, its buffer", c.A.offsets = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's indices: kernels read it, its buffer", c.A.indices = unread);
+    REFUSE(WEFT_BAD_BUFFER, "spmm: A's values: kernels read it, its buffer", c.A.values = unread);
     clReleaseMemObject(unread);
     REFUSE(WEFT_BAD_BUFFER, "spmm: B: the buffer is NULL", c.B.buffer = NULL);
     REFUSE(WEFT_BAD_BUFFER, "spmm: C: the buffer is NULL", c.C.buffer = NULL);

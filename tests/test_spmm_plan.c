@@ -14,6 +14,7 @@
 #include "plan_case.h"
 
 enum { N_RANDOM = 50000 }; // for each profile
+
 static weft_spmm_problem random_problem(random_state *random)
 {
     static const weft_row_stats rows = {

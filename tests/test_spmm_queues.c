@@ -20,7 +20,7 @@ static spmm_case case_of(queue_pick pick)
 {
     const int64_t k = pick.is_reduced ? 10 : 50;
     return (spmm_case){.seed = pick.seed,
-                       .m = pick.is_chained ? k : 40,
+                       .m = pick.makes || pick.takes ? k : 40,
                        .k = k,
                        .n = 19,
                        .rows = ROWS_RANDOM,
@@ -51,7 +51,8 @@ static void destroy(void *operands)
 static queue_view view(const void *operands)
 {
     const spmm_operands *o = operands;
-    return (queue_view){.queue = o->queue,
+    return (queue_view){.seed = o->of.seed,
+                        .queue = o->queue,
                         .has_workspace = o->workspace,
                         .output = o->C.buffer,
                         .late = o->B.buffer,
@@ -93,7 +94,7 @@ static void run_any(weft_context *ctx, uint64_t seed, random_state *random, int6
 // Each product has queues of its own.
 static void test_two_products_of_one_plan(void **state)
 {
-    const queue_bench *b = *state;
+    const queue_setting *b = *state;
     cl_command_queue one = queue_with(b->ctx, 0), other = queue_with(b->ctx, 0);
     for (uint64_t seed = 0; seed < 8; seed++) {
         spmm_operands first, second;
@@ -121,6 +122,7 @@ static void test_two_products_of_one_plan(void **state)
 int main(void)
 {
     static const queue_subject spmm = {.n_variants = N_VARIANTS,
+                                       .n_scratch = 2,
                                        .create = create,
                                        .destroy = destroy,
                                        .view = view,

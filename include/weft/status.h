@@ -12,8 +12,10 @@ typedef enum weft_status {
     WEFT_BAD_ARGUMENT, // a NULL, a negative count, a field out of its range
     WEFT_BAD_SHAPE,    // extents or strides that disagree
     WEFT_BAD_DTYPE,    // a data type that the operand does not take
-    WEFT_BAD_BUFFER,   // no valid buffer, or one too small for its view, of another context, or
-                       // overlapping an output
+    WEFT_BAD_BUFFER,   // no valid buffer, or one too small for its view, of another context,
+                       // overlapping an output, or such that kernels cannot read an input or
+                       // write an output; and a workspace in the host's memory
+                       // (CL_MEM_USE_HOST_PTR) that begins off a multiple of 128 bytes
     WEFT_BAD_DATA,     // contents that contradict themselves: CSR offsets, column indices
     WEFT_UNSUPPORTED,  // sound, but the device at hand cannot do it (f64 without fp64, ...)
     WEFT_NO_DEVICE,    // no OpenCL device, or none that matches what was asked for
