@@ -30,7 +30,8 @@ static void *allocated(size_t bytes)
     return memory;
 }
 
-void *queue_output(const queue_view *view)
+// To be freed; waits for the queue.
+static void *output_now(const queue_view *view)
 {
     queue_finish(view->queue);
     void *now = allocated(view->output_bytes);
@@ -38,7 +39,7 @@ void *queue_output(const queue_view *view)
     return now;
 }
 
-void queue_restore(const queue_view *view)
+static void restore(const queue_view *view)
 {
     write_all(view->queue, view->output, view->output_before, view->output_bytes);
 }
@@ -47,7 +48,7 @@ void queue_check_same_bits(const queue_subject *subject, const void *operands, c
                            const char *how)
 {
     const queue_view view = subject->view(operands);
-    void *got = queue_output(&view);
+    void *got = output_now(&view);
     if (memcmp(got, want, view.output_bytes) != 0)
         fail_msg("seed %d: other bits %s", (int)view.seed, how);
     free(got);
@@ -59,8 +60,8 @@ static void *right_output(const queue_subject *subject, const void *operands)
     const queue_view view = subject->view(operands);
     assert_ok(subject->call(operands, &plain));
     subject->check(operands);
-    void *want = queue_output(&view);
-    queue_restore(&view);
+    void *want = output_now(&view);
+    restore(&view);
     return want;
 }
 
@@ -77,7 +78,7 @@ static void test_same_bits_run_after_run(void **state)
             for (int run = 0; run < 4; run++) {
                 assert_ok(b->subject->call(o, &plain));
                 queue_check_same_bits(b->subject, o, want, "in a later run");
-                queue_restore(&view);
+                restore(&view);
             }
             free(want);
             b->subject->destroy(o);
@@ -238,9 +239,9 @@ static void test_calls_keep_their_order(void **state)
         assert_ok(b->subject->call(first, &plain));
         queue_finish(b->queue);
         assert_ok(b->subject->call(second, &after));
-        void *want = queue_output(&other);
-        queue_restore(&one);
-        queue_restore(&other);
+        void *want = output_now(&other);
+        restore(&one);
+        restore(&other);
         assert_ok(b->subject->call(first, &plain));
         assert_ok(b->subject->call(second, &after));
         queue_check_same_bits(b->subject, second, want, "with the call before still under way");
@@ -300,11 +301,11 @@ int queue_main(const queue_subject *subject, const struct CMUnitTest *more, size
     struct CMUnitTest tests[COMMON_TESTS + MORE_TESTS];
     need_device();
     weft_context *ctx = open_context(NULL);
-    queue_setting bench = {subject, ctx, weft_context_queue(ctx), getenv("WEFT_TEST_REDUCED")};
+    queue_setting setting = {subject, ctx, weft_context_queue(ctx), getenv("WEFT_TEST_REDUCED")};
     assert_in_range(n_more, 0, MORE_TESTS);
     for (size_t i = 0; i < COMMON_TESTS + n_more; i++) {
         tests[i] = i < COMMON_TESTS ? common[i] : more[i - COMMON_TESTS];
-        tests[i].initial_state = &bench;
+        tests[i].initial_state = &setting;
     }
     const int failed = _cmocka_run_group_tests("tests", tests, COMMON_TESTS + n_more, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -35,6 +35,16 @@ typedef struct queue_call {
     const void *made_by; // operands of a case whose output this one takes; NULL: all are its own
 } queue_call;
 
+// Fills an operation's params in with that.
+#define QUEUE_CALL_BY(params, how)                                                                 \
+    do {                                                                                           \
+        if ((how)->from_pool)                                                                      \
+            (params)->workspace = NULL;                                                            \
+        (params)->n_wait = (how)->n_wait;                                                          \
+        (params)->wait = (how)->wait;                                                              \
+        (params)->event = (how)->event;                                                            \
+    } while (0)
+
 // How many random shapes are tried, of extents up to 150, or up to 20 in a reduced run.
 typedef struct queue_shapes {
     int n, n_reduced;
@@ -69,10 +79,6 @@ int64_t queue_extent(random_state *random, int64_t most);
 // Fails the test, unless the output is what it was.
 void queue_check_same_bits(const queue_subject *subject, const void *operands, const void *want,
                            const char *how);
-
-// The output now, to be freed; waits for the queue. And what it was before, put back.
-void *queue_output(const queue_view *view);
-void queue_restore(const queue_view *view);
 
 // Runs all tests, and `n_more` of the operation's own; what main() returns.
 int queue_main(const queue_subject *subject, const struct CMUnitTest *more, size_t n_more);

@@ -59,10 +59,7 @@ static weft_status call(const void *operands, const queue_call *how)
 {
     const matmul_operands *o = operands, *first = how->made_by;
     weft_matmul_params params = matmul_params(o);
-    params.workspace = how->from_pool ? NULL : params.workspace;
-    params.n_wait = how->n_wait;
-    params.wait = how->wait;
-    params.event = how->event;
+    QUEUE_CALL_BY(&params, how);
     const weft_tensor *A = first ? &first->c.t : &o->a.t;
     return weft_matmul(o->ctx, o->queue, o->of.alpha, A, &o->b.t, o->of.beta, &o->c.t, &params);
 }

@@ -63,10 +63,7 @@ static weft_status call(const void *operands, const queue_call *how)
 {
     const sddmm_operands *o = operands, *first = how->made_by;
     weft_sddmm_params params = sddmm_params(o);
-    params.workspace = how->from_pool ? NULL : params.workspace;
-    params.n_wait = how->n_wait;
-    params.wait = how->wait;
-    params.event = how->event;
+    QUEUE_CALL_BY(&params, how);
     weft_csr C = o->C;
     if (first) {
         C.values = first->D.buffer;

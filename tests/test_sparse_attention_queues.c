@@ -57,10 +57,7 @@ static weft_status call(const void *operands, const queue_call *how)
     attention_operands o = *(const attention_operands *)operands;
     const attention_operands *first = how->made_by;
     weft_sparse_attention_params params = attention_params(&o);
-    params.workspace = how->from_pool ? NULL : params.workspace;
-    params.n_wait = how->n_wait;
-    params.wait = how->wait;
-    params.event = how->event;
+    QUEUE_CALL_BY(&params, how);
     if (first)
         o.dense[V_OPERAND].view = first->dense[O_OPERAND].view;
     return attention_call_with(&o, &params);

@@ -61,10 +61,7 @@ static weft_status call(const void *operands, const queue_call *how)
     sparse_operands o = *(const sparse_operands *)operands;
     const sparse_operands *first = how->made_by;
     weft_sparse_softmax_params params = sparse_params(&o);
-    params.workspace = how->from_pool ? NULL : params.workspace;
-    params.n_wait = how->n_wait;
-    params.wait = how->wait;
-    params.event = how->event;
+    QUEUE_CALL_BY(&params, how);
     if (first && o.of.is_backward) {
         o.dY = first->out;
     } else if (first) {

@@ -65,10 +65,7 @@ static weft_status call(const void *operands, const queue_call *how)
 {
     const spmm_operands *o = operands, *first = how->made_by;
     weft_spmm_params params = spmm_params(o);
-    params.workspace = how->from_pool ? NULL : params.workspace;
-    params.n_wait = how->n_wait;
-    params.wait = how->wait;
-    params.event = how->event;
+    QUEUE_CALL_BY(&params, how);
     const weft_tensor *B = first ? &first->C : &o->B;
     return weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, B, o->of.beta, &o->C, &params);
 }
