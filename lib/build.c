@@ -103,25 +103,49 @@ static cl_int build(const weft_context *ctx, cl_program program, const char *opt
     return clBuildProgram(program, 1, &ctx->device, fewer.text, NULL, NULL);
 }
 
-static weft_status compile(const weft_context *ctx, const weft_source *source,
-                           const char *options_text, cl_program *out)
+// *out is NULL where there is not even a program; where it does not compile, it has the log.
+static cl_int create_and_build(const weft_context *ctx, const weft_source *source,
+                               const char *options_text, cl_program *out)
 {
     cl_int code;
     const char *text = source->text;
-    cl_program program = clCreateProgramWithSource(ctx->cl, 1, &text, &source->length, &code);
-    TRY(weft_cl_check(code, source->name, "clCreateProgramWithSource"));
+    *out = clCreateProgramWithSource(ctx->cl, 1, &text, &source->length, &code);
+    return code == CL_SUCCESS ? build(ctx, *out, options_text) : code;
+}
 
+static weft_status compile(const weft_context *ctx, const weft_source *source,
+                           const char *options_text, cl_program *out)
+{
+    cl_program program;
     weft_status status = WEFT_OK;
-    code = build(ctx, program, options_text);
+    const cl_int code = create_and_build(ctx, source, options_text, &program);
     if (code == CL_BUILD_PROGRAM_FAILURE)
         status = build_failed(ctx, source, options_text, program);
     else
-        status = weft_cl_check(code, source->name, "clBuildProgram");
-    if (status != WEFT_OK)
-        clReleaseProgram(program);
-    else
+        status = weft_cl_check(code, source->name,
+                               program ? "clBuildProgram" : "clCreateProgramWithSource");
+    if (status == WEFT_OK)
         *out = program;
+    else if (program)
+        clReleaseProgram(program);
     return status;
+}
+
+weft_status weft_program_try(weft_context *ctx, const weft_source *source,
+                             const weft_defines *defines, cl_program *out)
+{
+    const options given = options_of(defines);
+    const cl_int code = create_and_build(ctx, source, given.text, out);
+    weft_log(ctx, WEFT_LOG_INFO, "%s.cl %s: %s", source->name,
+             code == CL_SUCCESS ? "compiled" : "does not compile", given.text);
+    if (code == CL_SUCCESS)
+        return WEFT_OK;
+    if (*out)
+        clReleaseProgram(*out);
+    *out = NULL;
+    return code == CL_BUILD_PROGRAM_FAILURE
+               ? fail(WEFT_BUILD_FAILED, "%s.cl does not compile", source->name)
+               : weft_cl_check(code, source->name, "clBuildProgram");
 }
 
 // From the folder on disk. NULL for whatever reason it cannot be had or does not serve.
@@ -129,7 +153,7 @@ static cl_program load(const weft_context *ctx, const weft_blob *key, const char
                        const char *name, cl_kernel *kernel)
 {
     weft_blob binary = {0};
-    if (!weft_cache_load(ctx->cache, key, &binary))
+    if (!weft_cache_has_programs(ctx->cache) || !weft_cache_load(ctx->cache, key, &binary))
         return NULL;
     cl_int code, binary_code = CL_SUCCESS;
     const unsigned char *data = binary.data;
@@ -154,7 +178,7 @@ static void store(const weft_context *ctx, const weft_blob *key, const weft_sour
                   cl_program program)
 {
     weft_blob binary = {0};
-    if (!ctx->cache)
+    if (!weft_cache_has_programs(ctx->cache))
         return;
     if (weft_program_binary(program, ctx->device, &binary))
         weft_cache_save(ctx->cache, key, &binary);

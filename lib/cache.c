@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs on disk: which folder, which key, load and save.
+// Compiled programs and verdicts on disk: which folder, which key, load and save.
 #define _POSIX_C_SOURCE 200809L
 #include "cache.h"
 
@@ -15,6 +15,7 @@ struct weft_cache {
     const weft_context *ctx;
     char *folder;
     uint64_t max_bytes;
+    bool has_programs;
     atomic_bool warned; // that the folder cannot be used
 };
 
@@ -59,7 +60,7 @@ static weft_status folder_choose(const char *dir, char **out)
 }
 
 weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
-                              uint64_t max_bytes)
+                              uint64_t max_bytes, bool others_keep_programs)
 {
     char *folder;
     *out = NULL;
@@ -74,6 +75,7 @@ weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const c
     cache->ctx = ctx;
     cache->folder = folder;
     cache->max_bytes = max_bytes;
+    cache->has_programs = dir || getenv("WEFT_CACHE_DIR") || !others_keep_programs;
     *out = cache;
     return WEFT_OK;
 }
@@ -89,6 +91,11 @@ void weft_cache_destroy(weft_cache *cache)
 const char *weft_cache_folder(const weft_cache *cache)
 {
     return cache ? cache->folder : "";
+}
+
+bool weft_cache_has_programs(const weft_cache *cache)
+{
+    return cache && cache->has_programs;
 }
 
 uint64_t weft_cache_max_bytes(const weft_cache *cache)

@@ -7,12 +7,17 @@
 
 // `wanted`, cut down to what the device of `real` can hold: sizes to the smaller of both, abilities
 // to those of both but for sub-groups, which kernels do without where there are none; named "wanted
-// on real". Both pass weft_limits_check(), and so does the result.
+// on real". What failed on either is not trusted. Both pass weft_limits_check(), and so does the
+// result.
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real);
 
 // Limits whose groups have at most so many items, 1 or more. They pass weft_limits_check() where
 // those given do.
 weft_limits weft_limits_lowered(const weft_limits *limits, size_t items);
+
+// Limits of a device on which these weft_trial bits failed, besides what had failed before: without
+// what is not to be trusted. They pass weft_limits_check() where those given do.
+weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed);
 
 // Items that a group may have along one dimension, as a power of two.
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension);

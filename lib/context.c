@@ -12,6 +12,7 @@
 #include "device_find.h"
 #include "notes.h"
 #include "probe.h"
+#include "verdict.h"
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
 
@@ -75,9 +76,14 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
 {
     weft_limits real;
     TRY(weft_limits_query(ctx->device, &real));
+    const bool claims_fma = real.has_fma;
     weft_limits_probe(ctx, &real);
+    if (!ctx->trusts_device)
+        weft_limits_try(ctx, &real);
     ctx->has_shuffles = real.has_subgroups;
     ctx->least_subgroup = real.least_subgroup;
+    ctx->failed_trials = real.failed_trials;
+    ctx->has_more_fma = real.has_fma && !claims_fma;
     ctx->limits = wanted ? weft_limits_clamp(wanted, &real) : real;
     return WEFT_OK;
 }
@@ -85,7 +91,8 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
 static weft_status parts_create(weft_context *ctx, const weft_context_params *params)
 {
     const uint64_t cache_bytes = params->cache_bytes ? params->cache_bytes : default_cache_bytes;
-    TRY(weft_cache_create(&ctx->cache, ctx, params->cache_dir, cache_bytes));
+    TRY(weft_cache_create(&ctx->cache, ctx, params->cache_dir, cache_bytes,
+                          weft_device_keeps_programs(ctx->device)));
     TRY(limits_choose(ctx, params->limits));
     TRY(weft_program_table_create(&ctx->programs));
     const uint64_t scratch =
@@ -103,6 +110,7 @@ static weft_status context_create(weft_context **out, cl_context cl, cl_device_i
     ctx->log = params->log;
     ctx->log_user = params->log_user;
     ctx->check_matrices = params->check_matrices;
+    ctx->trusts_device = params->trusts_device;
 
     weft_status status = weft_cl_check(clRetainContext(cl), "context", "clRetainContext");
     if (status != WEFT_OK)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arithmetic.h"
+#include "known_faults.h"
 #include "ocl.h"
 
 // The numbers asked for, and what is taken where a device gives no answer.
@@ -188,7 +189,9 @@ static void ask_shape(asked *a, weft_limits *out)
 {
     const int width = ask_count(a, native_floats);
     ask_items(a, out);
-    if (out->kind == WEFT_DEVICE_CPU && width > 1)
+    out->failed_trials = weft_known_faults(a->device, width);
+    const bool has_vectors = !(out->failed_trials & WEFT_TRIAL_VECTORS);
+    if (has_vectors && out->kind == WEFT_DEVICE_CPU && width > 1)
         shape_for_vectors(out, width);
     else
         shape_for_items(a, out);
@@ -238,6 +241,18 @@ static void ask_abilities(asked *a, weft_limits *out)
          has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
     out->least_subgroup = out->kind == WEFT_DEVICE_GPU ? intel_subgroups(a).least : 0;
     out->max_turns = strncmp(out->name, "llvmpipe", 8) == 0 ? LLVMPIPE_TURNS : 0;
+}
+
+bool weft_device_keeps_programs(cl_device_id device)
+{
+    cl_platform_id platform = NULL;
+    if (clGetDeviceInfo(device, CL_DEVICE_PLATFORM, sizeof(platform), &platform, NULL) !=
+        CL_SUCCESS)
+        return false;
+    char *name = weft_platform_text(platform, CL_PLATFORM_NAME);
+    const bool is_pocl = name && strcmp(name, "Portable Computing Language") == 0;
+    free(name);
+    return is_pocl;
 }
 
 weft_status weft_limits_query(cl_device_id device, weft_limits *out)

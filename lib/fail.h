@@ -11,6 +11,14 @@ void weft_keep_error(const char *format, ...) __attribute__((format(printf, 1, 2
 
 #define fail(status, ...) (weft_keep_error(__VA_ARGS__), (status))
 
+// The thread's last sentence, to be given back after calls whose failures are nobody's.
+typedef struct weft_sentence {
+    char text[1024];
+} weft_sentence;
+
+weft_sentence weft_sentence_keep(void);
+void weft_sentence_give_back(const weft_sentence *kept);
+
 // Leaves the function at once with whatever is not WEFT_OK.
 #define TRY(call)                                                                                  \
     do {                                                                                           \

@@ -119,14 +119,32 @@ enum { SMALL_GROUP = 128 };
 const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
 {
     const bool is_spread = limits->fold == 1;
+    const unsigned failed = limits->failed_trials;
     const struct {
         bool is_so;
         const char *words;
     } quirks[] = {
-        {!limits->has_f64, "no double arithmetic: f64 is refused"},
+        {failed & WEFT_TRIAL_F64, "double arithmetic went wrong when tried: f64 is refused"},
+        {failed & WEFT_TRIAL_F16, "half arithmetic went wrong when tried"},
+        {failed & WEFT_TRIAL_FMA, "fma() went wrong when tried: products are rounded, then added"},
+        {failed & WEFT_TRIAL_SHUFFLES, "shuffles of sub-groups went wrong when tried: not used"},
+        {failed & WEFT_TRIAL_SIZES, "sizes of sub-groups went wrong when tried: none asked for"},
+        {failed & WEFT_TRIAL_STREAMS, "stores past the caches went wrong when tried: not used"},
+        {failed & WEFT_TRIAL_FETCHES, "asking for memory ahead went wrong when tried: not used"},
+        {failed & WEFT_TRIAL_STRUCTS,
+         "structs in private arrays went wrong when tried: stored member by member"},
+        {failed & WEFT_TRIAL_SELECTS,
+         "selects between vectors went wrong when tried: items work element by element"},
+        {failed & WEFT_TRIAL_VECTORS,
+         "vectors end its compiler or keep it for ever: items work element by element"},
+        {failed & WEFT_TRIAL_TREES,
+         "sums in local memory went wrong when tried: groups have one item"},
+        {failed & WEFT_TRIAL_BARRIERS,
+         "barriers in loops went wrong when tried: groups have one item"},
+        {!limits->has_f64 && !(failed & WEFT_TRIAL_F64), "no double arithmetic: f64 is refused"},
         {!limits->has_f16, "no half arithmetic: f16 is storage, reckoned in f32"},
-        {!limits->has_fma, "no fused multiply-add in hardware"},
-        {is_spread && !limits->has_subgroups,
+        {!limits->has_fma && !(failed & WEFT_TRIAL_FMA), "no fused multiply-add in hardware"},
+        {is_spread && !limits->has_subgroups && !(failed & WEFT_TRIAL_SHUFFLES),
          "no sub-groups with shuffles: items exchange values through local memory"},
         {is_spread && !limits->local_is_fast, "local memory is a part of global memory"},
         {is_spread && limits->max_items < SMALL_GROUP,
@@ -178,7 +196,7 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_fma = wanted->has_fma && real->has_fma;
     out.peak_gbps = real->peak_gbps;
     out.peak_gflops = real->peak_gflops;
-    return out;
+    return weft_limits_distrust(&out, wanted->failed_trials | real->failed_trials);
 }
 
 weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
@@ -192,6 +210,28 @@ weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
     // Smaller groups, more of them: as many lanes are resident as before.
     const int64_t blocks = (int64_t)limits->max_blocks * (limits->max_block / out.max_block);
     out.max_blocks = (int)min_i64(blocks, INT32_MAX);
+    return out;
+}
+
+weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
+{
+    weft_limits out = *limits;
+    out.failed_trials |= failed;
+    out.has_f64 = out.has_f64 && !(failed & WEFT_TRIAL_F64);
+    out.has_f16 = out.has_f16 && !(failed & WEFT_TRIAL_F16);
+    out.has_fma = out.has_fma && !(failed & WEFT_TRIAL_FMA);
+    out.has_subgroups = out.has_subgroups && !(failed & WEFT_TRIAL_SHUFFLES);
+    if (failed & WEFT_TRIAL_SIZES)
+        out.least_subgroup = 0;
+    if (failed & (WEFT_TRIAL_SELECTS |
+                  WEFT_TRIAL_VECTORS)) { // lanes of a group are as many items, if it may have them
+        out.load_bytes = (int)min_i64(out.load_bytes, (int64_t)sizeof(float));
+        out.max_block = (int)min_i64(out.max_block, weft_limits_items_along(&out, 0) * out.vectors);
+        out.warp = (int)min_i64(out.warp, out.max_block);
+        out.fold = 1;
+    }
+    if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS) && out.max_items > 1)
+        out = weft_limits_lowered(&out, 1);
     return out;
 }
 

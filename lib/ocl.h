@@ -32,4 +32,8 @@ bool weft_cl_is_full(cl_int code);
 char *weft_device_text(cl_device_id device, cl_device_info what);
 char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
 
+// Whether the implementation keeps what it compiled for later processes, and compiles once more to
+// give it away: PoCL. False where that cannot be told.
+bool weft_device_keeps_programs(cl_device_id device);
+
 #endif

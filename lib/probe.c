@@ -2,8 +2,6 @@
 // Asking a kernel, before anything is planned, how many items its groups may have.
 #include "probe.h"
 
-#include <stdio.h>
-
 #include "build.h"
 #include "clamp.h"
 #include "context.h"
@@ -35,13 +33,12 @@ void weft_limits_probe(weft_context *ctx, weft_limits *limits)
     const int wanted = group_items(limits);
     if (wanted <= 1)
         return;
-    char sentence[1024]; // of the last call that failed: this one does not
-    snprintf(sentence, sizeof(sentence), "%s", weft_last_error());
+    const weft_sentence kept = weft_sentence_keep();
     size_t items = 0;
     if (ask(ctx, wanted, &items) != WEFT_OK) {
         weft_log(ctx, WEFT_LOG_WARNING, "%s; groups of %d items are taken for possible",
                  weft_last_error(), wanted);
-        (void)fail(WEFT_OK, "%s", sentence);
+        weft_sentence_give_back(&kept);
     } else if (items > 0 && items < (size_t)wanted) {
         *limits = weft_limits_lowered(limits, items);
     }

@@ -19,7 +19,8 @@
 typedef struct weft_program {
     struct weft_program *next;
     const char *source_name;
-    weft_defines defines;
+    weft_defines defines; // those that were asked for, and what the device's verdict adds
+    size_t given;         // characters of the former
     pthread_mutex_t lock;
     cl_program cl; // NULL until it is built, and again after a build that failed
     weft_kernel *kernels;
@@ -104,6 +105,18 @@ void weft_defines_add_registers(weft_defines *defines, int least)
         add_option(defines, WEFT_MANY_REGISTERS);
 }
 
+// What kernels do without on this device, or have besides what its compiler says: in every program's
+// defines, and in none's where there is nothing to say.
+static void add_verdict(weft_defines *defines, const weft_context *ctx)
+{
+    if (ctx->failed_trials & WEFT_TRIAL_FMA || ctx->has_more_fma)
+        weft_defines_add(defines, "FMA_IS_FAST", ctx->has_more_fma);
+    if (ctx->failed_trials & WEFT_TRIAL_STREAMS)
+        weft_defines_add(defines, "MAY_STREAM", 0);
+    if (ctx->failed_trials & WEFT_TRIAL_FETCHES)
+        weft_defines_add(defines, "MAY_FETCH", 0);
+}
+
 weft_status weft_program_table_create(weft_program_table **out)
 {
     *out = calloc(1, sizeof(**out));
@@ -147,22 +160,25 @@ void weft_program_table_destroy(weft_program_table *table)
 static bool is_same(const weft_program *program, const weft_source *source,
                     const weft_defines *defines)
 {
-    return program->defines.length == defines->length &&
+    return program->given == defines->length &&
            memcmp(program->defines.text, defines->text, defines->length) == 0 &&
            strcmp(program->source_name, source->name) == 0;
 }
 
 // The entry of that program, new and not yet built where there was none; NULL without memory.
-static weft_program *entry_of(weft_program_table *table, const weft_source *source,
+static weft_program *entry_of(const weft_context *ctx, const weft_source *source,
                               const weft_defines *defines)
 {
+    weft_program_table *table = ctx->programs;
     pthread_mutex_lock(&table->lock);
     weft_program *program = table->first;
     while (program && !is_same(program, source, defines))
         program = program->next;
     if (!program && (program = calloc(1, sizeof(*program)))) {
         program->source_name = source->name;
+        program->given = defines->length;
         program->defines = *defines;
+        add_verdict(&program->defines, ctx);
         pthread_mutex_init(&program->lock, NULL);
         program->next = table->first;
         table->first = program;
@@ -233,7 +249,7 @@ weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
                             const weft_defines *defines, const char *name, weft_kernel **out)
 {
     *out = NULL;
-    weft_program *program = entry_of(ctx->programs, source, defines);
+    weft_program *program = entry_of(ctx, source, defines);
     if (!program)
         return fail(WEFT_NO_MEMORY, "%s: no memory for a program", source->name);
 

@@ -52,7 +52,7 @@ extern const weft_source weft_source_csr_dense, weft_source_csr_transpose, weft_
     weft_source_sddmm_sparse, weft_source_softmax, weft_source_softmax_backward,
     weft_source_sparse_attention, weft_source_sparse_gather, weft_source_sparse_softmax,
     weft_source_spgemm_count, weft_source_spgemm_dense, weft_source_spgemm_fill, weft_source_spmm,
-    weft_source_spmm_peaks;
+    weft_source_spmm_peaks, weft_source_trial;
 
 // A kernel of a cached program. Both live as long as the context. Setting arguments and enqueuing
 // happen under the kernel's lock, inside weft_launch_kernel().

@@ -216,9 +216,12 @@ static weft_status create_on(weft_context **out, const weft_limits *limits,
     TRY(weft_context_create(out, real->cl, real->device,
                             WEFT_CONTEXT(.limits = limits ? limits : &real->limits,
                                          .log = real->log, .log_user = real->log_user,
-                                         .cache_dir = weft_cache_folder(real->cache),
+                                         .cache_dir = weft_cache_has_programs(real->cache)
+                                                          ? weft_cache_folder(real->cache)
+                                                          : "",
                                          .cache_bytes = weft_cache_max_bytes(real->cache),
-                                         .scratch_bytes = weft_workspace_most(real))));
+                                         .scratch_bytes = weft_workspace_most(real),
+                                         .trusts_device = real->trusts_device)));
     if (!limits)
         (*out)->limits = real->limits;
     return WEFT_OK;

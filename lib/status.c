@@ -5,19 +5,29 @@
 
 #include "fail.h"
 
-static _Thread_local char last_error[1024];
+static _Thread_local weft_sentence last;
 
 void weft_keep_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last_error, sizeof(last_error), format, arguments);
+    vsnprintf(last.text, sizeof(last.text), format, arguments);
     va_end(arguments);
 }
 
 const char *weft_last_error(void)
 {
-    return last_error;
+    return last.text;
+}
+
+weft_sentence weft_sentence_keep(void)
+{
+    return last;
+}
+
+void weft_sentence_give_back(const weft_sentence *kept)
+{
+    last = *kept;
 }
 
 const char *weft_status_name(weft_status status)

@@ -42,7 +42,7 @@ static int new_folder(void **state)
     assert_ok(weft_rehearsal_create(&ctx, weft_profile_at(0), NULL));
     ctx->log = journal_write;
     ctx->log_user = &heard;
-    assert_ok(weft_cache_create(&ctx->cache, ctx, folder, bound));
+    assert_ok(weft_cache_create(&ctx->cache, ctx, folder, bound, false));
     return 0;
 }
 
@@ -367,7 +367,7 @@ static void expect_untrusted(void)
     int n_others;
     journal_clear(&heard);
     weft_cache_destroy(ctx->cache);
-    assert_ok(weft_cache_create(&ctx->cache, ctx, folder, bound));
+    assert_ok(weft_cache_create(&ctx->cache, ctx, folder, bound, false));
     assert_int_equal(load(1), MISSED);
     save(2);
     save(3);

@@ -20,7 +20,8 @@
 #include "random.h"
 
 typedef struct pretended {
-    const char *name; // NULL: "pretended"
+    const char *name;             // NULL: "pretended"
+    const char *version, *driver; // NULL: ""
     uint64_t type;
     uint32_t units, float_width;
     size_t group, along[3];
@@ -104,6 +105,11 @@ static uint64_t noise(uint64_t otherwise)
     return odd[random_below(device.noise, sizeof(odd) / sizeof(odd[0]))];
 }
 
+static cl_int give_text(const char *text, size_t room, void *out, size_t *needed)
+{
+    return give(text ? text : "", text ? strlen(text) + 1 : 1, room, out, needed);
+}
+
 cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *out, size_t *needed)
 {
     assert_non_null(id);
@@ -113,6 +119,9 @@ cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *
         const char *name = device.name ? device.name : "pretended";
         return give(name, strlen(name) + 1, room, out, needed);
     }
+    if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION)
+        return give_text(what == CL_DEVICE_VERSION ? device.version : device.driver, room, out,
+                         needed);
     if (what == CL_DEVICE_EXTENSIONS)
         return give(device.extensions, strlen(device.extensions) + 1, room, out, needed);
     if (what == CL_DEVICE_SUB_GROUP_SIZES_INTEL)
@@ -246,6 +255,42 @@ static void test_intel(void **state)
     pretended odd = intel; // one that is no power of two
     odd.subgroup_sizes[3] = 12;
     assert_int_equal(queried(&odd).warp, 8);
+}
+
+// PoCL before 3.1, whose built-in functions are the processor's, and whose code is its compiler's.
+static void test_vectors_that_end_the_compiler(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *processor, *driver;
+        uint32_t width;
+        bool is_broken;
+    } known[] = {
+        {"pthread-x86_64-unknown-linux-gnu-znver3", "3.0-rc2", 16, true}, // that is Zen 4
+        {"pthread-x86_64-unknown-linux-gnu-znver3", "3.0-rc2", 8, false},
+        {"pthread-x86_64-pc-linux-gnu-skylake-avx512", "1.8", 16, false},
+        {"pthread-x86_64-pc-linux-gnu-icelake-client", "3.0", 16, false},
+        {"pthread-x86_64-pc-linux-gnu-x86-64", "3.0", 8, true}, // that is one it does not know
+        {"pthread-x86_64-pc-linux-gnu-x86-64", "3.0", 4, false},
+        {"pthread-aarch64-unknown-linux-gnu-generic", "3.0", 4, false},
+        {"pthread-x86_64-pc-linux-gnu-znver3", "3.1", 16, false},
+        {"cpu-x86_64-pc-linux-gnu-znver4", "6.0", 16, false},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        char version[128];
+        pretended other = pocl;
+        snprintf(version, sizeof(version), "OpenCL 3.0 PoCL HSTR: %s", known[i].processor);
+        other.version = version;
+        other.driver = known[i].driver;
+        other.float_width = known[i].width;
+        const weft_limits limits = queried(&other);
+        assert_int_equal(limits.fold, known[i].is_broken ? 1 : known[i].width);
+        assert_int_equal(limits.failed_trials, known[i].is_broken ? WEFT_TRIAL_VECTORS : 0);
+    }
+    pretended other = pocl; // somebody else's
+    other.version = "OpenCL 3.0 HSTR: znver3";
+    other.driver = "2.0";
+    assert_int_equal(queried(&other).fold, 16);
 }
 
 static void test_loops_that_end(void **state)
@@ -391,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_amd),
         cmocka_unit_test(test_intel),
         cmocka_unit_test(test_loops_that_end),
+        cmocka_unit_test(test_vectors_that_end_the_compiler),
         cmocka_unit_test(test_cpu_folds),
         cmocka_unit_test(test_caches_of_a_core_are_a_cpus_only),
         cmocka_unit_test(test_a_multiple_of_one_says_nothing),

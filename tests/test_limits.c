@@ -195,6 +195,55 @@ static void test_quirks_are_what_is_lacking(void **state)
     assert_int_equal(count_quirks(&nothing), 7);
 }
 
+// Each trial that fails is named, and nothing else then; and what failed is not lacking as well.
+static void test_quirks_are_what_went_wrong(void **state)
+{
+    (void)state;
+    weft_limits whole = *weft_profile_find("v100");
+    whole.has_f16 = true;
+    for (int i = 0; i < 12; i++) {
+        const weft_limits out = weft_limits_distrust(&whole, 1U << i);
+        const bool is_alone = (1U << i & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS)) != 0;
+        assert_int_equal(out.failed_trials, 1U << i);
+        assert_non_null(weft_limits_quirk_at(&out, 0));
+        if (i == 1) // the usual way is told, too
+            assert_int_equal(count_quirks(&out), 2);
+        else if (!is_alone)
+            assert_int_equal(count_quirks(&out), 1);
+    }
+    assert_false(weft_limits_distrust(&whole, WEFT_TRIAL_F64).has_f64);
+    assert_false(weft_limits_distrust(&whole, WEFT_TRIAL_F16).has_f16);
+    assert_false(weft_limits_distrust(&whole, WEFT_TRIAL_FMA).has_fma);
+    assert_false(weft_limits_distrust(&whole, WEFT_TRIAL_SHUFFLES).has_subgroups);
+    assert_int_equal(weft_limits_distrust(&whole, WEFT_TRIAL_TREES).max_items, 1);
+    assert_int_equal(weft_limits_distrust(&whole, WEFT_TRIAL_BARRIERS).max_block, 1);
+    const weft_limits arc = *weft_profile_find("arc-a770");
+    assert_int_equal(weft_limits_distrust(&arc, WEFT_TRIAL_SIZES).least_subgroup, 0);
+    const weft_limits cpu = *weft_profile_find("xeon-8380");
+    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_SELECTS).fold, 1);
+    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_VECTORS).fold, 1);
+}
+
+// Whatever fails, and planned for whatever other device.
+static void test_distrusted_limits_hold_together(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < weft_profile_count(); i++)
+        for (unsigned failed = 0; failed < 1U << 12; failed += 1 + failed % 7) {
+            const weft_limits out = weft_limits_distrust(weft_profile_at(i), failed);
+            assert_int_equal(weft_limits_check(&out), WEFT_OK);
+            assert_int_equal(out.failed_trials, failed);
+            const weft_limits *other = weft_profile_at((i + failed) % weft_profile_count());
+            const weft_limits clamped = weft_limits_clamp(other, &out);
+            assert_int_equal(weft_limits_check(&clamped), WEFT_OK);
+            assert_int_equal(clamped.failed_trials, failed);
+            if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS))
+                assert_int_equal(clamped.max_items, 1);
+            if (failed & (WEFT_TRIAL_SELECTS | WEFT_TRIAL_VECTORS))
+                assert_int_equal(clamped.fold, 1);
+        }
+}
+
 // The end that comes first, of those there are.
 static void test_the_earlier_end_of_loops_holds(void **state)
 {
@@ -402,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_profiles_say_what_the_documents_say),
         cmocka_unit_test(test_check_names_the_field),
         cmocka_unit_test(test_quirks_are_what_is_lacking),
+        cmocka_unit_test(test_quirks_are_what_went_wrong),
+        cmocka_unit_test(test_distrusted_limits_hold_together),
         cmocka_unit_test(test_the_earlier_end_of_loops_holds),
         cmocka_unit_test(test_groups_that_kernels_do_not_take),
         cmocka_unit_test(test_clamping_holds_for_all_pairs),

@@ -35,9 +35,12 @@ typedef struct weft_context_params {
                         // then CPUs
     weft_log_fn log;    // NULL is silence
     void *log_user;
-    const char *cache_dir; // of compiled programs; NULL takes $WEFT_CACHE_DIR,
-                           // $XDG_CACHE_HOME/weft, or ~/.cache/weft; "" keeps none on disk. Left
-                           // alone where it is a link, somebody else's, or open to other writers
+    const char *cache_dir; // of compiled programs, and of what was found out about devices; NULL
+                           // takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft; ""
+                           // keeps nothing on disk. Left alone where it is a link, somebody else's,
+                           // or open to other writers. On PoCL, which keeps what it compiles and
+                           // compiles it twice to give it away, programs are kept only where the
+                           // folder is named, here or by $WEFT_CACHE_DIR
     uint64_t cache_bytes;  // bound on that folder; 0 takes 256 MiB. Those used longest ago go first
     const weft_limits *limits; // plan for this device instead, clamped to what the real one can
                                // hold. Copied. NULL takes the built-in profile that $WEFT_PROFILE
@@ -52,6 +55,7 @@ typedef struct weft_context_params {
                                // (CL_MEM_USE_HOST_PTR) begins there on a multiple of 128 bytes
     bool check_matrices;       // sparse operations check what stands in the matrices they are
                                // handed, see below; by default they trust it
+    bool trusts_device;        // nothing is tried on the device, see below: what it claims counts
 } weft_context_params;
 
 #define WEFT_CONTEXT(...)                                                                          \
@@ -72,6 +76,18 @@ typedef struct weft_context_params {
 // weft_sparse_linear() and its gradients move W's pattern twice, all others each pattern once. What
 // stays trusted: that a plan is given the pattern that it was made from, and the source of
 // weft_sparse_gather(), which is no matrix.
+
+// Unless trusts_device is set, a new context tries the device before plans lean on it: kernels of a
+// few items, whose results are known, for abilities that the device claims (weft_trial in
+// <weft/limits.h>) and for what kernels are made of. What fails is left out of its limits: plans do
+// without, operations that cannot are refused, and weft_limits_quirk_at() names it. fma() is timed
+// where the device says that it has none in hardware, and a CPU's last-level cache is asked of the
+// system, or measured, where the device's answer is no larger than the second level. This is done
+// once for a device, its driver and this version of weft: the process remembers it, and so does the
+// folder of compiled programs. Where it is not remembered it takes what the device's compiler takes
+// for about a dozen small kernels (PoCL: 1 second), and no new one is begun after 5 seconds: what is
+// left then counts as claimed, with a warning in the log, and is tried again by the next process.
+// A trial fails where it gives wrong numbers or an error twice; for lack of memory none fails.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,

@@ -17,6 +17,25 @@ typedef enum weft_device_kind {
     WEFT_DEVICE_GPU,
 } weft_device_kind;
 
+// What a context tries on its device, with kernels whose results are known, before plans lean on
+// it: abilities that devices claim, and what every OpenCL C compiler should get right.
+typedef enum weft_trial {
+    WEFT_TRIAL_F64 = 1 << 0,       // double arithmetic; failed: f64 is refused
+    WEFT_TRIAL_F16 = 1 << 1,       // half arithmetic; failed: has_f16 is false
+    WEFT_TRIAL_FMA = 1 << 2,       // fma() rounds once; failed: kernels multiply, then add
+    WEFT_TRIAL_SHUFFLES = 1 << 3,  // sub-groups; failed: items exchange values in local memory
+    WEFT_TRIAL_SIZES = 1 << 4,     // sizes of sub-groups asked for; failed: none are asked for
+    WEFT_TRIAL_STREAMS = 1 << 5,   // stores past the caches; failed: usual stores
+    WEFT_TRIAL_FETCHES = 1 << 6,   // asking for memory ahead; failed: nothing is asked for
+    WEFT_TRIAL_STRUCTS = 1 << 7,   // structs stored whole into private arrays; failed or not,
+                                   // kernels store them member by member
+    WEFT_TRIAL_SELECTS = 1 << 8,   // selects between vectors; failed: fold is 1
+    WEFT_TRIAL_TREES = 1 << 9,     // sums of a group in local memory; failed: groups of one item
+    WEFT_TRIAL_BARRIERS = 1 << 10, // barriers in loops; failed: groups of one item
+    WEFT_TRIAL_VECTORS = 1 << 11,  // vectors at all; not tried, but known of PoCL before 3.1 on
+                                   // processors that its compiler does not know; failed: fold is 1
+} weft_trial;
+
 // A "lane" handles one element at a time; an "item" is an OpenCL work-item and carries
 // fold x vectors lanes at most; a "group" is an OpenCL work-group.
 //
@@ -68,6 +87,10 @@ typedef struct weft_limits {
                         // device ends them without a word; 0 where there is no such end. Longer
                         // sums are then wrong: 65535 on Mesa's llvmpipe, which is for trials
 
+    unsigned failed_trials; // weft_trial bits: tried on the device and found wrong, or not to
+                            // compile. What follows has been done to the fields above. 0 where
+                            // nothing was tried, as in what weft_limits_query() gives
+
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked, also where
     // plans are made as for a known one.
     double peak_gbps;   // memory, 1e9 bytes a second
@@ -88,8 +111,8 @@ WEFT_API const weft_limits *weft_profile_find(const char *text);
 // Checks limits that somebody filled in: ranges, powers of two. WEFT_BAD_ARGUMENT names the field.
 WEFT_API weft_status weft_limits_check(const weft_limits *limits);
 
-// The i-th thing that such a device lacks, and what follows from it, in a few words: "no double
-// arithmetic: f64 is refused". NULL past the last one. Static storage.
+// The i-th thing that such a device lacks or gets wrong, and what follows from it, in a few words:
+// "no double arithmetic: f64 is refused". NULL past the last one. Static storage.
 WEFT_API const char *weft_limits_quirk_at(const weft_limits *limits, size_t i);
 
 WEFT_END

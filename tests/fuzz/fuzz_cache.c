@@ -32,7 +32,7 @@ static void start(void)
     snprintf(folder, sizeof(folder), "%s/programs-%ld", dir ? dir : "/tmp", (long)getpid());
     HOLDS(weft_rehearsal_create(&ctx, weft_profile_at(0), NULL) == WEFT_OK, "%s\n",
           weft_last_error());
-    HOLDS(weft_cache_create(&ctx->cache, ctx, folder, 1 << 20) == WEFT_OK, "%s\n",
+    HOLDS(weft_cache_create(&ctx->cache, ctx, folder, 1 << 20, false) == WEFT_OK, "%s\n",
           weft_last_error());
     cache = ctx->cache;
     weft_record_name(&key, name);

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts on a device: from the process's memory, from disk, or by trials.
+#include "verdict.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clamp.h"
+#include "context.h"
+#include "program.h"
+#include "trial.h"
+
+// What a verdict is on disk: numbers in text, that read back as they were or not at all.
+enum { RECORD_SIZE = 64 };
+
+static weft_blob record_of(const weft_verdict *v, char text[RECORD_SIZE])
+{
+    const int length = snprintf(text, RECORD_SIZE, "failed %x fma %d cache %llu", v->failed,
+                                v->has_fma, (unsigned long long)v->cache_bytes);
+    return (weft_blob){(unsigned char *)text, (size_t)length};
+}
+
+static bool read_record(const weft_blob *record, weft_verdict *out)
+{
+    char text[RECORD_SIZE], again[RECORD_SIZE];
+    unsigned failed;
+    int has_fma;
+    unsigned long long cache;
+    if (record->size >= sizeof(text))
+        return false;
+    memcpy(text, record->data, record->size);
+    text[record->size] = '\0';
+    if (sscanf(text, "failed %x fma %d cache %llu", &failed, &has_fma, &cache) != 3)
+        return false;
+    *out = (weft_verdict){failed, has_fma, cache, true};
+    return record_of(out, again).size == record->size && strcmp(text, again) == 0;
+}
+
+// Of this process, as long as it lives.
+typedef struct remembered {
+    struct remembered *next;
+    weft_verdict verdict;
+    weft_blob key;
+} remembered;
+
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+static remembered *memory;
+
+static bool recall(const weft_blob *key, weft_verdict *out)
+{
+    pthread_mutex_lock(&memory_lock);
+    const remembered *at = memory;
+    while (at && (at->key.size != key->size || memcmp(at->key.data, key->data, key->size) != 0))
+        at = at->next;
+    if (at)
+        *out = at->verdict;
+    pthread_mutex_unlock(&memory_lock);
+    return at;
+}
+
+// Takes the key over.
+static void remember(weft_blob *key, const weft_verdict *verdict)
+{
+    remembered *new = malloc(sizeof(*new));
+    if (!new)
+        return;
+    new->verdict = *verdict;
+    new->key = *key;
+    *key = (weft_blob){0};
+    pthread_mutex_lock(&memory_lock);
+    new->next = memory;
+    memory = new;
+    pthread_mutex_unlock(&memory_lock);
+}
+
+void weft_limits_forget(void)
+{
+    pthread_mutex_lock(&memory_lock);
+    while (memory) {
+        remembered *next = memory->next;
+        weft_blob_clear(&memory->key);
+        free(memory);
+        memory = next;
+    }
+    pthread_mutex_unlock(&memory_lock);
+}
+
+static bool load(weft_context *ctx, const weft_blob *key, weft_verdict *out)
+{
+    weft_blob record = {0};
+    const bool is_found = weft_cache_load(ctx->cache, key, &record) && read_record(&record, out);
+    weft_blob_clear(&record);
+    return is_found;
+}
+
+static void save(weft_context *ctx, const weft_blob *key, const weft_verdict *verdict)
+{
+    char text[RECORD_SIZE];
+    const weft_blob record = record_of(verdict, text);
+    weft_cache_save(ctx->cache, key, &record);
+}
+
+// From memory, else from disk, else by trials. The key becomes the memory's.
+static weft_verdict verdict_on(weft_context *ctx, const weft_limits *limits, weft_blob *key)
+{
+    weft_verdict verdict;
+    if (recall(key, &verdict))
+        return verdict;
+    const bool is_on_disk = load(ctx, key, &verdict);
+    if (!is_on_disk)
+        verdict = weft_trials_run(ctx, limits);
+    if (!is_on_disk && verdict.is_whole)
+        save(ctx, key, &verdict);
+    if (verdict.is_whole)
+        remember(key, &verdict);
+    return verdict;
+}
+
+void weft_limits_try(weft_context *ctx, weft_limits *limits)
+{
+    const weft_sentence kept = weft_sentence_keep();
+    char name[128];
+    weft_blob key = {0};
+    weft_trials_name(limits, name, sizeof(name));
+    if (weft_cache_key(ctx, name, weft_source_trial.text, &key) == WEFT_OK) {
+        const weft_verdict verdict = verdict_on(ctx, limits, &key);
+        *limits = weft_limits_distrust(limits, verdict.failed);
+        limits->has_fma = verdict.has_fma && !(verdict.failed & WEFT_TRIAL_FMA);
+        limits->cache_bytes = verdict.cache_bytes;
+    }
+    weft_blob_clear(&key);
+    weft_sentence_give_back(&kept);
+}
