@@ -6,6 +6,7 @@
 //     WEFT_LAYER_DEVICE        nvidia, amd, intel or apple: whose answers
 //     WEFT_LAYER_SILENT        the number of a query that is an error, as 0x1004; "all" queries
 //     WEFT_LAYER_KERNEL_ITEMS  items of a group that any kernel takes, but for the one called probe
+//     WEFT_LAYER_FAILED        weft_trial bits, as 0x700: programs that try these do not compile
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -206,6 +207,17 @@ static cl_int CL_API_CALL enqueue(cl_command_queue queue, cl_kernel kernel, cl_u
                                           n_wait, wait, event);
 }
 
+static cl_int CL_API_CALL build_program(cl_program program, cl_uint n, const cl_device_id *which,
+                                        const char *options,
+                                        void(CL_CALLBACK *notify)(cl_program, void *), void *user)
+{
+    static const char mark[] = "-D TRIALS=";
+    const char *failed = getenv("WEFT_LAYER_FAILED"), *trials = options ? strstr(options, mark) : 0;
+    if (failed && trials && strtoul(failed, NULL, 0) & strtoul(trials + sizeof(mark) - 1, NULL, 0))
+        return CL_BUILD_PROGRAM_FAILURE;
+    return target->clBuildProgram(program, n, which, options, notify, user);
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
                                                size_t *needed)
 {
@@ -221,5 +233,6 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ne
     layer.clGetDeviceInfo = device_info;
     layer.clGetKernelWorkGroupInfo = kernel_info;
     layer.clEnqueueNDRangeKernel = enqueue;
+    layer.clBuildProgram = build_program;
     return CL_SUCCESS;
 }
