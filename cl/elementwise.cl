@@ -510,11 +510,11 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
 #else
 #if TURNS_LOCAL
                 turn_block(&block, n_rows, n_columns EACH_INPUT(MEMORY_NAME));
-                barrier(CLK_LOCAL_MEM_FENCE);
+                WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
 #endif
                 do_block(&block, &v, n_rows, n_columns, streams);
 #if TURNS_LOCAL
-                barrier(CLK_LOCAL_MEM_FENCE);
+                WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
 #endif
 #endif
             }

@@ -128,16 +128,16 @@ INLINE void join_shares(ACC s[PRODUCTS], local ACC *exchange)
     local ACC *mine = exchange + get_local_id(1) * PRODUCTS * ITEMS;
     for (int p = 0; p < PRODUCTS; ++p)
         mine[p * ITEMS + x] = s[p];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     for (int below = ITEMS / 2; below > 0; below /= 2) {
         for (int p = 0; p < PRODUCTS; ++p)
             if (x < below)
                 mine[p * ITEMS + x] = SUM_OF(mine[p * ITEMS + x], mine[p * ITEMS + x + below]);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     }
     for (int p = 0; p < PRODUCTS; ++p)
         s[p] = mine[p * ITEMS];
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
 #endif
 }
 

@@ -49,7 +49,8 @@
 #define SHUFFLES 0
 #endif
 
-#define GROUP IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
+#define GROUP_ITEMS (LANES * SLICES_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
 
 #include "dots.clh"
 
@@ -418,7 +419,7 @@ kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned
         if (along_k + l < k && along_n + j < n)
             block[l][j] = in[(along_k + l) * b_row + (along_n + j) * b_column];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     global BITS *out = turned + batch * n * k;
     for (uint i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
         const int l = i % TURNED_BLOCK, j = i / TURNED_BLOCK;

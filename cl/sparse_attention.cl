@@ -36,13 +36,15 @@
 #define VO_ADJACENT 1
 #endif
 
-#define WIDTH (LANES * OUTPUTS * FOLD)
-#define GROUP IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+#define WIDTH       (LANES * OUTPUTS * FOLD)
+#define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
 #include "dots.clh"
 #include "exp.clh"
 #include "rows.clh"
 #include "stretches.clh"
+#include "turns.clh"
 
 #include "block.clh"
 
@@ -210,7 +212,7 @@ INLINE ACC weigh(ACC weights[BLOCK], SUMS products, ACC base, const exchange X)
 INLINE ACC largest_of(SUMS x, const exchange X)
 {
     X.products[get_local_id(0)] = x;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     ACC largest = X.products[0];
     for (int i = 1; i < LANES; ++i)
         largest = LARGER(X.products[i], largest);
@@ -220,7 +222,7 @@ INLINE ACC largest_of(SUMS x, const exchange X)
 INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
 {
     X.weights[get_local_id(0)] = exp(product - base);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     ACC sum = 0;
     for (int i = 0; i < LANES; ++i) {
         weights[i] = X.weights[i];

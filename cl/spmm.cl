@@ -38,6 +38,7 @@
 #include "queue.clh"
 
 #include "scale.clh"
+#include "turns.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
@@ -260,14 +261,14 @@ INLINE void join_team(ACCS total[VECTORS], local ACCS *sums)
         for (int v = 0; v < VECTORS; ++v)
             first[((PART - 1) * VECTORS + v) * LANES] = total[v];
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     if (PART == 0) {
         for (int part = 1; part < TEAM; ++part)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
                 total[v] += first[((part - 1) * VECTORS + v) * LANES];
     }
-    barrier(CLK_LOCAL_MEM_FENCE); // before anybody puts down sums of the next row
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE); // before anybody puts down sums of the next row
 #endif
 }
 
@@ -317,7 +318,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
     for (int turn = 0; turn < turns; ++turn) {
         const long at = first + (long)turn * STAGE;
         stage_entries(indices, values, A, at, stop);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
         const int begin = (int)max(start - at, 0L);
         const int end = (int)clamp(stop - at, 0L, (long)STAGE);
         const int from = begin + part_from(end - begin, PART);
@@ -326,7 +327,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
             add_entries(sums, staged, from, to, B, c, true);
         else
             add_entries(sums, staged, from, to, B, c, false);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     }
 #else
     const long from = start + part_from(stop - start, PART);
