@@ -341,12 +341,15 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     const part b = part_of_B(next, at, next_from);
     const int n_panels = (at.n_columns + PANEL - 1) / PANEL;
     const int n_strips = (at.n_rows + STRIP - 1) / STRIP;
+    // Not in the branch that wants it: LLVM 18 would not be done with that at once, over which PoCL
+    // 6.0 ends the process.
+    const int a_share = (a.n_lines + n_panels - 1) / n_panels;
     const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
     const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
     const bool writes = is_last && e->c_column == 1 && !e->is_piece && !e->streams;
     coming c;
     c.a = ahead_of((size_t)a.first, a.across * size,
-                   a.along == 1 ? (a.n_lines + n_panels - 1) / n_panels : 0, a.n * size, depth);
+                   a.along == 1 ? a_share : 0, a.n * size, depth);
     c.b = ahead_of((size_t)(b.first + first * b.across), b.across * size, b.along == 1 ? share : 0,
                    PANEL * size, depth);
     c.b.next = PANEL * size;
