@@ -14,8 +14,8 @@
 //   TEAM      along y
 //   SHUFFLES  2: as cl/shuffle.clh has it
 //
-// `in` has N_IN small whole numbers x, and whole numbers come out. `turns` is 4, so that no compiler
-// knows how often loops turn.
+// `in` has N_IN small whole numbers x, and whole numbers come out. `turns` is 4, so that no
+// compiler knows how often loops turn.
 #define TRY_F64      1
 #define TRY_F16      2
 #define TRY_FMA      4
@@ -43,9 +43,9 @@
 #include "types.clh"
 
 // Numbers of an item that is on its own, of the input, and of a part of the output.
-#define EACH  (4 * FOLD)
-#define N_IN  1024
-#define GROUP (ITEMS * TEAM)
+#define EACH        (4 * FOLD)
+#define N_IN        1024
+#define GROUP_ITEMS (ITEMS * TEAM)
 
 INLINE FLOATS in_floats(global const int *in)
 {
@@ -173,11 +173,11 @@ INLINE void try_trees(int x, global int *out, local int *shared)
 {
     const int here = get_local_id(1) * ITEMS + get_local_id(0);
     shared[here] = x;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (int below = GROUP / 2; below > 0; below /= 2) {
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    for (int below = GROUP_ITEMS / 2; below > 0; below /= 2) {
         if (here < below)
             shared[here] += shared[here + below];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     }
     if (here == 0)
         *out = shared[0];
@@ -189,9 +189,9 @@ INLINE int try_barriers(int x, local int *shared, int turns)
     const int here = get_local_id(1) * ITEMS + get_local_id(0);
     for (int turn = 0; turn < turns; ++turn) {
         shared[here] = x;
-        barrier(CLK_LOCAL_MEM_FENCE);
-        x += shared[(here + 1) % GROUP];
-        barrier(CLK_LOCAL_MEM_FENCE);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+        x += shared[(here + 1) % GROUP_ITEMS];
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     }
     return x;
 }
@@ -200,9 +200,9 @@ kernel __attribute__((reqd_work_group_size(ITEMS, TEAM, 1))) void try_groups(glo
                                                                              global int *out,
                                                                              int turns)
 {
-    local int around[GROUP], below[GROUP];
+    local int around[GROUP_ITEMS], below[GROUP_ITEMS];
     const int group = get_group_id(0);
-    const int here = group * GROUP + get_local_id(1) * ITEMS + get_local_id(0);
+    const int here = group * GROUP_ITEMS + get_local_id(1) * ITEMS + get_local_id(0);
     if (TRIALS & TRY_TREES)
         try_trees(in[here], out + 9 * N_IN + group, below);
     if (TRIALS & TRY_BARRIERS)
@@ -225,9 +225,9 @@ INLINE int only(state s)
     return s.number == (int)s.value && s.number == (int)s.place ? s.number : -1;
 }
 
-// out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which there
-// are `turns`, what items that much further on have, and then what items have that are so many
-// further back as their place along y says, or the distance, whichever is less.
+// out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which
+// there are `turns`, what items that much further on have, and then what items have that are so
+// many further back as their place along y says, or the distance, whichever is less.
 INLINE void try_shuffles(global const int *in, global int *out, local state *shared, int turns)
 {
     const int here = number_in_group(), y = get_local_id(1);
@@ -235,8 +235,8 @@ INLINE void try_shuffles(global const int *in, global int *out, local state *sha
     for (int turn = 0; turn < turns; ++turn) {
         const state down = handed_down(mine, 1 << turn, shared);
         const state up = handed_up(mine, min(y, 1 << turn), shared);
-        out[1 + (2 * turn) * GROUP + here] = only(down);
-        out[1 + (2 * turn + 1) * GROUP + here] = only(up);
+        out[1 + (2 * turn) * GROUP_ITEMS + here] = only(down);
+        out[1 + (2 * turn + 1) * GROUP_ITEMS + here] = only(up);
     }
     if (here == 0)
         out[0] = SUB_GROUP_WIDTH;
@@ -250,7 +250,7 @@ kernel __attribute__((reqd_work_group_size(ITEMS, TEAM, 1))) IN_SUB_GROUPS void 
 {
     const int here = get_local_id(1) * ITEMS + get_local_id(0);
 #if TRIALS & TRY_SHUFFLES
-    local state shared[GROUP];
+    local state shared[GROUP_ITEMS];
     try_shuffles(in, out + 3 * N_IN, shared, turns);
 #endif
     if (TRIALS & TRY_SIZES)

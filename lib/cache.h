@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled programs, and verdicts on devices, in a folder on disk, shared by every process of the
-// user. Files come into being whole, by rename, so nobody waits for a lock. Whatever is wrong with a file it is a miss,
-// and the next save replaces it.
+// user. Files come into being whole, by rename, so nobody waits for a lock. Whatever is wrong with
+// a file it is a miss, and the next save replaces it.
 #ifndef WEFT_LIB_CACHE_H
 #define WEFT_LIB_CACHE_H
 

@@ -14,8 +14,8 @@ uint64_t weft_host_cache_bytes(void);
 uint64_t weft_host_cache_measure(void);
 
 // From such times: seconds[i] is that of an array of 2^(18 + i) bytes. The largest array whose time
-// is nearer to the first one's than to the last one's, by their ratio; 0 where the last is less than
-// three times the first.
+// is nearer to the first one's than to the last one's, by their ratio; 0 where the last is less
+// than three times the first.
 enum { WEFT_HOST_CACHE_SIZES = 9, WEFT_HOST_CACHE_LEAST = 1 << 18 };
 uint64_t weft_host_cache_size(const double seconds[WEFT_HOST_CACHE_SIZES]);
 

@@ -34,8 +34,8 @@ static bool is_before(const char *version, int major, int minor)
 
 // Up to 3.0 PoCL compiles for the processor that its compiler knows, and takes built-in functions
 // that were compiled for the best instructions of the real one. Where only the latter has registers
-// of 64 bytes (Zen 4 is Zen 3 to LLVM 14), the compiler does not come back from vectors, or ends the
-// process.
+// of 64 bytes (Zen 4 is Zen 3 to LLVM 14), the compiler does not come back from vectors, or ends
+// the process.
 static bool mixes_vectors(const char *device_version, const char *driver_version, int width)
 {
     static const char mark[] = "PoCL HSTR: ";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of implementations that must not be tried, because they end the process or never come back.
+// Faults of implementations that must not be tried, because they end the process or never come
+// back.
 #ifndef WEFT_LIB_KNOWN_FAULTS_H
 #define WEFT_LIB_KNOWN_FAULTS_H
 

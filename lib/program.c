@@ -105,8 +105,8 @@ void weft_defines_add_registers(weft_defines *defines, int least)
         add_option(defines, WEFT_MANY_REGISTERS);
 }
 
-// What kernels do without on this device, or have besides what its compiler says: in every program's
-// defines, and in none's where there is nothing to say.
+// What kernels do without on this device, or have besides what its compiler says: in every
+// program's defines, and in none's where there is nothing to say.
 static void add_verdict(weft_defines *defines, const weft_context *ctx)
 {
     if (ctx->failed_trials & WEFT_TRIAL_FMA || ctx->has_more_fma)

@@ -108,11 +108,13 @@ static inline void need_device(void)
 }
 
 // Whether kernels take such groups: a layer may say that they take less than the device promised,
-// and a tiling that a test forces is not planned again.
+// or have barriers go wrong, and a tiling that a test forces is not planned again.
 static inline bool takes_groups_of(int items)
 {
-    const char *most = getenv("WEFT_LAYER_KERNEL_ITEMS");
-    return !most || items <= atoi(most);
+    const char *most = getenv("WEFT_LAYER_KERNEL_ITEMS"), *failed = getenv("WEFT_LAYER_FAILED");
+    const unsigned in_groups = WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS;
+    const bool are_alone = failed && strtoul(failed, NULL, 0) & in_groups;
+    return items <= 1 || (!are_alone && (!most || items <= atoi(most)));
 }
 
 static inline weft_defines step_defines(int64_t factor)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trials of a device: each is seen to fail where its numbers are spoilt or it does not compile, what
-// failed is left out of the limits, and what came out is remembered.
+// Trials of a device: each is seen to fail where its numbers are spoilt or it does not compile;
+// what failed is left out of the limits; and what came out is remembered.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include <string.h>
 

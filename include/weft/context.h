@@ -85,9 +85,9 @@ typedef struct weft_context_params {
 // system, or measured, where the device's answer is no larger than the second level. This is done
 // once for a device, its driver and this version of weft: the process remembers it, and so does the
 // folder of compiled programs. Where it is not remembered it takes what the device's compiler takes
-// for about a dozen small kernels (PoCL: 1 second), and no new one is begun after 5 seconds: what is
-// left then counts as claimed, with a warning in the log, and is tried again by the next process.
-// A trial fails where it gives wrong numbers or an error twice; for lack of memory none fails.
+// for three small kernels, and no further one is begun after 5 seconds: what is left then counts as
+// claimed, with a warning in the log, and is tried again by the next process. A trial fails where it gives wrong numbers or an error twice; for lack of memory none
+// fails.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,
