@@ -11,6 +11,8 @@
 
 // Understood by every implementation; what is newer is used by feature, never by version.
 #define LANGUAGE "-cl-std=CL1.2"
+// PoCL 6.0 counts warnings on the caller's standard error, of vectors wider than registers.
+#define WITHOUT_WARNINGS " -w"
 
 typedef struct options {
     char text[sizeof(LANGUAGE) + 1 + sizeof(((weft_defines *)NULL)->text)];
@@ -89,10 +91,17 @@ static weft_status build_failed(const weft_context *ctx, const weft_source *sour
     return status;
 }
 
+static cl_int build_with(const weft_context *ctx, cl_program program, const char *options_text)
+{
+    char text[sizeof(options) + sizeof(WITHOUT_WARNINGS)];
+    snprintf(text, sizeof(text), "%s" WITHOUT_WARNINGS, options_text);
+    return clBuildProgram(program, 1, &ctx->device, text, NULL, NULL);
+}
+
 // Once more without what makes a kernel faster, where the compiler knows it, and no better.
 static cl_int build(const weft_context *ctx, cl_program program, const char *options_text)
 {
-    const cl_int code = clBuildProgram(program, 1, &ctx->device, options_text, NULL, NULL);
+    const cl_int code = build_with(ctx, program, options_text);
     const char *many = strstr(options_text, WEFT_MANY_REGISTERS);
     if (code == CL_SUCCESS || !many)
         return code;
@@ -100,7 +109,7 @@ static cl_int build(const weft_context *ctx, cl_program program, const char *opt
     const int before = (int)(many - options_text);
     snprintf(fewer.text, sizeof(fewer.text), "%.*s%s", before, options_text,
              many + sizeof(WEFT_MANY_REGISTERS) - 1);
-    return clBuildProgram(program, 1, &ctx->device, fewer.text, NULL, NULL);
+    return build_with(ctx, program, fewer.text);
 }
 
 // *out is NULL where there is not even a program; where it does not compile, it has the log.
