@@ -47,15 +47,18 @@ cl_mem buffer_zeroed(weft_context *ctx, size_t bytes, cl_mem_flags flags)
 void *buffer_now(cl_command_queue queue, cl_mem buffer, size_t bytes)
 {
     void *now = memory_filled(bytes, 0);
-    assert_int_equal(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, bytes, now, 0, NULL, NULL),
-                     CL_SUCCESS);
+    if (bytes > 0) // PoCL 6.0 reads nothing else
+        assert_int_equal(clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, bytes, now, 0, NULL, NULL),
+                         CL_SUCCESS);
     return now;
 }
 
 void buffer_put(cl_command_queue queue, cl_mem buffer, const void *data, size_t bytes)
 {
-    assert_int_equal(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL),
-                     CL_SUCCESS);
+    if (bytes > 0)
+        assert_int_equal(
+            clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL),
+            CL_SUCCESS);
 }
 
 // ---- numbers

@@ -7,6 +7,8 @@
 //     WEFT_LAYER_SILENT        the number of a query that is an error, as 0x1004; "all" queries
 //     WEFT_LAYER_KERNEL_ITEMS  items of a group that any kernel takes, but for the one called probe
 //     WEFT_LAYER_FAILED        weft_trial bits, as 0x700: programs that try these do not compile
+//
+// No bytes are neither read nor written, as PoCL 6.0 has it.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -218,6 +220,26 @@ static cl_int CL_API_CALL build_program(cl_program program, cl_uint n, const cl_
     return target->clBuildProgram(program, n, which, options, notify, user);
 }
 
+static cl_int CL_API_CALL read_buffer(cl_command_queue queue, cl_mem from, cl_bool blocking,
+                                      size_t start, size_t bytes, void *to, cl_uint n_wait,
+                                      const cl_event *wait, cl_event *event)
+{
+    if (bytes == 0)
+        return CL_INVALID_VALUE;
+    return target->clEnqueueReadBuffer(queue, from, blocking, start, bytes, to, n_wait, wait,
+                                       event);
+}
+
+static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem to, cl_bool blocking,
+                                       size_t start, size_t bytes, const void *from, cl_uint n_wait,
+                                       const cl_event *wait, cl_event *event)
+{
+    if (bytes == 0)
+        return CL_INVALID_VALUE;
+    return target->clEnqueueWriteBuffer(queue, to, blocking, start, bytes, from, n_wait, wait,
+                                        event);
+}
+
 CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
                                                size_t *needed)
 {
@@ -234,5 +256,7 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ne
     layer.clGetKernelWorkGroupInfo = kernel_info;
     layer.clEnqueueNDRangeKernel = enqueue;
     layer.clBuildProgram = build_program;
+    layer.clEnqueueReadBuffer = read_buffer;
+    layer.clEnqueueWriteBuffer = write_buffer;
     return CL_SUCCESS;
 }
