@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-# For tools/demo, tools/check and tools/gpu-check: says what they do, installs what is missing, and
-# builds. Read before options are; what builds is run from the top of the tree.
+# For tools/demo, tools/check, tools/gpu-check and their like: says what they do, installs what is
+# missing, and builds. Read before options are; what builds is run from the top of the tree.
 # shellcheck disable=SC2034 # lists that the others use
 
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
     libjansson-dev libxxhash-dev'
 packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
-# Not on every release.
-packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev clang-15
-    libclc-15 intel-opencl-icd clang-tidy cppcheck valgrind'
+# Not on every release: see without(). FIRST|SECOND: the second where there is no first.
+packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev
+    clang-15|clang-19 libclc-15|libclc-19 intel-opencl-icd clang-tidy cppcheck valgrind python3-venv'
+
+# What becomes of the tests without a package.
+without() {
+    case $1 in
+    oclgrind) echo "tests on Oclgrind are skipped" ;;
+    mesa-opencl-icd) echo "tests on rusticl are skipped" ;;
+    valgrind) echo "tests under Valgrind are skipped" ;;
+    libclang-rt-dev) echo "fuzz targets only run over their corpora" ;;
+    clang-[0-9]* | libclc-*) echo "kernels are not compiled for AMD's and NVIDIA's GPUs" ;;
+    intel-opencl-icd) echo "kernels are not compiled for Intel's GPUs" ;;
+    clang-format | clang-tidy | cppcheck | shellcheck) echo "its tests are skipped" ;;
+    *) echo "what needs it is skipped" ;;
+    esac
+}
 
 # What stands at the top of the script.
 usage() {
@@ -34,12 +48,26 @@ give_up() {
     exit 1
 }
 
+# "Debian 13", "Ubuntu 22.04".
+release_name() {
+    # shellcheck disable=SC1091 # its variables stay in here
+    (. /etc/os-release && echo "${NAME%% *} ${VERSION_ID:-of no number}")
+}
+
 is_installed() {
     dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | grep -q '^ii'
 }
 
 can_be_installed() {
     apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+}
+
+# first_that COMMAND FIRST|SECOND: fails where the command does for each of them.
+first_that() {
+    for each in $(echo "$2" | tr '|' ' '); do
+        "$1" "$each" && echo "$each" && return
+    done
+    return 1
 }
 
 as_root() {
@@ -54,7 +82,7 @@ as_root() {
 
 missing_of() {
     for package in "$@"; do
-        is_installed "$package" || printf '%s ' "$package"
+        first_that is_installed "$package" >/dev/null || printf '%s ' "$package"
     done
 }
 
@@ -62,28 +90,57 @@ apt_get() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 "$@"
 }
 
+# A fresh machine has none.
+has_package_lists() {
+    apt-cache policy 2>/dev/null | grep -q '^ *[0-9-]* [a-z+]*:'
+}
+
+# Once in a run.
+are_renewed=
+renew_package_lists() {
+    [ -z "$are_renewed" ] || return 0
+    are_renewed=yes
+    echo "apt-get update"
+    apt_get update >/dev/null || echo "Package lists could not be renewed; going on with the old ones."
+}
+
+# Of these, what the release has.
+found_of() {
+    for package in "$@"; do
+        first_that can_be_installed "$package" | tr '\n' ' '
+    done
+}
+
+tell_what_there_is_not() {
+    for package in "$@"; do
+        first_that can_be_installed "$package" >/dev/null ||
+            echo "$(release_name) has no $(echo "$package" | sed 's/|/ and no /g'): $(without "$package")"
+    done
+}
+
 # install_missing NEEDED WANTED: two lists; those wanted are left out where the release has none.
+# Package lists are renewed where something is to be installed.
 install_missing() {
     if ! command -v apt-get >/dev/null; then
         echo "This is no Debian or Ubuntu: the packages $1 are taken to be there."
         return
     fi
     # shellcheck disable=SC2086 # lists of words
-    missing=$(missing_of $1 $2)
+    set -- "$(missing_of $1)" "$(missing_of $2)"
+    has_package_lists || [ -z "$1$2" ] || renew_package_lists
+    # shellcheck disable=SC2086
+    ! has_package_lists || tell_what_there_is_not $2
+    # shellcheck disable=SC2086
+    missing="$1$(found_of $2)"
     if [ -z "$missing" ]; then
-        echo "All packages are there."
+        echo "All ${2:+other }packages are there."
         return
     fi
     echo "Missing: $missing"
-    echo "apt-get update"
-    apt_get update >/dev/null || echo "Package lists could not be renewed; going on with the old ones."
+    renew_package_lists
+    echo "apt-get install --no-install-recommends $missing"
     # shellcheck disable=SC2086
-    set -- "$(missing_of $1)" "$(for package in $(missing_of $2); do
-        can_be_installed "$package" && printf '%s ' "$package"
-    done)"
-    echo "apt-get install --no-install-recommends $1$2"
-    # shellcheck disable=SC2086
-    apt_get install --no-install-recommends $1$2 >/dev/null || give_up "apt-get install failed"
+    apt_get install --no-install-recommends $missing >/dev/null || give_up "apt-get install failed"
 }
 
 # Ubuntu 22.04 has a Meson that is too old: then one of our own, in build/.

@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 
-CLANG = "clang-15"
+CLANGS = ("clang-15", "clang-19")  # of Debian 12 and 13, with libclc of the same version
 LIBCLC = "/usr/lib/clc"
 
 
@@ -15,10 +15,15 @@ def said_by(*command, **where):
     return done.stdout + done.stderr
 
 
+def clang():
+    """The first that is installed; None where none is."""
+    return next(filter(shutil.which, CLANGS), None)
+
+
 def clang_missing(library):
     """Why clang cannot compile for that library of built-in functions; None where it can."""
-    if not shutil.which(CLANG):
-        return f"there is no {CLANG}"
+    if not clang():
+        return f"there is no {' and no '.join(CLANGS)}"
     if not os.path.exists(os.path.join(LIBCLC, library)):
         return f"there is no {library} in {LIBCLC}: libclc is not installed"
     return None
@@ -35,7 +40,7 @@ def source_file(job, folder):
 def assembly(job, folder, library, *arguments):
     """What clang makes of a program: assembly of the target that the arguments name."""
     out = os.path.join(folder, "program.s")
-    said_by(CLANG, "-x", "cl", "-nogpulib", "-w", "-O3", "-S", *arguments, *job.options.split(),
+    said_by(clang(), "-x", "cl", "-nogpulib", "-w", "-O3", "-S", *arguments, *job.options.split(),
             "-Xclang", "-finclude-default-header", "-Xclang", "-mlink-builtin-bitcode", "-Xclang",
             os.path.join(LIBCLC, library), source_file(job, folder), "-o", out)
     with open(out, encoding="utf-8") as file:
