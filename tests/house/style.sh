@@ -20,7 +20,7 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(analyse|demo|check|gpu-check|count-tests)$|meson'
+code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests)$|meson'
 sources='\.([ch]|cl|clh)$'
 
 without_spdx() {
@@ -64,7 +64,7 @@ case $(clang-format --version 2>/dev/null) in
 esac
 # From elsewhere, and before anything is installed.
 describe_themselves() {
-    for tool in demo check gpu-check analyse; do
+    for tool in demo check fresh gpu-check intel-opencl analyse; do
         (cd / && "$source_dir/tools/$tool" --help) 2>&1 | grep -q "^    .*tools/$tool" ||
             echo "tools/$tool --help"
         said=$(cd / && "$source_dir/tools/$tool" --nix 2>&1)
@@ -75,7 +75,7 @@ describe_themselves() {
 
 check "tools say what they do, and refuse other options" prints_nothing describe_themselves
 
-scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|gpu-check)$')
+scripts=$(files '\.sh$|^tests/run_on$|^tools/(demo|check|fresh|gpu-check|intel-opencl)$')
 if command -v shellcheck >/dev/null; then
     # shellcheck disable=SC2086 # a list of words
     check "shellcheck finds nothing" shellcheck -s sh -S warning -x -P SCRIPTDIR:"$source_dir" $scripts
