@@ -131,7 +131,7 @@ install_missing() {
     # shellcheck disable=SC2086
     ! has_package_lists || tell_what_there_is_not $2
     # shellcheck disable=SC2086
-    missing="$1$(found_of $2)"
+    missing="$1$(found_of $2)" && missing=${missing% }
     if [ -z "$missing" ]; then
         echo "All ${2:+other }packages are there."
         return

@@ -91,9 +91,9 @@ status 0' 'meson gcc' 'oclgrind clang-15|clang-19 valgrind'
 is_so 'meson' "$some" "$some"
 gives "what is missing is installed, the second where there is no first" \
     "Debian 13 has no oclgrind: tests on Oclgrind are skipped
-Missing: gcc clang-19 
+Missing: gcc clang-19
 apt-get update
-apt-get install --no-install-recommends gcc clang-19 
+apt-get install --no-install-recommends gcc clang-19
 status 0
 update
 install --no-install-recommends gcc clang-19" 'meson gcc' 'clang-15|clang-19 oclgrind'
@@ -108,17 +108,17 @@ is_so '' '' "$some"
 gives "a fresh machine gets its lists first, and once" \
     'apt-get update
 Debian 13 has no clang-14 and no clang-15: kernels are not compiled for AMD'"'"'s and NVIDIA'"'"'s GPUs
-Missing: meson valgrind 
-apt-get install --no-install-recommends meson valgrind 
+Missing: meson valgrind
+apt-get install --no-install-recommends meson valgrind
 status 0
 update
 install --no-install-recommends meson valgrind' 'meson' 'clang-14|clang-15 valgrind'
 
 is_so 'meson' "$some" "$some"
 gives "what is needed and is nowhere ends it" \
-    'Missing: ninja-build 
+    'Missing: ninja-build
 apt-get update
-apt-get install --no-install-recommends ninja-build 
+apt-get install --no-install-recommends ninja-build
 apt-get install failed
 status 1
 update
