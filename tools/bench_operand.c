@@ -74,6 +74,8 @@ static bool fill(cl_command_queue queue, cl_mem buffer, weft_dtype dtype, size_t
                  complaint *why)
 {
     const size_t block = bytes < BLOCK_BYTES ? bytes : BLOCK_BYTES;
+    if (bytes == 0)
+        return true;
     void *numbers = malloc(block + 1);
     if (numbers == NULL)
         return complain(why, "no memory for random numbers");
