@@ -147,45 +147,43 @@ INLINE INDEX offset_of(const INDEX at[RANK], INDICES strides)
     return offset;
 }
 
-#define INPUT_MOVED(k)  s.x##k += row * s.x##k##_row + column * s.x##k##_column;
-#define OUTPUT_MOVED(k) s.y##k += row * s.y##k##_row + column * s.y##k##_column;
+#define MOVE_INPUT(k)  s->x##k += row * s->x##k##_row + column * s->x##k##_column;
+#define MOVE_OUTPUT(k) s->y##k += row * s->y##k##_row + column * s->y##k##_column;
 
-INLINE spot moved(spot s, INDEX row, INDEX column)
+// In place: see types.clh.
+INLINE void move(spot *s, INDEX row, INDEX column)
 {
-    EACH_INPUT(INPUT_MOVED)
-    EACH_OUTPUT(OUTPUT_MOVED)
-    return s;
+    EACH_INPUT(MOVE_INPUT)
+    EACH_OUTPUT(MOVE_OUTPUT)
 }
 
 // Elements of a row that was turned round in local memory; one more keeps columns from sharing a
 // bank.
 #define PITCH (TILE + 1)
 
-#define TAKE_ROW_0(k) s.x##k##_same = READ_ONE(IN##k, s.x##k);
+#define TAKE_ROW_0(k) s->x##k##_same = READ_ONE(IN##k, s->x##k);
 #define TAKE_ROW_1(k)
 #define TAKE_ROW_2(k)
 #if TURNS_LOCAL
-#define TAKE_ROW_3(k) s.x##k##_turned += row * PITCH;
+#define TAKE_ROW_3(k) s->x##k##_turned += row * PITCH;
 #else
 #define TAKE_ROW_3(k)
 #endif
 #define TAKE_ROW(k) JOIN(TAKE_ROW_, IN_WAY##k)(k)
 
-// A row of a block.
-INLINE spot row_at(spot s, INDEX row)
+// From a block's first row to another.
+INLINE void move_to_row(spot *s, INDEX row)
 {
-    s = moved(s, row, 0);
+    move(s, row, 0);
     EACH_INPUT(TAKE_ROW)
-    return s;
 }
 
 // ---- a vector of each operand
 
-// `unused` is no narrower than the rest: rusticl 22.3 loses what arrays of other structs hold.
 #define INPUT_NUMBERS(k) ACCS x##k;
 typedef struct {
     EACH_INPUT(INPUT_NUMBERS)
-    ACCS unused;
+    char unused;
 } numbers;
 
 #define VALUE_NUMBERS(k) ACC v##k;
@@ -195,25 +193,23 @@ typedef struct {
 } values;
 
 #if !TURNS_VECTORS
-#define FETCH_0(k) x.x##k = (ACCS)s->x##k##_same;
+#define FETCH_0(k) x->x##k = (ACCS)s->x##k##_same;
 #define FETCH_1(k)                                                                                 \
-    x.x##k = n == FOLD ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
-#define FETCH_2(k) x.x##k = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, s->x##k##_column, n);
-#define FETCH_3(k) x.x##k = s->x##k##_turned[i];
+    x->x##k = n == FOLD ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
+#define FETCH_2(k) x->x##k = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, s->x##k##_column, n);
+#define FETCH_3(k) x->x##k = s->x##k##_turned[i];
 #define FETCH(k)   JOIN(FETCH_, IN_WAY##k)(k)
 
 // n lanes from column i of a row on.
-INLINE numbers fetched(const spot *s, INDEX i, int n)
+INLINE void fetch(numbers *x, const spot *s, INDEX i, int n)
 {
-    numbers x;
-    x.unused = 0;
+    x->unused = 0;
     EACH_INPUT(FETCH)
-    return x;
 }
 #endif
 
 #define TAKE_INPUT(k)                                                                              \
-    const ACCS x##k = x.x##k;                                                                      \
+    const ACCS x##k = x->x##k;                                                                     \
     (void)x##k;
 #define TAKE_VALUE(k)                                                                              \
     const ACCS v##k = (ACCS)v->v##k;                                                               \
@@ -231,7 +227,7 @@ INLINE numbers fetched(const spot *s, INDEX i, int n)
 #define PUT_2(k) WRITE_SOME(OUT##k, F##k, s->y##k + i * s->y##k##_column, s->y##k##_column, n);
 #define PUT(k)   JOIN(PUT_, OUT_WAY##k)(k)
 
-INLINE void put(const spot *s, numbers x, const values *v, INDEX i, int n, bool streams)
+INLINE void put(const spot *s, const numbers *x, const values *v, INDEX i, int n, bool streams)
 {
     EACH_INPUT(TAKE_INPUT)
     EACH_VALUE(TAKE_VALUE)
@@ -254,13 +250,12 @@ INLINE INDEX elements_ahead(INDEX n, INDEX rows, INDEX columns, INDEX row)
 }
 
 #define FIND_AHEAD(k)                                                                              \
-    s.x##k##_ahead =                                                                               \
-        elements_ahead(BYTES_AHEAD / (int)sizeof(*s.x##k), rows, columns, s.x##k##_row);
+    s->x##k##_ahead =                                                                              \
+        elements_ahead(BYTES_AHEAD / (int)sizeof(*s->x##k), rows, columns, s->x##k##_row);
 
-INLINE spot looking_ahead(spot s, INDEX rows, INDEX columns)
+INLINE void look_ahead(spot *s, INDEX rows, INDEX columns)
 {
     EACH_INPUT(FIND_AHEAD)
-    return s;
 }
 
 #define READ_BYTES_0(k)
@@ -318,6 +313,13 @@ INLINE bool rows_aligned(const spot *s)
 }
 
 #if !TURNS_VECTORS
+INLINE void do_vector(const spot *s, const values *v, INDEX i, int n, bool streams)
+{
+    numbers x;
+    fetch(&x, s, i, n);
+    put(s, &x, v, i, n, streams);
+}
+
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
 INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
@@ -329,27 +331,28 @@ INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, b
         for (int u = 0; u < VECTORS; u++) {
             if (streams)
                 ask_ahead(s, i + u * step);
-            x[u] = fetched(s, i + u * step, FOLD);
+            fetch(&x[u], s, i + u * step, FOLD);
         }
 #pragma unroll
         for (int u = 0; u < VECTORS; u++)
-            put(s, x[u], v, i + u * step, FOLD, streams);
+            put(s, &x[u], v, i + u * step, FOLD, streams);
     }
 #endif
     for (; i + FOLD <= columns; i += step) {
         if (streams)
             ask_ahead(s, i);
-        put(s, fetched(s, i, FOLD), v, i, FOLD, streams);
+        do_vector(s, v, i, FOLD, streams);
     }
     if (FOLD > 1 && i < columns)
-        put(s, fetched(s, i, (int)(columns - i)), v, i, (int)(columns - i), false);
+        do_vector(s, v, i, (int)(columns - i), false);
 }
 
 // Rows of a block, each from an aligned column on.
 INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
     for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
-        const spot row = row_at(*s, j);
+        spot row = *s;
+        move_to_row(&row, j);
         do_columns(&row, v, (INDEX)get_local_id(0) * FOLD, columns, streams);
     }
 }
@@ -359,10 +362,11 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
 INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX columns)
 {
     for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
-        const spot row = row_at(*s, j);
+        spot row = *s;
+        move_to_row(&row, j);
         const int n = (int)min((INDEX)lanes_before(&row), columns);
         if (n > 0)
-            put(&row, fetched(&row, 0, n), v, 0, n, false);
+            do_vector(&row, v, 0, n, false);
         do_columns(&row, v, n, columns, true);
     }
 }
@@ -373,7 +377,8 @@ INLINE void do_shifted_rows(const spot *s, const values *v, INDEX rows, INDEX co
 INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, bool streams)
 {
 #if ASKS
-    const spot ahead = looking_ahead(*s, rows, columns);
+    spot ahead = *s;
+    look_ahead(&ahead, rows, columns);
     if (streams && rows_aligned(s)) {
         do_rows(&ahead, v, rows, columns, true);
         return;
@@ -490,12 +495,14 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
              x += (INDEX)get_num_groups(COLUMNS_GRID))
             for (INDEX y = get_group_id(ROWS_GRID); y < n_y;
                  y += (INDEX)get_num_groups(ROWS_GRID)) {
-                const spot block = moved(here, y * rows, x * columns);
+                spot block = here;
+                move(&block, y * rows, x * columns);
                 const INDEX n_rows = min(rows, extents.s1 - y * rows);
                 const INDEX n_columns = min(columns, extents.s0 - x * columns);
 #if TURNS_VECTORS
                 if (pairs && x != y) {
-                    const spot image = moved(here, x * rows, y * columns);
+                    spot image = here;
+                    move(&image, x * rows, y * columns);
                     if (x > y)
                         do_tiles(&block, &image, &v, n_rows, n_columns, streams, true);
                     continue;

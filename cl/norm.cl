@@ -44,23 +44,21 @@ INLINE ACCS element(ACCS x)
     return RMS ? x * x : x;
 }
 
-INLINE finals final_of(state s, const walk *w, ACC epsilon)
+INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
-    finals f;
 #if RMS
-    f.mean = (ACCS)0;
-    f.factor = (ACC)1 / sqrt(sum_with_carry(s.sum, s.carry) / n + epsilon);
+    f->mean = (ACCS)0;
+    f->factor = (ACC)1 / sqrt(sum_with_carry(s->sum, s->carry) / n + epsilon);
 #else
-    f.mean = s.mean + s.carry;
-    f.factor = (ACC)1 / sqrt(sum_with_carry(s.squares, s.lost) / n + epsilon);
+    f->mean = s->mean + s->carry;
+    f->factor = (ACC)1 / sqrt(sum_with_carry(s->squares, s->lost) / n + epsilon);
 #endif
-    return f;
 }
 
-INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
 {
-    ACCS y = (RMS ? x[0] : x[0] - f.mean) * f.factor;
+    ACCS y = (RMS ? x[0] : x[0] - f->mean) * f->factor;
     if (WEIGHTED)
         y *= extra[0];
     if (BIASED)

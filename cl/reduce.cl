@@ -101,9 +101,9 @@ INLINE ACCS element(ACCS x)
 #if IS_SUM
 #include "totals.clh"
 
-INLINE ACCS result_of(state s, long n, long correction)
+INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    const ACCS sum = sum_with_carry(s.sum, s.carry);
+    const ACCS sum = sum_with_carry(s->sum, s->carry);
 #if OP == OP_MEAN
     return sum / (ACC)n;
 #elif OP == OP_NORM2
@@ -117,43 +117,36 @@ INLINE ACCS result_of(state s, long n, long correction)
 // ---- products
 
 #if OP == OP_PROD
-INLINE state nothing(void)
+INLINE void clear(state *s)
 {
-    state s;
-    s.product = (ACCS)1;
-    return s;
+    s->product = (ACCS)1;
 }
 
-INLINE state of_one(ACCS x, PLACES place)
+INLINE void set_one(state *s, ACCS x, PLACES place)
 {
-    state s;
-    s.product = x;
-    return s;
+    s->product = x;
 }
 
-INLINE state taken_one(state a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS *x, PLACES place)
 {
-    a.product = IN_UNSIGNED(a.product, *, *x);
-    return a;
+    a->product = IN_UNSIGNED(a->product, *, *x);
 }
 
-INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        a.product = IN_UNSIGNED(a.product, *, x[i]);
-    return a;
+        a->product = IN_UNSIGNED(a->product, *, x[i]);
 }
 
-INLINE state joined(state a, state b)
+INLINE void join(state *a, const state *b)
 {
-    a.product = IN_UNSIGNED(a.product, *, b.product);
-    return a;
+    a->product = IN_UNSIGNED(a->product, *, b->product);
 }
 
-INLINE ACCS result_of(state s, long n, long correction)
+INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    return s.product;
+    return s->product;
 }
 #endif
 
@@ -171,24 +164,19 @@ INLINE ACCS better(ACCS a, ACCS b)
 #endif
 }
 
-INLINE state nothing(void)
+INLINE void clear(state *s)
 {
-    state s;
-    s.best = (ACCS)LEAST;
-    return s;
+    s->best = (ACCS)LEAST;
 }
 
-INLINE state of_one(ACCS x, PLACES place)
+INLINE void set_one(state *s, ACCS x, PLACES place)
 {
-    state s;
-    s.best = x;
-    return s;
+    s->best = x;
 }
 
-INLINE state taken_one(state a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS *x, PLACES place)
 {
-    a.best = better(a.best, *x);
-    return a;
+    a->best = better(a->best, *x);
 }
 
 // has_nan: where any of the n vectors has NaN, of(0), of(1), ... They are looked at in pairs, apart
@@ -199,108 +187,100 @@ INLINE state taken_one(state a, ACCS *x, PLACES place)
 #define ELEMENT(i) x[i]
 #define BEST(i)    rows[i].best
 
-INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
 {
-    a.best = larger(a.best, TREE(larger, x));
+    a->best = larger(a->best, TREE(larger, x));
 #if IN_REALS
     FIND_NAN(has_nan, ELEMENT, UNROLL)
-    a.best = has_nan ? (ACCS)NAN : a.best;
+    a->best = has_nan ? (ACCS)NAN : a->best;
 #endif
-    return a;
 }
 
-INLINE state joined(state a, state b)
+INLINE void join(state *a, const state *b)
 {
-    a.best = better(a.best, b.best);
-    return a;
+    a->best = better(a->best, b->best);
 }
 
-// May lose what is not a number: joined_block() looks for it.
-INLINE state joined_few(state a, state b)
+// May lose what is not a number: join_block() looks for it.
+INLINE void join_few(state *a, const state *b)
 {
-    a.best = larger(a.best, b.best);
-    return a;
+    a->best = larger(a->best, b->best);
 }
 
-INLINE state across(state s)
+INLINE void join_across(state *s)
 {
-    ACROSS(better, s.best)
-    return s;
+    ACROSS(better, s->best)
 }
 
-INLINE ACCS result_of(state s, long n, long correction)
+INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    return order(s.best);
+    return order(s->best);
 }
 #endif
 
 // ---- places
 
 #if IS_PLACE
-INLINE state nothing(void)
+INLINE void clear(state *s)
 {
-    state s;
-    s.best = (ACCS)LEAST;
-    s.place = (PLACES)LONG_MAX;
-    return s;
+    s->best = (ACCS)LEAST;
+    s->place = (PLACES)LONG_MAX;
 }
 
 // Of equals the one that stands first; all NaN are equal.
-INLINE state joined(state a, state b)
+INLINE void join(state *a, const state *b)
 {
 #if IN_REALS
-    const MASKS a_is_nan = unordered(a.best, a.best);
-    const MASKS b_is_nan = unordered(b.best, b.best);
+    const MASKS a_is_nan = unordered(a->best, a->best);
+    const MASKS b_is_nan = unordered(b->best, b->best);
     // Oclgrind 21.10 takes the opposite of a vector's comparison for true.
-    const MASKS larger_one = (b.best > a.best || b_is_nan) && a.best == a.best;
-    const MASKS equal_ones = b.best == a.best || (a_is_nan && b_is_nan);
+    const MASKS larger_one = (b->best > a->best || b_is_nan) && a->best == a->best;
+    const MASKS equal_ones = b->best == a->best || (a_is_nan && b_is_nan);
 #else
-    const MASKS larger_one = b.best > a.best;
-    const MASKS equal_ones = b.best == a.best;
+    const MASKS larger_one = b->best > a->best;
+    const MASKS equal_ones = b->best == a->best;
 #endif
-    const MASKS is_first = JOIN(convert_, MASKS)(b.place < a.place);
+    const MASKS is_first = JOIN(convert_, MASKS)(b->place < a->place);
     const MASKS wins = larger_one || (equal_ones && is_first);
-    a.best = wins ? b.best : a.best;
-    a.place = select(a.place, b.place, JOIN(convert_, PLACES)(wins));
-    return a;
+    a->best = wins ? b->best : a->best;
+    a->place = select(a->place, b->place, JOIN(convert_, PLACES)(wins));
 }
 
-INLINE state of_one(ACCS x, PLACES place)
+INLINE void set_one(state *s, ACCS x, PLACES place)
 {
-    state s;
-    s.best = x;
-    s.place = place;
-    return s;
+    s->best = x;
+    s->place = place;
 }
 
-INLINE state taken_one(state a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS *x, PLACES place)
 {
-    return joined(a, of_one(*x, place));
+    state one;
+    set_one(&one, *x, place);
+    join(a, &one);
 }
 
-INLINE state taken(state a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        a = taken_one(a, &x[i], place + i * step);
-    return a;
+        take_one(a, &x[i], place + i * step);
 }
 
-INLINE PLACES result_of(state s, long n, long correction)
+INLINE PLACES result_of(const state *s, long n, long correction)
 {
-    return s.place;
+    return s->place;
 }
 #endif
 
 #if OP == OP_PROD || IS_PLACE
-INLINE state joined_few(state a, state b)
+INLINE void join_few(state *a, const state *b)
 {
-    return joined(a, b);
+    join(a, b);
 }
 
-INLINE state across(state s)
+INLINE void join_across(state *s)
 {
-    return joined_across(s);
+    join_lanes(s);
 }
 #endif
 
@@ -309,11 +289,11 @@ INLINE state across(state s)
 #if IS_SPREAD
 #include "moments.clh"
 
-INLINE ACCS result_of(state s, long n, long correction)
+INLINE ACCS result_of(const state *s, long n, long correction)
 {
     // Infinite elements leave no more than a carry that is no number.
-    const ACCS variance = (s.carry - s.carry) +
-                          sum_with_carry(s.squares, s.lost) / (ACCS)(ACC)max(n - correction, 0L);
+    const ACCS variance = (s->carry - s->carry) +
+                          sum_with_carry(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
     return OP == OP_STD ? sqrt(variance) : variance;
 }
 #endif
@@ -324,9 +304,9 @@ INLINE ACCS result_of(state s, long n, long correction)
 #define INFINITE_TOP 0 // infinity shall come out as such, not as infinity - infinity
 #include "peaks.clh"
 
-INLINE ACCS result_of(state s, long n, long correction)
+INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    return s.top + log(sum_with_carry(s.sum, s.carry));
+    return s->top + log(sum_with_carry(s->sum, s->carry));
 }
 #endif
 
@@ -363,7 +343,7 @@ INLINE void put_result(global Y_TYPE *y, FOUND x)
 }
 
 // Lanes first to last of FOLD neighbouring results, the 0th of them at y.
-INLINE void put_results(global Y_TYPE *y, long step, state s, int first, int last, long n,
+INLINE void put_results(global Y_TYPE *y, long step, const state *s, int first, int last, long n,
                         long correction)
 {
 #if FOLD == 1
@@ -385,8 +365,8 @@ typedef struct {
     long part, n, correction;
 } output;
 
-INLINE void write_found(output out, const walk *w, const view *y, long high, long column, state s,
-                        int first, int last)
+INLINE void write_found(output out, const walk *w, const view *y, long high, long column,
+                        const state *s, int first, int last)
 {
     if (PARTED)
         put_found(out.scratch, w, out.part, high * w->low + column, s, first, last);
@@ -401,18 +381,22 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     if (!WIDENED || w->widen == 1) {
         EACH_VECTOR(v, c.n)
         {
-            write_found(out, w, y, high, column(c, v), found[v], moved(c, v), FOLD);
+            write_found(out, w, y, high, column(c, v), &found[v], moved(c, v), FOLD);
         }
         return;
     }
+    state s;
     if (ROWS) {
-        write_found(out, w, y, high, 0, joined_lanes(found, w), 0, 1);
+        join_vectors(&s, found, w);
+        write_found(out, w, y, high, 0, &s, 0, 1);
         return;
     }
     line_states l;
     join_steps(&l, found, w);
-    for (long i = 0; i < w->low; i += FOLD)
-        write_found(out, w, y, high, i, line_get(&l, i), 0, (int)min(w->low - i, (long)FOLD));
+    for (long i = 0; i < w->low; i += FOLD) {
+        line_get(&s, &l, i);
+        write_found(out, w, y, high, i, &s, 0, (int)min(w->low - i, (long)FOLD));
+    }
 }
 
 // Where lanes lie along mid, FOLD highs are swept before their lanes are joined, all at once: that
@@ -420,8 +404,8 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 #if BY_ROWS
-// joined_rows() of any numbers: a row with what is not one is none.
-INLINE state joined_block(state rows[FOLD])
+// join_rows() of any numbers, for `found`: a row with what is not one is none.
+INLINE void join_block(state *found, state rows[FOLD])
 {
 #if IS_EXTREME && IN_REALS
     FIND_NAN(has_nan, BEST, FOLD)
@@ -429,12 +413,14 @@ INLINE state joined_block(state rows[FOLD])
         state nans[FOLD];
         for (int i = 0; i < FOLD; i++)
             nans[i].best = unordered(BEST(i), BEST(i)) ? (ACCS)1 : (ACCS)0;
-        state s = joined_rows(rows);
-        s.best = joined_rows(nans).best > (ACCS)0 ? (ACCS)NAN : s.best;
-        return s;
+        join_rows(nans);
+        join_rows(rows);
+        found->best = nans[0].best > (ACCS)0 ? (ACCS)NAN : rows[0].best;
+        return;
     }
 #endif
-    return joined_rows(rows);
+    join_rows(rows);
+    copy_state(found, &rows[0]);
 }
 
 // So many bytes from p on.
@@ -448,7 +434,8 @@ INLINE void ask_for(global const T *p, long bytes)
 
 // What each row holds, each in its lane. Memory is read in its order: all rows before what further
 // reduced axes lead to.
-INLINE state swept_rows(const walk *w, const view *x, global const T *X, long first, long last)
+INLINE void sweep_rows(state *found, const walk *w, const view *x, global const T *X, long first,
+                       long last)
 {
     state rows[FOLD];
     const columns c = columns_of(w, 0, 0);
@@ -456,7 +443,7 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
     PLACES steps[VECTORS];
     find_steps(steps, w, c);
     for (int i = 0; i < FOLD; i++)
-        rows[i] = nothing();
+        clear(&rows[i]);
     const long begin = high_offset(w, x, first);
     long next = outer_offset(w, x, 0);
     for (long outer = 0; outer < w->outer; outer++) {
@@ -467,50 +454,70 @@ INLINE state swept_rows(const walk *w, const view *x, global const T *X, long fi
         }
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
-            const lines row[READS] = {lines_at(X, high_offset(w, x, high) + offset, w, x, (ACC)1)};
+            lines row[READS];
+            set_lines(&row[0], X, high_offset(w, x, high) + offset, w, x, (ACC)1);
             sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
-    return joined_block(rows);
+    join_block(found, rows);
+}
+
+// The first n lanes of one vector.
+INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
+{
+    state one;
+    if (n == FOLD) {
+        set_one(s, x, places);
+        return;
+    }
+    set_one(&one, x, places);
+    clear(s);
+    copy_lanes(s, n, &one);
 }
 
 // The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
 // rows have in common, as carries of 0, the compiler sees through. The row `ahead` elements on is
 // asked for.
-INLINE state swept_vectors(lines row[READS], long step, int n, long ahead)
+INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long ahead)
 {
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
         ask_for(row[0].at + ahead, FOLD * sizeof(BITS));
-        const state one = of_one(swept(row, 0, 0, n), places);
-        rows[row_slot(i)] = n == FOLD ? one : first_lanes(n, nothing(), one);
+        put_vector(&rows[row_slot(i)], swept(row, 0, 0, n), places, n);
         row[0].at += step;
         row[0].left -= step;
     }
-    return joined_block(rows);
+    join_block(found, rows);
 }
 
 // The same for rows of a few vectors, n lanes in the last.
-INLINE state swept_few_vectors(lines row[READS], long step, int last, int n, long ahead)
+INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int last, int n,
+                              long ahead)
 {
     state rows[FOLD];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
     for (int i = 0; i < FOLD; i++) {
         ask_for(row[0].at + ahead, (last + 1) * FOLD * sizeof(BITS));
-        state s = of_one(swept(row, 0, 0, FOLD), places);
+        state s, all;
+        set_one(&s, swept(row, 0, 0, FOLD), places);
         for (int l = 1; l < last; l++) {
             ACCS x = swept(row, l, 0, FOLD);
-            s = taken_one(s, &x, places + (long)l * FOLD);
+            take_one(&s, &x, places + (long)l * FOLD);
         }
         ACCS x = swept(row, last, 0, n);
-        const state all = taken_one(s, &x, places + (long)last * FOLD);
-        rows[row_slot(i)] = n == FOLD ? all : first_lanes(n, s, all);
+        copy_state(&all, &s);
+        take_one(&all, &x, places + (long)last * FOLD);
+        if (n == FOLD)
+            copy_state(&s, &all);
+        else
+            copy_lanes(&s, n, &all);
+        copy_state(&rows[row_slot(i)], &s);
         row[0].at += step;
         row[0].left -= step;
     }
-    return joined_block(rows);
+    join_block(found, rows);
 }
 
 // Rows that follow each other at equal steps, and have few vectors.
@@ -523,27 +530,32 @@ INLINE bool has_short_rows(const walk *w)
 #define SHORT_ROW_AHEAD 8192
 
 // FOLD of them.
-INLINE state swept_short_rows(const walk *w, const view *x, global const T *X, long first)
+INLINE void sweep_short_rows(state *found, const walk *w, const view *x, global const T *X,
+                             long first)
 {
     const long step = w->n_high == 0 ? 0 : x->high[0];
     const long n_ahead = SHORT_ROW_AHEAD / max((step < 0 ? -step : step) * (long)sizeof(BITS), 1L);
     const long ahead = step * max(n_ahead, 1L);
-    lines row[READS] = {lines_at(X, high_offset(w, x, first), w, x, (ACC)1)};
+    lines row[READS];
+    set_lines(&row[0], X, high_offset(w, x, first), w, x, (ACC)1);
     if (w->lines == 1 && w->full == 1)
-        return swept_vectors(row, step, FOLD, ahead);
-    if (w->lines == 1)
-        return swept_vectors(row, step, (int)w->rest, ahead);
-    return swept_few_vectors(row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest,
-                             ahead);
+        sweep_vectors(found, row, step, FOLD, ahead);
+    else if (w->lines == 1)
+        sweep_vectors(found, row, step, (int)w->rest, ahead);
+    else
+        sweep_few_vectors(found, row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest,
+                          ahead);
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
 {
-    const state found = has_short_rows(w) && last - first == FOLD
-                            ? swept_short_rows(w, x, X, first)
-                            : swept_rows(w, x, X, first, last);
-    const VECTOR(FOUND) results = result_of(found, out.n, out.correction);
+    state found;
+    if (has_short_rows(w) && last - first == FOLD)
+        sweep_short_rows(&found, w, x, X, first);
+    else
+        sweep_rows(&found, w, x, X, first, last);
+    const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
     FOUND lanes[FOLD];
     JOIN(vstore, FOLD)(results, 0, lanes);
     if (w->n_high <= 1) { // short rows mind what it costs to find a place
@@ -590,7 +602,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
-        EACH_OF_TEAM(joined_team, found, &w, shared);
+        EACH_OF_TEAM(join_team, found, &w, shared);
         if (get_local_id(1) == 0)
             write_line(out, &w, &y, c, high, found);
     }
@@ -606,17 +618,19 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
     local state shared[GROUP_ITEMS];
     const long outputs = w.high * w.low;
     const long first = get_global_id(0) * (long)FOLD;
-    state s =
-        first < outputs ? found_by_parts(scratch, &w, first, get_local_id(1), TEAM) : nothing();
+    state s;
+    clear(&s);
+    if (first < outputs)
+        join_parts(&s, scratch, &w, first, get_local_id(1), TEAM);
     if (TEAM > 1)
-        s = joined_team(s, shared);
+        join_team(&s, shared);
     if (get_local_id(1) > 0)
         return;
     FOUND lanes[FOLD];
 #if FOLD == 1
-    lanes[0] = result_of(s, w.outer * w.mid, correction);
+    lanes[0] = result_of(&s, w.outer * w.mid, correction);
 #else
-    JOIN(vstore, FOLD)(result_of(s, w.outer * w.mid, correction), 0, lanes);
+    JOIN(vstore, FOLD)(result_of(&s, w.outer * w.mid, correction), 0, lanes);
 #endif
     for (long i = first; i < min(outputs, first + FOLD); i++) {
         const long high = i / w.low; // not %: Oclgrind 21.10 lacks what both together become

@@ -147,9 +147,12 @@ INLINE void write_entries(const state shares[BLOCK], local state *exchange, cons
 #pragma unroll // GPUs cannot index registers
 #endif
     for (int b = 0; b < BLOCK; ++b) {
-        state mine = shares[b];
-        for (int below = LANES / 2; below > 0; below /= 2)
-            mine.sum += handed_down(mine, below, exchange).sum;
+        state mine, other;
+        mine.sum = shares[b].sum;
+        for (int below = LANES / 2; below > 0; below /= 2) {
+            hand_down(&other, &mine, below, exchange);
+            mine.sum += other.sum;
+        }
         if (lane == 0 && e + b < stop)
             write_entry(mine.sum, o, e + b);
     }
@@ -309,7 +312,7 @@ INLINE void take_due(const ACCS a[VECTORS], const b_tile b, global const INDEX *
                                is_adjacent, b.twice);
         put_share(shares, i, sum);
     }
-    write_sums(joined_rows(shares).sum, o, e, e + count);
+    write_sums(block_sums(shares, 0), o, e, e + count);
 }
 
 // Rows that go side by side: of C, from its first entry in the slice on, and of A.

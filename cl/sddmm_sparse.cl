@@ -216,8 +216,11 @@ INLINE ACC sum_of_lanes(ACC mine, int item, local exchange *x)
     state s = {mine};
 #if SHUFFLES
     if (SUB_GROUP_WIDTH >= LANES) {
-        for (int below = LANES / 2; below > 0; below /= 2)
-            s.sum += handed_down(s, below, x->shares).sum;
+        state other;
+        for (int below = LANES / 2; below > 0; below /= 2) {
+            hand_down(&other, &s, below, x->shares);
+            s.sum += other.sum;
+        }
         return s.sum;
     }
 #endif

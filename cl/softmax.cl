@@ -30,36 +30,33 @@ INLINE ACCS element(ACCS x)
     return x;
 }
 
-INLINE finals final_of(state s, const walk *w, int masked)
+INLINE void find_final(finals *f, const state *s, const walk *w, int masked)
 {
-    const ACCS sum = sum_with_carry(s.sum, s.carry);
-    finals f;
-    f.top = s.top;
-    f.factor = LOG ? log(sum) : (ACC)1 / sum;
+    const ACCS sum = sum_with_carry(s->sum, s->carry);
+    f->top = s->top;
+    f->factor = LOG ? log(sum) : (ACC)1 / sum;
     if (masked)
-        f.factor = sum == (ACCS)0 ? (ACCS)0 : f.factor;
-    return f;
+        f->factor = sum == (ACCS)0 ? (ACCS)0 : f->factor;
 }
 
-INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
 {
     if (LOG)
-        return x[0] - f.top - f.factor;
-    return exp_below(x[0] - f.top) * f.factor;
+        return x[0] - f->top - f->factor;
+    return exp_below(x[0] - f->top) * f->factor;
 }
 
 #if KEPT
-INLINE finals kept_final(finals f, ACCS top)
+INLINE void make_relative(finals *f, ACCS to)
 {
-    if (any_lane(top != f.top))
-        f.factor *= exp_below(top - f.top);
-    f.top = top;
-    return f;
+    if (any_lane(to != f->top))
+        f->factor *= exp_below(to - f->top);
+    f->top = to;
 }
 
-INLINE ACCS kept_rewritten(finals f, ACCS kept)
+INLINE ACCS kept_rewritten(const finals *f, ACCS kept)
 {
-    return kept * f.factor;
+    return kept * f->factor;
 }
 #endif
 

@@ -29,19 +29,17 @@ INLINE ACCS element(ACCS y, ACCS dy)
     return LOG ? dy : y * dy;
 }
 
-INLINE finals final_of(state s, const walk *w, ACC scale)
+INLINE void find_final(finals *f, const state *s, const walk *w, ACC scale)
 {
-    finals f;
-    f.sum = sum_with_carry(s.sum, s.carry);
-    f.scale = (ACCS)scale;
-    return f;
+    f->sum = sum_with_carry(s->sum, s->carry);
+    f->scale = (ACCS)scale;
 }
 
-INLINE ACCS rewritten(finals f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
 {
     if (LOG)
-        return f.scale * (x[1] - exp(x[0]) * f.sum);
-    return f.scale * x[0] * (x[1] - f.sum);
+        return f->scale * (x[1] - exp(x[0]) * f->sum);
+    return f->scale * x[0] * (x[1] - f->sum);
 }
 
 INLINE operands operands_of(const view *y, global const T *Y, const view *dy, global const T *dY,

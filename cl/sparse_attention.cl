@@ -151,7 +151,7 @@ INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, in
 #pragma unroll
         for (int b = 0; b < BLOCK; ++b) {
             global const T *k = A.k + A.columns[e + min(b, count - 1)] * A.k_row;
-            shares[b] = share_of(add_whole(0, q, k, A.k_column, QK_ADJACENT));
+            shares[b].sum = share_of(add_whole(0, q, k, A.k_column, QK_ADJACENT));
         }
     } else
 #endif
