@@ -220,9 +220,9 @@ typedef struct {
 #include "shuffle.clh"
 
 // -1 where the numbers differ, of which each is shuffled in its own way.
-INLINE int only(state s)
+INLINE int only(const state *s)
 {
-    return s.number == (int)s.value && s.number == (int)s.place ? s.number : -1;
+    return s->number == (int)s->value && s->number == (int)s->place ? s->number : -1;
 }
 
 // out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which
@@ -233,10 +233,11 @@ INLINE void try_shuffles(global const int *in, global int *out, local state *sha
     const int here = number_in_group(), y = get_local_id(1);
     const state mine = {in[here], in[here], in[here]};
     for (int turn = 0; turn < turns; ++turn) {
-        const state down = handed_down(mine, 1 << turn, shared);
-        const state up = handed_up(mine, min(y, 1 << turn), shared);
-        out[1 + (2 * turn) * GROUP_ITEMS + here] = only(down);
-        out[1 + (2 * turn + 1) * GROUP_ITEMS + here] = only(up);
+        state down, up;
+        hand_down(&down, &mine, 1 << turn, shared);
+        hand_up(&up, &mine, min(y, 1 << turn), shared);
+        out[1 + (2 * turn) * GROUP_ITEMS + here] = only(&down);
+        out[1 + (2 * turn + 1) * GROUP_ITEMS + here] = only(&up);
     }
     if (here == 0)
         out[0] = SUB_GROUP_WIDTH;

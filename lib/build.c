@@ -13,15 +13,21 @@
 #define LANGUAGE "-cl-std=CL1.2"
 // PoCL 6.0 counts warnings on the caller's standard error, of vectors wider than registers.
 #define WITHOUT_WARNINGS " -w"
+// For shuffles, where sub-groups are the language's and no extension's.
+#define LANGUAGE_OF_SUBGROUPS "-cl-std=CL3.0"
 
 typedef struct options {
     char text[sizeof(LANGUAGE) + 1 + sizeof(((weft_defines *)NULL)->text)];
 } options;
 
-static options options_of(const weft_defines *defines)
+static options options_of(const weft_context *ctx, const weft_defines *defines)
 {
+    const bool has_shuffles = strstr(defines->text, "-D SHUFFLES=2") != NULL;
+    const char *language = has_shuffles && weft_device_has_own_subgroups(ctx->device)
+                               ? LANGUAGE_OF_SUBGROUPS
+                               : LANGUAGE;
     options out;
-    snprintf(out.text, sizeof(out.text), "%s %s", LANGUAGE, defines->text);
+    snprintf(out.text, sizeof(out.text), "%s %s", language, defines->text);
     return out;
 }
 
@@ -143,7 +149,7 @@ static weft_status compile(const weft_context *ctx, const weft_source *source,
 weft_status weft_program_try(weft_context *ctx, const weft_source *source,
                              const weft_defines *defines, cl_program *out)
 {
-    const options given = options_of(defines);
+    const options given = options_of(ctx, defines);
     const cl_int code = create_and_build(ctx, source, given.text, out);
     weft_log(ctx, WEFT_LOG_INFO, "%s.cl %s: %s", source->name,
              code == CL_SUCCESS ? "compiled" : "does not compile", given.text);
@@ -228,7 +234,7 @@ weft_status weft_program_build(weft_context *ctx, const weft_source *source,
                                const weft_defines *defines, const char *name, cl_program *program,
                                cl_kernel *kernel)
 {
-    const options given = options_of(defines);
+    const options given = options_of(ctx, defines);
     weft_status status = WEFT_OK;
     weft_blob key;
     TRY(weft_cache_key(ctx, given.text, source->text, &key));

@@ -225,6 +225,23 @@ static void ask_memory(asked *a, weft_limits *out)
     out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;
 }
 
+// Sub-groups are an extension, cl_khr_subgroups, or OpenCL's own: where there are none, no group has
+// any.
+static bool has_relative_shuffles(asked *a)
+{
+    return has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0;
+}
+
+bool weft_device_has_own_subgroups(cl_device_id device)
+{
+    asked a = {.device = device, .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
+    const bool are_own = a.extensions && has_relative_shuffles(&a) &&
+                         !has_extension(&a, "cl_khr_subgroups") &&
+                         !has_extension(&a, "cl_intel_subgroups");
+    free(a.extensions);
+    return are_own;
+}
+
 // Mesa's llvmpipe takes loops for endless that have had so many turns.
 enum { LLVMPIPE_TURNS = 65535 };
 
@@ -237,8 +254,7 @@ static void ask_abilities(asked *a, weft_limits *out)
     out->has_subgroups =
         has_extension(a, "cl_intel_subgroups") ||
         has_extension(a, "cl_nv_device_attribute_query") || // by PTX, see cl/shuffle.clh
-        (has_extension(a, "cl_khr_subgroups") &&
-         has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0);
+        has_relative_shuffles(a);
     out->least_subgroup = out->kind == WEFT_DEVICE_GPU ? intel_subgroups(a).least : 0;
     out->max_turns = strncmp(out->name, "llvmpipe", 8) == 0 ? LLVMPIPE_TURNS : 0;
 }

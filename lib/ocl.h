@@ -36,4 +36,7 @@ char *weft_platform_text(cl_platform_id platform, cl_platform_info what);
 // give it away: PoCL. False where that cannot be told.
 bool weft_device_keeps_programs(cl_device_id device);
 
+// Whether its sub-groups are those of OpenCL C 3.0: no extension's, and unknown to OpenCL C 1.2.
+bool weft_device_has_own_subgroups(cl_device_id device);
+
 #endif

@@ -19,6 +19,8 @@
 #include "layer/give.h"
 #include "random.h"
 
+bool weft_device_has_own_subgroups(cl_device_id id); // of ocl.h, whose fail() is not cmocka's
+
 typedef struct pretended {
     const char *name;             // NULL: "pretended"
     const char *version, *driver; // NULL: ""
@@ -389,6 +391,34 @@ static void test_extension_names_are_whole_words(void **state)
     assert_true(queried(&near).has_subgroups);
 }
 
+// Of OpenCL 3.0 they need no extension, of older ones cl_khr_subgroups; and by Intel's or NVIDIA's
+// kernels get along in OpenCL C 1.2.
+static void test_subgroups_of_an_extension_or_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *extensions;
+        uint32_t most;
+        bool are_there, are_own;
+    } known[] = {
+        {"cl_khr_subgroup_shuffle_relative", 128, true, true},
+        {"cl_khr_subgroup_shuffle_relative", 0, false, false},
+        {"cl_khr_subgroups cl_khr_subgroup_shuffle_relative", 128, true, false},
+        {"cl_khr_subgroups", 128, false, false},
+        {"cl_khr_subgroup_shuffle", 128, false, false},
+        {"cl_intel_subgroups cl_khr_subgroup_shuffle_relative", 128, true, false},
+        {"cl_nv_device_attribute_query", 0, true, false},
+        {"", 128, false, false},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        pretended other = pocl;
+        other.extensions = known[i].extensions;
+        other.max_subgroups = known[i].most;
+        assert_int_equal(queried(&other).has_subgroups, known[i].are_there);
+        assert_int_equal(weft_device_has_own_subgroups((cl_device_id)&device), known[i].are_own);
+    }
+}
+
 static void test_any_query_may_fail(void **state)
 {
     (void)state;
@@ -441,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_caches_of_a_core_are_a_cpus_only),
         cmocka_unit_test(test_a_multiple_of_one_says_nothing),
         cmocka_unit_test(test_extension_names_are_whole_words),
+        cmocka_unit_test(test_subgroups_of_an_extension_or_none),
         cmocka_unit_test(test_any_query_may_fail),
         cmocka_unit_test(test_odd_answers_give_sound_limits),
         cmocka_unit_test(test_a_device_that_says_nothing_is_lost),
