@@ -603,7 +603,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
         EACH_OF_TEAM(join_team, found, &w, shared);
-        if (get_local_id(1) == 0)
+        if (place_in_team() == 0)
             write_line(out, &w, &y, c, high, found);
     }
 #endif
@@ -617,14 +617,14 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
     GET_VIEW(y);
     local state shared[GROUP_ITEMS];
     const long outputs = w.high * w.low;
-    const long first = get_global_id(0) * (long)FOLD;
+    const long first = (get_group_id(0) * (long)ITEMS + item_along_columns()) * FOLD;
     state s;
     clear(&s);
     if (first < outputs)
-        join_parts(&s, scratch, &w, first, get_local_id(1), TEAM);
+        join_parts(&s, scratch, &w, first, place_in_team(), TEAM);
     if (TEAM > 1)
         join_team(&s, shared);
-    if (get_local_id(1) > 0)
+    if (place_in_team() > 0)
         return;
     FOUND lanes[FOLD];
 #if FOLD == 1

@@ -488,18 +488,19 @@ static weft_status group_check(const weft_axis_tiling *tiling, const weft_limits
     const size_t *along = limits->max_items_along;
     const int64_t most_items = along[0] < INT32_MAX ? (int64_t)along[0] : INT32_MAX;
     TRY(range_check("items", tiling->items, most_items));
-    if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[1])
+    if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[0])
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.team is %d: a power of two of at most %zu is wanted",
-                    tiling->team, along[1]);
+                    tiling->team, along[0]);
     if (tiling->teams < 0 || (size_t)tiling->teams > along[2])
         return fail(WEFT_BAD_ARGUMENT, "axis: tiling.teams is %d: 0 to %zu is wanted",
                     tiling->teams, along[2]);
     const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->team;
-    if (items > limits->max_items)
+    const size_t most = limits->max_items < along[0] ? limits->max_items : along[0];
+    if (items > most) // they stand along x
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.items %d x team %d are more than the %zu items of a group",
-                    tiling->items, tiling->team, limits->max_items);
+                    tiling->items, tiling->team, most);
     if (items * (uint64_t)teams_of(tiling) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
                     "axis: tiling.teams %d of %d x %d items are more than the %zu of a group",

@@ -55,8 +55,8 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
 
 size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3])
 {
-    local[0] = (size_t)tiling->items;
-    local[1] = (size_t)tiling->team;
+    local[0] = (size_t)tiling->items * (size_t)tiling->team;
+    local[1] = 1;
     local[2] = (size_t)(tiling->teams > 1 ? tiling->teams : 1);
     return local[0] * local[1] * local[2];
 }

@@ -35,7 +35,7 @@ typedef struct weft_view {
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 
-// Of a group: ITEMS, TEAM and TEAMS.
+// Of a group: ITEMS times TEAM, 1 and TEAMS. Gives their product.
 size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3]);
 
 // Groups along y: the tiling's, but for those beyond the turns that there are.

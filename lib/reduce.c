@@ -114,9 +114,9 @@ static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *
         ARGUMENT(scratch),       ARGUMENT(correction),
     };
     const weft_axis_tiling *t = &s->tiling;
-    const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
+    const size_t local[3] = {(size_t)t->items * (size_t)t->team, 1, 1};
     const int64_t groups = ceil_div(c->n_results, (int64_t)t->items * t->fold);
-    const size_t global[3] = {(size_t)groups * local[0], local[1], 1};
+    const size_t global[3] = {(size_t)groups * local[0], 1, 1};
     return weft_launch_kernel(launch, s->combine, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }
