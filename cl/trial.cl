@@ -4,7 +4,7 @@
 //
 //   try_alone       items on their own: 4 vectors for each
 //   try_groups      items that exchange values: two groups
-//   try_sub_groups  one group, in sub-groups
+//   try_sub_groups  one group, along x alone, in sub-groups
 //   time_fma        chains of multiply-adds, and
 //   time_products   of as many products that are rounded before something is added
 //
@@ -227,10 +227,10 @@ INLINE int only(const state *s)
 
 // out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which
 // there are `turns`, what items that much further on have, and then what items have that are so
-// many further back as their place along y says, or the distance, whichever is less.
+// many further back as their place in a team says, or the distance, whichever is less.
 INLINE void try_shuffles(global const int *in, global int *out, local state *shared, int turns)
 {
-    const int here = number_in_group(), y = get_local_id(1);
+    const int here = number_in_group(), y = here / ITEMS;
     const state mine = {in[here], in[here], in[here]};
     for (int turn = 0; turn < turns; ++turn) {
         state down, up;

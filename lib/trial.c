@@ -191,13 +191,13 @@ static unsigned claims_of(const weft_limits *limits)
     return claims | (limits->least_subgroup > 0 ? WEFT_TRIAL_SIZES : 0U);
 }
 
-// 8 x 8 items, or as many as there may be.
+// 8 x 8 items, or as many as there may be along each dimension and in all.
 static group group_of(const weft_limits *limits)
 {
     group g;
     g.items = (int)min_i64(weft_limits_items_along(limits, 0), 8);
     g.team = (int)min_i64(weft_limits_items_along(limits, 1), 8);
-    while ((size_t)(g.items * g.team) > limits->max_items)
+    while (g.items * g.team > weft_limits_items_along(limits, 0)) // also along x alone
         g.team /= 2;
     return g;
 }
@@ -231,13 +231,18 @@ static weft_status set_arguments(const trials *t, cl_kernel kernel, cl_int turns
 static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel *which,
                            cl_int turns)
 {
-    const bool is_apart = which->bits & alone.bits;
     const size_t items = (size_t)t->group.items, team = (size_t)t->group.team;
-    const size_t local[] = {is_apart ? 1 : items, is_apart ? 1 : team};
-    const size_t global[] = {is_apart           ? N_CHECKED / (4 * (size_t)t->limits->fold)
-                             : which == &groups ? 2 * items
-                                                : items,
-                             local[1]};
+    size_t n_groups[2] = {1, 1}, local[2] = {1, 1};
+    if (which == &groups) {
+        n_groups[0] = 2;
+        local[0] = items;
+        local[1] = team;
+    } else if (which == &sub_groups) {
+        local[0] = items * team;
+    } else {
+        n_groups[0] = N_CHECKED / (4 * (size_t)t->limits->fold);
+    }
+    const size_t global[2] = {n_groups[0] * local[0], n_groups[1] * local[1]};
     TRY(set_arguments(t, kernel, turns));
     return weft_cl_check(
         clEnqueueNDRangeKernel(t->queue, kernel, 2, NULL, global, local, 0, NULL, NULL),
