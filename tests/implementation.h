@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a test runs, as tests/run_on says it: on pocl, rusticl, oclgrind, device, none or valgrind;
-// and what of it runs there.
+// Where a test runs, as tests/run_on says it: on pocl, rusticl, oclgrind, intel, device, none or
+// valgrind; and what of it runs there.
 #ifndef WEFT_TESTS_IMPLEMENTATION_H
 #define WEFT_TESTS_IMPLEMENTATION_H
 

@@ -48,6 +48,15 @@ give_up() {
     exit 1
 }
 
+# Where tools/fresh makes its Debians: told from where the caller stands, and made.
+fresh_folder() {
+    fresh=${WEFT_FRESH_DIR:-$(dirname "$0")/../build/fresh}
+    mkdir -p "$fresh"
+    (cd "$fresh" && pwd)
+}
+
+tree_in_fresh='root/weft/weft' # below RELEASE in there
+
 # "Debian 13", "Ubuntu 22.04".
 release_name() {
     # shellcheck disable=SC1091 # its variables stay in here

@@ -87,6 +87,24 @@ check "a device that is not there fails" test "$(on_device "$PWD/program.sh" has
     'not ok 1 - there is a device mine
 1..1'
 
+# What must have run.
+cat >enqueues.sh <<'END'
+echo 1..1
+echo ok 1
+for line in "$@"; do echo "$line" >>"$WEFT_LAYER_ENQUEUED"; done
+END
+enqueues() {
+    WEFT_TEST_ENQUEUED='-D SHUFFLES=2' WEFT_TEST_DIR="$WEFT_TEST_DIR/enqueues" \
+        "$source_dir/tests/run_on" none sh "$PWD/enqueues.sh" "$@" | grep 'kernels'
+}
+check "kernels that ran are counted" test \
+    "$(enqueues 'sum -D SHUFFLES=2' 'sum -D SHUFFLES=0' 'max -D A=1 -D SHUFFLES=2 ')" = \
+    'ok 2 - kernels are built with -D SHUFFLES=2: 2 of 3 kernels'
+check "kernels of another kind fail" test "$(enqueues 'sum -D SHUFFLES=1')" = \
+    'not ok 2 - kernels are built with -D SHUFFLES=2: 0 of 1 kernels'
+check "no kernels fail" test "$(enqueues)" = \
+    'not ok 2 - kernels are built with -D SHUFFLES=2: 0 of 0 kernels'
+
 rm build/meson-logs/testlog.json
 check "a report that is missing fails" \
     sh -c "! '$source_dir/tools/count-tests' build/meson-logs/testlog"
