@@ -121,20 +121,20 @@ typedef struct {
     FLOATS high, low;
 } two;
 
-INLINE two both(FLOATS x)
+// x: one struct is filled, member by member, and copied whole, twice in a row.
+INLINE void try_structs(global const int *in, global int *out)
 {
-    const two t = {2 * x, -x};
-    return t;
-}
-
-// x: as many vectors as there are turns, each stored whole and read member by member.
-INLINE void try_structs(global const int *in, global int *out, int turns)
-{
-    two t[4];
-    for (int v = 0; v < turns; ++v)
-        t[v] = both(in_floats(in + v * FOLD));
-    for (int v = 0; v < turns; ++v)
-        out_floats(t[v].high + t[v].low, out + v * FOLD);
+    two filled, first, second;
+    for (int i = 0; i < EACH; i += 2 * FOLD) {
+        filled.high = 2 * in_floats(in + i);
+        filled.low = -in_floats(in + i);
+        first = filled;
+        filled.high = 2 * in_floats(in + i + FOLD);
+        filled.low = -in_floats(in + i + FOLD);
+        second = filled;
+        out_floats(first.high + first.low, out + i);
+        out_floats(second.high + second.low, out + i + FOLD);
+    }
 }
 
 // x where it is larger than its neighbour, and else less than nothing by that neighbour.
@@ -163,7 +163,7 @@ kernel void try_alone(global const int *in, global int *out, int turns)
     if (TRIALS & TRY_FETCHES)
         try_fetches(in, out + 6 * N_IN);
     if (TRIALS & TRY_STRUCTS)
-        try_structs(in, out + 7 * N_IN, turns);
+        try_structs(in, out + 7 * N_IN);
     if (TRIALS & TRY_SELECTS)
         try_selects(in, out + 8 * N_IN);
 }
@@ -246,10 +246,10 @@ INLINE void try_shuffles(global const int *in, global int *out, local state *sha
 
 // Of the sizes of sub-groups that are asked for: x.
 #if TRIALS & (TRY_SHUFFLES | TRY_SIZES)
-kernel __attribute__((reqd_work_group_size(ITEMS, TEAM, 1))) IN_SUB_GROUPS void try_sub_groups(
+kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) IN_SUB_GROUPS void try_sub_groups(
     global const int *in, global int *out, int turns)
 {
-    const int here = get_local_id(1) * ITEMS + get_local_id(0);
+    const int here = get_local_id(0);
 #if TRIALS & TRY_SHUFFLES
     local state shared[GROUP_ITEMS];
     try_shuffles(in, out + 3 * N_IN, shared, turns);

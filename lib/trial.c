@@ -171,7 +171,7 @@ static const trial all_trials[N_TRIALS] = {
     {"sizes of sub-groups", is_group_copy},
     {"stores past the caches", is_copy},
     {"asking for memory ahead", is_copy},
-    {"private arrays of structs", is_copy},
+    {"copies of structs", is_copy},
     {"selects between vectors", is_selected},
     {"sums in local memory", are_sums},
     {"barriers in loops", are_passed_around},

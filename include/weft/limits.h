@@ -27,8 +27,8 @@ typedef enum weft_trial {
     WEFT_TRIAL_SIZES = 1 << 4,     // sizes of sub-groups asked for; failed: none are asked for
     WEFT_TRIAL_STREAMS = 1 << 5,   // stores past the caches; failed: usual stores
     WEFT_TRIAL_FETCHES = 1 << 6,   // asking for memory ahead; failed: nothing is asked for
-    WEFT_TRIAL_STRUCTS = 1 << 7,   // structs stored whole into private arrays; failed or not,
-                                   // kernels store them member by member
+    WEFT_TRIAL_STRUCTS = 1 << 7,   // structs copied whole; failed or not, kernels
+                                   // fill them in place
     WEFT_TRIAL_SELECTS = 1 << 8,   // selects between vectors; failed: fold is 1
     WEFT_TRIAL_TREES = 1 << 9,     // sums of a group in local memory; failed: groups of one item
     WEFT_TRIAL_BARRIERS = 1 << 10, // barriers in loops; failed: groups of one item
