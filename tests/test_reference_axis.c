@@ -588,6 +588,26 @@ static void comparing_follows_strides_and_names_the_worst(void **state)
     reference_values_free(&values);
 }
 
+static void comparing_counts_what_is_beyond_its_bound(void **state)
+{
+    const reference_reduction problem = {
+        WEFT_MIN, host_tensor_dense(WEFT_F32, X, 2, pair), 1, (const int[]){0}, WEFT_F32, 0};
+    const float right[] = {1, -2, -5}, wrong[] = {1, 5, 7};
+    host_tensor Y = host_tensor_dense(WEFT_F32, right, 1, (const int64_t[]){3});
+    reference_values values;
+    reference_worst worst;
+    complaint why;
+    (void)state;
+    assert_true(reference_reduce(&values, &problem, &why));
+    assert_true(reference_values_compare(&values, &Y, &worst, &why));
+    assert_true(worst.n_beyond == 0 && worst.first == -1 && worst.error == 0);
+    Y.data = wrong;
+    assert_true(reference_values_compare(&values, &Y, &worst, &why));
+    assert_true(worst.n_beyond == 2 && worst.first == 1);
+    assert_true(worst.first_got == 5 && worst.first_want == -2);
+    reference_values_free(&values);
+}
+
 static void shapes_lose_their_axes(void **state)
 {
     const int64_t shape[] = {2, 3, 4};
@@ -618,6 +638,7 @@ int main(void)
         cmocka_unit_test(results_along_a_line_are_bounded),
         cmocka_unit_test(statistics_with_a_fault_are_seen),
         cmocka_unit_test(comparing_follows_strides_and_names_the_worst),
+        cmocka_unit_test(comparing_counts_what_is_beyond_its_bound),
         cmocka_unit_test(shapes_lose_their_axes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,9 @@ typedef struct reference_worst {
     double error; // the largest |y - want| / bound, infinite where kinds differ, a difference meets
                   // bound 0
     int64_t at;   // which element, in row-major order
-    double got, want; // there
+    double got, want;             // there
+    int64_t n_beyond, first;      // elements beyond their bounds, and the first of them; or -1
+    double first_got, first_want; // there
 } reference_worst;
 
 // Compares Y, of the values' type and shape, with them.

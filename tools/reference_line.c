@@ -201,12 +201,27 @@ static double whole_error(int64_t got, int64_t want, double bound)
     return bound > 0 ? fabs((double)got - (double)want) / bound : INFINITY;
 }
 
+static void note(reference_worst *out, double error, int64_t i, double got, double want)
+{
+    if (error > out->error) {
+        out->error = error;
+        out->at = i;
+        out->got = got;
+        out->want = want;
+    }
+    if (error > 1 && out->n_beyond++ == 0) {
+        out->first = i;
+        out->first_got = got;
+        out->first_want = want;
+    }
+}
+
 bool reference_values_compare(const reference_values *values, const host_tensor *Y,
                               reference_worst *out, complaint *why)
 {
     int64_t count;
     int64_t *places = line_places(Y, ~0u, &count);
-    *out = (reference_worst){.at = -1};
+    *out = (reference_worst){.at = -1, .first = -1};
     if (places == NULL)
         return complain(why, "no memory for %" PRId64 " places", count);
     for (int64_t i = 0; i < count; i++) {
@@ -224,8 +239,7 @@ bool reference_values_compare(const reference_values *values, const host_tensor 
                         ? 0
                         : reference_error(values->dtype, got, want, values->bound[i]);
         }
-        if (error > out->error)
-            *out = (reference_worst){error, i, got, want};
+        note(out, error, i, got, want);
     }
     free(places);
     return true;
