@@ -62,6 +62,7 @@ int weft_reduce_main(int argc, char **argv);
 int weft_softmax_main(int argc, char **argv);
 int weft_norm_main(int argc, char **argv);
 int weft_elementwise_main(int argc, char **argv);
+int weft_self_test_main(int argc, char **argv);
 int weft_bench_main(int argc, char **argv);
 
 #endif

@@ -23,6 +23,7 @@ static const command_row commands[] = {
     {"elementwise", "weft elementwise", "a formula of arrays, element by element",
      weft_elementwise_main},
     {"explain", "weft explain", "tell what would be done on a device, and why", weft_explain_main},
+    {"self-test", "weft self-test", "check every operation on a device", weft_self_test_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
 
