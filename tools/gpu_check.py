@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests and measures a device with what is built, and writes a report: see tools/gpu-check.
 
-    gpu_check.py --build DIR --output DIR [--device TEXT] [--bench SETS] [--quick] [--no-tests WHY]
+    gpu_check.py --build DIR --output DIR [--device TEXT] [--self-test OPS] [--bench SETS] [--quick]
+                 [--no-tests WHY]
 
-DIR/tools/weft is asked for the device and its bench; the suite `device` of DIR's tests is run. The
-exit status is 1 where there is no such device, a test fails, none runs though there are some, or
-the bench fails.
+DIR/tools/weft is asked for the device, its self-test and its bench; the suite `device` of DIR's
+tests is run. The exit status is 1 where there is no such device, the self-test finds something
+wrong, a test fails, none runs though there are some, or the bench fails.
 """
 import argparse
 import datetime
@@ -21,7 +22,7 @@ import gpu_report
 import test_log
 
 TOOLS = pathlib.Path(__file__).parent
-INFO_SECONDS, BUILD_SECONDS, BENCH_SECONDS, PEERS_SECONDS = 300, 3600, 7200, 3600
+INFO_SECONDS, SELF_TEST_SECONDS, BUILD_SECONDS, BENCH_SECONDS, PEERS_SECONDS = 300, 3600, 3600, 7200, 3600
 TIMES_TESTS_SECONDS = 4  # their own timeouts are for faster compilers
 TESTS_AT_ONCE = 4  # they share a device
 SHOWN_LINES = 40  # of what a failed test program says
@@ -79,6 +80,22 @@ def find_device(weft, wanted):
     others = "; ".join(f"{device['platform']}: {device['name']}" for device in devices_of(info))
     raise Failure(f"no OpenCL platform here has a GPU. There are: {others}. "
                   "One of them is taken by --device TEXT, part of its name")
+
+
+# ---- the self-test
+
+def run_self_test(weft, wanted, ops):
+    """The program's own JSON, which it prints where something is wrong, too; or why there is none."""
+    command = [weft, "self-test", "--json", "--device", wanted] + ops
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                              timeout=SELF_TEST_SECONDS, check=False)
+        return json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"ok": False, "why": f"it takes longer than {SELF_TEST_SECONDS} s"}
+    except (OSError, ValueError) as error:
+        said = done.stderr.splitlines() if isinstance(error, ValueError) else [error.strerror]
+        return {"ok": False, "why": "; ".join(said[-2:]) or "it says nothing"}
 
 
 # ---- tests
@@ -179,6 +196,8 @@ def check(options):
               "date": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
               "machine": machine(), "device": device}
     tell(f"{device['name']} ({device['platform']}), driver {device['driver']}")
+    tell("weft self-test")
+    report["self_test"] = run_self_test(weft, wanted, options.self_test)
     if options.no_tests:
         report["tests"] = {"why": options.no_tests}
     else:
@@ -192,7 +211,8 @@ def check(options):
         peers = run_peers(bench, on_cpu, options.quick, patterns)
     add_ratios(bench, peers)
     tests = report["tests"]
-    passes = tests.get("failed", 0) == 0 and tests.get("passed") != 0
+    passes = (report["self_test"]["ok"] and tests.get("failed", 0) == 0 and
+              tests.get("passed") != 0)
     return {**report, "bench": bench, "peers": peers, "ok": passes and not bench["failures"]}
 
 
@@ -201,6 +221,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--device", default=os.environ.get("WEFT_DEVICE"))
+    parser.add_argument("--self-test", type=str.split, default="")
     parser.add_argument("--bench", type=str.split, default="all")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--no-tests", metavar="WHY")

@@ -33,6 +33,24 @@ def about(report):
     return [title, "=" * len(title)] + [line for row in rows.items() for line in wrapped(*row)]
 
 
+def about_self_test(found):
+    lines = heading("Self-test")
+    if "why" in found:
+        return lines + wrapped("failed", found["why"])
+    lines.append(f"{found['right']} of {found['right'] + found['wrong'] + found['failed']} right, "
+                 f"{found['wrong']} wrong, {found['failed']} failed, {found['skipped']} skipped, "
+                 f"in {found['seconds']:.1f} s")
+    for check in found["checks"]:
+        if check["verdict"] in ("ok", "skipped"):
+            continue
+        name = check["op"] + (f": {check['variant']}" if check["variant"] else "")
+        lines += wrapped(check["verdict"], name)
+        for key in ("case", "plan", "difference", "why"):
+            if check.get(key):
+                lines += wrapped("", f"{key}: {check[key]}")
+    return lines
+
+
 def about_tests(tests):
     lines = heading("Tests of the operations")
     if "why" in tests:
@@ -137,6 +155,7 @@ def about_plans(bench):
 
 
 def text_of(report):
-    lines = (about(report) + about_tests(report["tests"]) + about_bench(report["bench"]) +
-             about_peers(report["peers"]) + about_plans(report["bench"]))
+    lines = (about(report) + about_self_test(report["self_test"]) + about_tests(report["tests"]) +
+             about_bench(report["bench"]) + about_peers(report["peers"]) +
+             about_plans(report["bench"]))
     return "\n".join(lines) + "\n"

@@ -41,7 +41,8 @@ export PYTHONPATH="$PWD/python" PYTHONDONTWRITEBYTECODE=1
 echo 'raise ModuleNotFoundError' >python/torch.py
 
 gpu_check() {
-    sh "$source_dir/tools/gpu-check" --build build --output report "$@" >said 2>&1
+    sh "$source_dir/tools/gpu-check" --build build --output report --self-test dcsr_to_csr "$@" \
+        >said 2>&1
 }
 
 ends_with() {
@@ -72,6 +73,11 @@ check "what the bench says is told" grep -q "'nothing' is none of limits," repor
 echo 'echo ok 1 - sums; echo 1..1' >project/summed.sh
 check "all is well" ends_with 0 gpu_check --device PoCL --quick --bench sddmm
 check "no set failed" holds 'report["bench"]["failures"] == {}'
+check "the self-test finds nothing" holds \
+    'report["self_test"]["ok"] and [its["op"] for its in report["self_test"]["checks"]] ==
+     ["dcsr_to_csr"]'
+check "and says so" grep -qE '^1 of 1 right, 0 wrong, 0 failed, 0 skipped, in [0-9.]+ s$' \
+    report/report.txt
 check "all tests pass" holds 'report["ok"] and report["tests"]["failed"] == 0'
 check "the device" holds \
     'report["device"]["limits"]["kind"] == "CPU" and "pocl" in report["device"]["vendor"]'
@@ -118,6 +124,24 @@ check "PyTorch without a GPU" sees_no_gpu
 rm -r report
 check "no GPU" ends_with 1 gpu_check --quick
 check "which devices there are" grep -q 'has a GPU. There are: Portable Computing Language: ' said
+
+# A layer makes PoCL wrong.
+layer=$build/tests/libwrong.so
+on_a_wrong_device() {
+    OPENCL_LAYERS="$layer" WEFT_LAYER_WRONG=none gpu_check --device PoCL --no-tests --bench nothing
+}
+if [ -e "$layer" ]; then
+    check "a device that is wrong" ends_with 1 on_a_wrong_device
+    check "the self-test finds it" holds \
+        'not report["self_test"]["ok"] and report["self_test"]["wrong"] == 1 and
+         not report["ok"]'
+    check "and tells it" grep -qE '^ +difference: offsets of A \(8,\): element \(0,\) is ' \
+        report/report.txt
+    check "its width" prints_nothing grep -E '^.{101}' report/report.txt
+    rm -r report
+else
+    skip "a device that is wrong" "there is no layer"
+fi
 
 # Without a name the first GPU is taken, here one that a layer makes of PoCL.
 layer=$build/tests/libpretend.so
