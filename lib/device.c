@@ -225,8 +225,8 @@ static void ask_memory(asked *a, weft_limits *out)
     out->cache_line_bytes = line <= 4096 ? line : (int)cache_line.fallback;
 }
 
-// Sub-groups are an extension, cl_khr_subgroups, or OpenCL's own: where there are none, no group has
-// any.
+// Sub-groups are an extension, cl_khr_subgroups, or OpenCL's own: where there are none, no group
+// has any.
 static bool has_relative_shuffles(asked *a)
 {
     return has_extension(a, "cl_khr_subgroup_shuffle_relative") && ask(a, subgroups) > 0;

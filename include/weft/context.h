@@ -86,8 +86,8 @@ typedef struct weft_context_params {
 // once for a device, its driver and this version of weft: the process remembers it, and so does the
 // folder of compiled programs. Where it is not remembered it takes what the device's compiler takes
 // for three small kernels, and no further one is begun after 5 seconds: what is left then counts as
-// claimed, with a warning in the log, and is tried again by the next process. A trial fails where it gives wrong numbers or an error twice; for lack of memory none
-// fails.
+// claimed, with a warning in the log, and is tried again by the next process. A trial fails where
+// it gives wrong numbers or an error twice; for lack of memory none fails.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,

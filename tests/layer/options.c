@@ -3,8 +3,8 @@
 // written down.
 //
 //     WEFT_LAYER_OPTIONS   added to those of each program
-//     WEFT_LAYER_ENQUEUED  a file that gets a line for each kernel enqueued: its name, and the options
-//                          of its program
+//     WEFT_LAYER_ENQUEUED  a file that gets a line for each kernel enqueued: its name, and the
+//                          options of its program
 #include <stdio.h>
 #include <stdlib.h>
 
