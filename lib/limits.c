@@ -195,7 +195,10 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.has_fma = wanted->has_fma && real->has_fma;
     out.peak_gbps = real->peak_gbps;
     out.peak_gflops = real->peak_gflops;
-    return weft_limits_distrust(&out, wanted->failed_trials | real->failed_trials);
+    out = weft_limits_distrust(&out, wanted->failed_trials | real->failed_trials);
+    out.has_subgroups = wanted->has_subgroups; // kernels do without where there are none
+    out.least_subgroup = wanted->least_subgroup;
+    return out;
 }
 
 weft_limits weft_limits_lowered(const weft_limits *limits, size_t items)
