@@ -241,7 +241,7 @@ static void test_distrusted_limits_hold_together(void **state)
                 assert_int_equal(clamped.max_items, 1);
             if (failed & (WEFT_TRIAL_SELECTS | WEFT_TRIAL_VECTORS))
                 assert_int_equal(clamped.fold, 1);
-            assert_int_equal(clamped.has_subgroups, other->has_subgroups); // or what does as they do
+            assert_int_equal(clamped.has_subgroups, other->has_subgroups); // kernels do without
             assert_int_equal(clamped.least_subgroup, other->least_subgroup);
         }
 }
