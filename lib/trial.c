@@ -286,8 +286,12 @@ typedef struct answers {
 
 static answers none_of(unsigned bits, weft_status status)
 {
-    const bool says_nothing = status == WEFT_NO_MEMORY || status == WEFT_DEVICE_LOST;
-    return status == WEFT_UNSUPPORTED ? (answers){0} : (answers){bits, says_nothing ? bits : 0};
+    answers a = {bits, 0};
+    if (status == WEFT_UNSUPPORTED)
+        a.wrong = 0;
+    else if (status == WEFT_NO_MEMORY || status == WEFT_DEVICE_LOST)
+        a.missing = bits;
+    return a;
 }
 
 static answers answers_in(trials *t, cl_program program, const trial_kernel *which, unsigned bits)

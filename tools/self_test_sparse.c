@@ -167,9 +167,10 @@ static bool check_spgemm_dense(self_trial *t, const void *check)
         "spgemm_dense: A [129 x 300, 1500 entries] B [300 x 900, 4000 entries], %s, beta %g, "
         "seed %" PRIu64,
         weft_dtype_name(of->dtype), alpha_beta[1], t->seed);
-    const bool done = (of->adds_to_C ? trial_input : trial_output)(t, &C, of->dtype, 2,
-                                                                   (const int64_t[]){129, 900}) &&
-                      make_spgemm(t, &c, of->dtype, alpha_beta, trial_data(&C)) &&
+    const int64_t shape[] = {129, 900};
+    const bool is_there = of->adds_to_C ? trial_input(t, &C, of->dtype, 2, shape)
+                                        : trial_output(t, &C, of->dtype, 2, shape);
+    const bool done = is_there && make_spgemm(t, &c, of->dtype, alpha_beta, trial_data(&C)) &&
                       run_spgemm_dense(t, &c, &C, alpha_beta);
     free_spgemm(&c);
     return done;
