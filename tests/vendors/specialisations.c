@@ -16,8 +16,9 @@ static json_t *programs_for(const weft_limits *profile)
     weft_context *ctx;
     recorder_begin(profile);
     problem_begin("%s", profile->name);
-    CALL(weft_context_create(&ctx, recorder_context(), recorder_device(),
-                             WEFT_CONTEXT(.limits = profile, .cache_dir = "")));
+    CALL(weft_context_create(
+        &ctx, recorder_context(), recorder_device(),
+        WEFT_CONTEXT(.limits = profile, .cache_dir = "", .trusts_device = true)));
     problems_dense(ctx, recorder_queue());
     problems_sparse(ctx, recorder_queue());
     problems_formats(ctx, recorder_queue());
