@@ -128,6 +128,12 @@ static cl_int create_and_build(const weft_context *ctx, const weft_source *sourc
     return code == CL_SUCCESS ? build(ctx, *out, options_text) : code;
 }
 
+// Which call of these it was that failed.
+static const char *failed_call(cl_program program)
+{
+    return program ? "clBuildProgram" : "clCreateProgramWithSource";
+}
+
 static weft_status compile(const weft_context *ctx, const weft_source *source,
                            const char *options_text, cl_program *out)
 {
@@ -137,8 +143,7 @@ static weft_status compile(const weft_context *ctx, const weft_source *source,
     if (code == CL_BUILD_PROGRAM_FAILURE)
         status = build_failed(ctx, source, options_text, program);
     else
-        status = weft_cl_check(code, source->name,
-                               program ? "clBuildProgram" : "clCreateProgramWithSource");
+        status = weft_cl_check(code, source->name, failed_call(program));
     if (status == WEFT_OK)
         *out = program;
     else if (program)
@@ -153,14 +158,14 @@ weft_status weft_program_try(weft_context *ctx, const weft_source *source,
     const cl_int code = create_and_build(ctx, source, given.text, out);
     weft_log(ctx, WEFT_LOG_INFO, "%s.cl %s: %s", source->name,
              code == CL_SUCCESS ? "compiled" : "does not compile", given.text);
-    if (code == CL_SUCCESS)
-        return WEFT_OK;
-    if (*out)
+    weft_status status = weft_cl_check(code, source->name, failed_call(*out));
+    if (code == CL_BUILD_PROGRAM_FAILURE)
+        status = fail(WEFT_BUILD_FAILED, "%s.cl does not compile", source->name);
+    if (status != WEFT_OK && *out)
         clReleaseProgram(*out);
-    *out = NULL;
-    return code == CL_BUILD_PROGRAM_FAILURE
-               ? fail(WEFT_BUILD_FAILED, "%s.cl does not compile", source->name)
-               : weft_cl_check(code, source->name, "clBuildProgram");
+    if (status != WEFT_OK)
+        *out = NULL;
+    return status;
 }
 
 // From the folder on disk. NULL for whatever reason it cannot be had or does not serve.

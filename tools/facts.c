@@ -145,7 +145,7 @@ static json_t *items_along_json(const weft_limits *limits)
     return items;
 }
 
-static json_t *quirks_json(const weft_limits *limits)
+json_t *facts_quirks_json(const weft_limits *limits)
 {
     json_t *quirks = json_array();
     const char *quirk;
@@ -162,7 +162,7 @@ json_t *facts_json(const weft_limits *limits)
     for (int i = 0; i < N_FACTS; i++)
         json_object_set_new(object, facts[i].key, fact_json(&facts[i], limits));
     json_object_set_new(object, "max_items_along", items_along_json(limits));
-    json_object_set_new(object, "quirks", quirks_json(limits));
+    json_object_set_new(object, "quirks", facts_quirks_json(limits));
     json_object_set_new(object, "geometry", example_json(limits));
     return object;
 }

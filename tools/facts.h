@@ -19,4 +19,7 @@ void facts_print_geometry(const weft_limits *limits, FILE *out);
 // A new object with a member for each field of weft_limits, and `geometry`, of that example.
 json_t *facts_json(const weft_limits *limits);
 
+// The words of weft_limits_quirk_at(), a new array.
+json_t *facts_quirks_json(const weft_limits *limits);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "facts.h"
 #include "report.h"
 #include "self_test_run.h"
 
@@ -112,15 +113,6 @@ static void on_device(void *user, const self_test_device *device)
     fflush(stdout);
 }
 
-static json_t *quirks_json(const weft_limits *limits)
-{
-    json_t *list = json_array();
-    const char *quirk;
-    for (size_t i = 0; (quirk = weft_limits_quirk_at(limits, i)) != NULL; i++)
-        json_array_append_new(list, json_string(quirk));
-    return list;
-}
-
 // ---- all of them
 
 static bool is_all_right(const self_test_job *job)
@@ -138,7 +130,7 @@ static json_t *job_json(const self_test_job *job)
     json_object_set_new(object, "platform", report_text(device->platform));
     json_object_set_new(object, "device_version", report_text(device->version));
     json_object_set_new(object, "driver", report_text(device->driver));
-    json_object_set_new(object, "quirks", quirks_json(&device->limits));
+    json_object_set_new(object, "quirks", facts_quirks_json(&device->limits));
     json_object_set_new(object, "ok", json_boolean(is_all_right(job)));
     json_object_set_new(object, "right", json_integer(job->n_right));
     json_object_set_new(object, "wrong", json_integer(job->n_wrong));

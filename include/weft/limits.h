@@ -27,8 +27,8 @@ typedef enum weft_trial {
     WEFT_TRIAL_SIZES = 1 << 4,     // sizes of sub-groups asked for; failed: none are asked for
     WEFT_TRIAL_STREAMS = 1 << 5,   // stores past the caches; failed: usual stores
     WEFT_TRIAL_FETCHES = 1 << 6,   // asking for memory ahead; failed: nothing is asked for
-    WEFT_TRIAL_STRUCTS = 1 << 7,   // structs copied whole; failed or not, kernels
-                                   // fill them in place
+    WEFT_TRIAL_STRUCTS = 1 << 7,   // structs copied whole; failed or not, kernels fill
+                                   // them in place
     WEFT_TRIAL_SELECTS = 1 << 8,   // selects between vectors; failed: fold is 1
     WEFT_TRIAL_TREES = 1 << 9,     // sums of a group in local memory; failed: groups of one item
     WEFT_TRIAL_BARRIERS = 1 << 10, // barriers in loops; failed: groups of one item
@@ -88,8 +88,9 @@ typedef struct weft_limits {
                         // sums are then wrong: 65535 on Mesa's llvmpipe, which is for trials
 
     unsigned failed_trials; // weft_trial bits: tried on the device and found wrong, or not to
-                            // compile. What follows has been done to the fields above. 0 where
-                            // nothing was tried, as in what weft_limits_query() gives
+                            // compile. What follows has been done to the fields above.
+                            // weft_limits_query() tries nothing, and gives what is known: at most
+                            // WEFT_TRIAL_VECTORS
 
     // From data sheets, for rooflines; 0 where unknown, as on a device that was asked, also where
     // plans are made as for a known one.
