@@ -110,11 +110,13 @@ static bool was_tried(void)
     return strstr(heard.text, "trial.cl compiled") != NULL;
 }
 
-// What is known to fail: copies of structs on Mesa's (22.3, 25.0), and on PoCL 6.0 shuffles, which
-// it names and does not have.
+// What is known to fail: copies of structs on Mesa's (22.3, 25.0), and on PoCL 6.0 and Oclgrind
+// shuffles, which their compilers name and they do not have.
 static unsigned known_to_fail(void)
 {
-    return is_on("rusticl") ? WEFT_TRIAL_STRUCTS : is_on("pocl") ? WEFT_TRIAL_SHUFFLES : 0U;
+    if (is_on("rusticl"))
+        return WEFT_TRIAL_STRUCTS;
+    return is_on("pocl") || is_on("oclgrind") ? WEFT_TRIAL_SHUFFLES : 0U;
 }
 
 // What fails on this device without our doing; most often nothing.
