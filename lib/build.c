@@ -66,11 +66,19 @@ static char *numbered(const weft_source *source)
     return text;
 }
 
-// The first line of the log that speaks of an error, else its first line.
+// The first line of the log that speaks of an error, else its first line. NVIDIA's says what a
+// compiler and then an assembler has to tell: warnings, and "ptxas fatal   : Unresolved extern ..".
 static const char *first_error(const char *log, int *length)
 {
-    const char *found = strstr(log, "error:");
-    const char *begin = found ? found : log + strspn(log, " \t\r\n");
+    static const char *const words[] = {"error:", "fatal", "error"};
+    const char *begin = log + strspn(log, " \t\r\n");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const char *found = strstr(log, words[i]);
+        if (found) {
+            begin = found;
+            break;
+        }
+    }
     while (begin > log && begin[-1] != '\n')
         begin--;
     *length = (int)strcspn(begin, "\r\n");

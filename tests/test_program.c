@@ -356,6 +356,14 @@ static void info_lists_platforms_without_devices(void **state)
     free(before);
 }
 
+static bool any_has(const json_t *texts, const char *part)
+{
+    for (size_t i = 0; i < json_array_size(texts); i++)
+        if (strstr(json_string_value(json_array_get(texts, i)), part))
+            return true;
+    return false;
+}
+
 // Another device than the one at hand, by the environment.
 static void info_tells_the_profile(void **state)
 {
@@ -372,8 +380,7 @@ static void info_tells_the_profile(void **state)
         const json_t *limits = json_object_get(device, "limits");
         assert_non_null(strstr(string(limits, "name"), "intel-arc-a770 on "));
         assert_true(number(limits, "fold") == 1);
-        const json_t *first = json_array_get(json_object_get(limits, "quirks"), 0);
-        assert_non_null(strstr(json_string_value(first), "f64"));
+        assert_true(any_has(json_object_get(limits, "quirks"), "f64"));
     }
     json_decref(info);
     run(&out, "info");
