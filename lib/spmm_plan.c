@@ -59,12 +59,12 @@ enum {
     SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for so many groups, too
     SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
-    SPREAD_STAGE = 128,       // entries of a row in local memory
-    SPREAD_TEAM = 4,          // items for a vector of C where rows are few or uneven,
-    SPREAD_LARGE_TEAM = 8,    // and where they are very uneven
-    SPREAD_PART = 16,         // entries of a row for each of them, which pay for joining their sums
-    SPREAD_LEAST_PART = 8,    // and so many where the longest row is waited for
-    SPREAD_LONG = 2,          // that is, where it takes so many times as long as all others
+    SPREAD_STAGE = 128,       // entries of a row in local memory,
+    SPREAD_LARGE_STAGE = 256, // and of a row for a team of so many or more:
+    SPREAD_LARGE_TEAM = 8,
+    SPREAD_PART = 16,         // entries of a row for each of a team, which pay for joining its sums
+    SPREAD_WAIT = 128,        // entries that take an item about as long as a launch: for so many of
+    SPREAD_LONG = 2,          // the longest row, and times as long as all others take, teams grow
     SPREAD_PIECE = 1024,      // entries that cost a group about as much as a bundle of usual rows
     SPREAD_SHORT_PIECE = 256, // the same where rows are cut, or may have to be,
     SPREAD_SUMS_BYTES = 1 << 24, // if all such pieces have so many bytes of sums
@@ -443,12 +443,12 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
 // Entries of one row that fit in the group's local memory, index and value; half of it is left, so
 // that two groups can be resident.
 static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_t lanes,
-                     int64_t rows)
+                     int64_t team, int64_t rows)
 {
     const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
     if (lanes == 1)
         return refuse(STAGED, "one lane has nobody to share them with");
-    int64_t stage = SPREAD_STAGE;
+    int64_t stage = team < SPREAD_LARGE_TEAM ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
     while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
         refuse(stage > 1 ? "more entries in local memory" : STAGED,
                "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage, rows,
@@ -477,10 +477,12 @@ static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lan
     return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
 }
 
+// Teams that there are: each is a program.
+static const int64_t spread_teams[] = {4, 8, 32};
+
 // Rows are shared by teams where there are too few of them to occupy the device; and by these, then
-// by larger ones, where the longest row known would still go on when usual ones, in so many rounds
-// of what the device holds, have ended. Each is a program. The batch does not matter: another team
-// has other bits.
+// by larger ones, where the longest row known would still go on when all others have ended. The
+// batch does not matter: another team has other bits.
 static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *problem,
                         const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
 {
@@ -494,13 +496,14 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
     if (weft_spmm_is_peaks(problem->reduction))
         return 1 + refuse(TEAMS, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
     int64_t team = 1;
-    for (int64_t next = SPREAD_TEAM; next <= min_i64(items / lanes, SPREAD_LARGE_TEAM);
-         next *= SPREAD_LARGE_TEAM / SPREAD_TEAM) {
-        const double rounds = (double)team > idle ? (double)team / idle : 1;
-        const bool fills =
-            next == SPREAD_TEAM && (double)next <= idle && entries >= (double)next * SPREAD_PART;
-        const bool evens = entries >= (double)next * SPREAD_LEAST_PART &&
-                           (double)longest / (double)team > SPREAD_LONG * rounds * entries;
+    for (size_t i = 0; i < sizeof(spread_teams) / sizeof(spread_teams[0]); i++) {
+        const int64_t next = spread_teams[i];
+        if (next > items / lanes)
+            break;
+        const double at_once = (double)team < idle ? (double)team : idle; // items for a row
+        const int64_t wait = longest / team; // entries of the longest one
+        const bool fills = i == 0 && (double)next <= idle && entries >= (double)next * SPREAD_PART;
+        const bool evens = wait > SPREAD_WAIT && (double)wait > SPREAD_LONG * entries / at_once;
         const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
                               weft_sum_bytes(f->dtype);
         if (!fills && !evens) {
@@ -539,7 +542,7 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const bool stages =
         !weft_spmm_is_peaks(problem->reduction) ||
         refuse(STAGED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
-    const int stage = stages ? stage_for(limits, f, lanes, rows) : 0;
+    const int stage = stages ? stage_for(limits, f, lanes, team, rows) : 0;
     if (fold < widest)
         refuse(ALIGNED, "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64,
                widest, f->n, f->alignment);

@@ -456,13 +456,15 @@ static void test_B_is_not_held_everywhere(void **state)
 }
 
 // Rows too few for the device are shared, those of a batch as those of one matrix; so are uneven
-// ones as far as usual ones have entries for it; but no more than local memory has room for.
+// ones until the longest are no longer waited for; but no more than local memory has room for.
 static void test_teams_fill_the_device(void **state)
 {
     (void)state;
     const weft_row_stats even = {.n_rows = 2048, .max = 260, .mean = 205, .cov = 0.1};
     const weft_row_stats uneven = {.n_rows = 2048, .max = 2044, .mean = 205, .cov = 2};
     const weft_row_stats huge = {.n_rows = 2048, .max = 900000, .mean = 205, .cov = 2};
+    const weft_row_stats mixed = {.n_rows = 2048, .max = 800, .mean = 205, .cov = 0.5};
+    const weft_row_stats short_ones = {.n_rows = 2048, .max = 600, .mean = 50, .cov = 1};
     const struct {
         int64_t m, n, nnz, n_batches;
         const weft_row_stats *rows;
@@ -476,6 +478,8 @@ static void test_teams_fill_the_device(void **state)
         {2048, 128, 2048 * 63, 1, NULL, 0, 1},     {100000, 128, 20000000, 1, &even, 0, 1},
         {100000, 128, 20000000, 1, &uneven, 0, 1}, {2048, 128, 419430, 1, NULL, 6000, 4},
         {2048, 128, 419430, 1, &uneven, 6000, 4},  {2048, 128, 419430, 1, NULL, 3000, 1},
+        {2048, 32, 419430, 1, &uneven, 0, 32},     {2048, 32, 419430, 1, &mixed, 0, 8},
+        {2048, 128, 419430, 1, &mixed, 0, 8},      {2048, 128, 2048 * 50, 1, &short_ones, 0, 8},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         weft_limits limits = *weft_profile_find("nvidia-h100");
