@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the system says of the last-level cache, or else a walk through memory, from line to line in
 // an order that no prefetcher follows.
-#define _POSIX_C_SOURCE 200809L // clock_gettime
 #include "host_cache.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum { LINE_BYTES = 64, STEPS = 1 << 16 };
 
@@ -30,12 +30,10 @@ static void link_lines(line *lines, size_t n)
 // *at is where the walk goes on, so that no compiler leaves it out.
 static double walk_seconds(const line *lines, size_t *at)
 {
-    struct timespec from, to;
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    const double start = weft_clock();
     for (int i = 0; i < STEPS; i++)
         *at = lines[*at].next;
-    clock_gettime(CLOCK_MONOTONIC, &to);
-    return (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
+    return weft_clock() - start;
 }
 
 // The second of two walks: the first one brings near what has room there.

@@ -158,11 +158,6 @@ const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
     return NULL;
 }
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 // The largest power of two that is neither above `most` nor above `size`.
 static int pow2_within(int most, size_t size)
 {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trials of a device: build, run, compare; and how fast fma() is.
-#define _POSIX_C_SOURCE                   200809L // clock_gettime
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
 #include "trial.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "arithmetic.h"
 #include "build.h"
 #include "clamp.h"
+#include "clock.h"
 #include "context.h"
 #include "host_cache.h"
 #include "program.h"
@@ -320,13 +319,6 @@ static answers answers_of(trials *t, const trial_kernel *which, unsigned bits)
 
 // ---- all of them
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void leave_out(const trials *t, weft_verdict *verdict, const char *what, const char *why)
 {
     verdict->is_whole = false;
@@ -341,7 +333,7 @@ static void try_again(trials *t, const trial_kernel *which, unsigned bits, doubl
     for (int i = 0; i < N_TRIALS; i++) {
         if (!(bits >> i & 1))
             continue;
-        if (now() > end) {
+        if (weft_clock() > end) {
             leave_out(t, verdict, all_trials[i].words, "trials take too long");
             continue;
         }
@@ -356,10 +348,10 @@ static void try_again(trials *t, const trial_kernel *which, unsigned bits, doubl
 static void try_all(trials *t, unsigned claims, weft_verdict *verdict)
 {
     static const trial_kernel *const kernels[] = {&alone, &groups, &sub_groups};
-    const double end = now() + most_seconds;
+    const double end = weft_clock() + most_seconds;
     for (int i = 0; i < 3; i++) {
         unsigned bits = claims & kernels[i]->bits;
-        if (bits && now() <= end)
+        if (bits && weft_clock() <= end)
             bits = answers_of(t, kernels[i], bits).wrong;
         try_again(t, kernels[i], bits, end, verdict);
     }
@@ -375,12 +367,12 @@ static double seconds_of(trials *t, cl_program program, const char *name)
     if (status != WEFT_OK)
         return -1;
     for (int i = 0; status == WEFT_OK && i < RUNS; i++) {
-        const double start = now();
+        const double start = weft_clock();
         status = enqueue(t, kernel, &alone, TIMED_TURNS);
         if (status == WEFT_OK)
             status = weft_cl_read(t->queue, t->out_buffer, 0, sizeof(t->out[0][0]), t->out, 0, NULL,
                                   what_we_are);
-        const double seconds = now() - start;
+        const double seconds = weft_clock() - start;
         least = least < 0 || seconds < least ? seconds : least;
     }
     clReleaseKernel(kernel);
@@ -400,11 +392,6 @@ static bool is_fma_fast(trials *t)
 }
 
 // ---- the house around them
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 static bool make(trials *t)
 {
@@ -455,7 +442,7 @@ weft_verdict weft_trials_run(weft_context *ctx, const weft_limits *limits)
     }
     unmake(t);
     if (limits->kind == WEFT_DEVICE_CPU && limits->cache_bytes <= limits->l2_bytes)
-        verdict.cache_bytes = larger(weft_host_cache_bytes(), limits->cache_bytes);
+        verdict.cache_bytes = max_u64(weft_host_cache_bytes(), limits->cache_bytes);
     return verdict;
 }
 
