@@ -231,7 +231,7 @@ static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel
                            cl_int turns)
 {
     const size_t items = (size_t)t->group.items, team = (size_t)t->group.team;
-    size_t n_groups[2] = {1, 1}, local[2] = {1, 1};
+    size_t n_groups[3] = {1, 1, 1}, local[3] = {1, 1, 1};
     if (which == &groups) {
         n_groups[0] = 2;
         local[0] = items;
@@ -241,10 +241,10 @@ static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel
     } else {
         n_groups[0] = N_CHECKED / (4 * (size_t)t->limits->fold);
     }
-    const size_t global[2] = {n_groups[0] * local[0], n_groups[1] * local[1]};
+    const size_t global[3] = {n_groups[0] * local[0], n_groups[1] * local[1], n_groups[2]};
     TRY(set_arguments(t, kernel, turns));
     return weft_cl_check(
-        clEnqueueNDRangeKernel(t->queue, kernel, 2, NULL, global, local, 0, NULL, NULL),
+        clEnqueueNDRangeKernel(t->queue, kernel, 3, NULL, global, local, 0, NULL, NULL),
         what_we_are, "clEnqueueNDRangeKernel");
 }
 

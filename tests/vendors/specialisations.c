@@ -10,6 +10,7 @@
 
 #include "problem.h"
 #include "recorder.h"
+#include "trial.h"
 
 static json_t *programs_for(const weft_limits *profile)
 {
@@ -19,6 +20,8 @@ static json_t *programs_for(const weft_limits *profile)
     CALL(weft_context_create(
         &ctx, recorder_context(), recorder_device(),
         WEFT_CONTEXT(.limits = profile, .cache_dir = "", .trusts_device = true)));
+    recorder_problem("trials");
+    weft_trials_run(ctx, profile);
     problems_dense(ctx, recorder_queue());
     problems_sparse(ctx, recorder_queue());
     problems_formats(ctx, recorder_queue());
