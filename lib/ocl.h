@@ -17,8 +17,10 @@ weft_status weft_cl_check(cl_int code, const char *what, const char *call);
 // WEFT_NO_MEMORY.
 weft_status weft_cl_buffer_check(cl_int code, const char *what, size_t bytes);
 
-// Reads a part of a buffer, or writes it, and comes back when that is done. A blocking call alone
-// comes back early in Mesa's rusticl (22.3) where another thread flushes the queue meanwhile.
+// Reads a part of a buffer, or writes it, and comes back when that is done. A blocking write alone
+// may come back once it has copied what it is to write, as in Intel's runtime for CPUs; and in
+// Mesa's rusticl (22.3) blocking calls come back early where another thread flushes the queue
+// meanwhile.
 weft_status weft_cl_read(cl_command_queue queue, cl_mem buffer, size_t start, size_t bytes,
                          void *out, cl_uint n_wait, const cl_event *wait, const char *what);
 weft_status weft_cl_write(cl_command_queue queue, cl_mem buffer, size_t bytes, const void *in,

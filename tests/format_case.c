@@ -42,9 +42,7 @@ void guarded_destroy(guarded *array)
 
 void guarded_restore(const guarded *array, cl_command_queue queue)
 {
-    assert_int_equal(clEnqueueWriteBuffer(queue, array->buffer, CL_TRUE, 0, array->bytes,
-                                          array->before, 0, NULL, NULL),
-                     CL_SUCCESS);
+    assert_ok(weft_cl_write(queue, array->buffer, array->bytes, array->before, "restore"));
 }
 
 void guarded_check(const guarded *array, cl_command_queue queue, const void *want, const char *what)

@@ -19,8 +19,7 @@ static void read_all(cl_command_queue queue, cl_mem buffer, void *data, size_t b
 
 static void write_all(cl_command_queue queue, cl_mem buffer, const void *data, size_t bytes)
 {
-    assert_int_equal(clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL),
-                     CL_SUCCESS);
+    assert_ok(weft_cl_write(queue, buffer, bytes, data, "write"));
 }
 
 static void *allocated(size_t bytes)

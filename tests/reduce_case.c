@@ -281,9 +281,7 @@ weft_reduce_params reduce_params(const reduce_operands *o)
 
 void reduce_restore(const reduce_operands *o)
 {
-    assert_int_equal(clEnqueueWriteBuffer(o->queue, o->Y.buffer, CL_TRUE, 0, o->y_bytes,
-                                          o->y_before, 0, NULL, NULL),
-                     CL_SUCCESS);
+    assert_ok(weft_cl_write(o->queue, o->Y.buffer, o->y_bytes, o->y_before, "restore"));
 }
 
 const char *reduce_words(const reduce_operands *o)

@@ -56,9 +56,7 @@ void *buffer_now(cl_command_queue queue, cl_mem buffer, size_t bytes)
 void buffer_put(cl_command_queue queue, cl_mem buffer, const void *data, size_t bytes)
 {
     if (bytes > 0)
-        assert_int_equal(
-            clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, bytes, data, 0, NULL, NULL),
-            CL_SUCCESS);
+        assert_ok(weft_cl_write(queue, buffer, bytes, data, "put"));
 }
 
 // ---- numbers

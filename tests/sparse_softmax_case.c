@@ -311,9 +311,7 @@ void *sparse_target_now(const sparse_operands *o)
 void sparse_restore(const sparse_operands *o)
 {
     const sparse_array *target = sparse_target(o);
-    assert_int_equal(clEnqueueWriteBuffer(o->queue, target->buffer, CL_TRUE, 0, target->bytes,
-                                          target->before, 0, NULL, NULL),
-                     CL_SUCCESS);
+    assert_ok(weft_cl_write(o->queue, target->buffer, target->bytes, target->before, "restore"));
 }
 
 // ---- the comparison

@@ -72,9 +72,7 @@ void strided_upload(strided *s, weft_context *ctx)
 
 void strided_restore(const strided *s, cl_command_queue queue)
 {
-    assert_int_equal(
-        clEnqueueWriteBuffer(queue, s->t.buffer, CL_TRUE, 0, s->bytes, s->memory, 0, NULL, NULL),
-        CL_SUCCESS);
+    assert_ok(weft_cl_write(queue, s->t.buffer, s->bytes, s->memory, "restore"));
 }
 
 void *strided_read(const strided *s, cl_command_queue queue)

@@ -445,9 +445,11 @@ static char *write_random(random_state *random, char *text, int levels)
         return write_random(random, text, levels - 1);
     }
     if (kind == 2 || kind == 3) {
-        text = write_random(random, text + sprintf(text, kind == 2 ? "(" : "where("), levels - 1);
-        text = write_random(random, text + sprintf(text, kind == 2 ? "?" : ","), levels - 1);
-        text = write_random(random, text + sprintf(text, kind == 2 ? ":" : ","), levels - 1);
+        static const char *const words[2][3] = {{"(", "?", ":"}, {"where(", ",", ","}};
+        for (int i = 0; i < 3; i++) {
+            text += sprintf(text, "%s", words[kind - 2][i]);
+            text = write_random(random, text, levels - 1);
+        }
         return text + sprintf(text, ")");
     }
     text = write_random(random, text, levels - 1);

@@ -69,7 +69,8 @@ static void make_numbers(weft_dtype dtype, void *numbers, size_t bytes)
     }
 }
 
-// A block from the host, doubled until it fills the buffer.
+// A block from the host, doubled until it fills the buffer. Waits for that, as cases run on a queue
+// of their own.
 static bool fill(cl_command_queue queue, cl_mem buffer, weft_dtype dtype, size_t bytes,
                  complaint *why)
 {
@@ -85,6 +86,8 @@ static bool fill(cl_command_queue queue, cl_mem buffer, weft_dtype dtype, size_t
     for (size_t done = block; done < bytes && code == CL_SUCCESS; done *= 2)
         code = clEnqueueCopyBuffer(queue, buffer, buffer, 0, done,
                                    done < bytes - done ? done : bytes - done, 0, NULL, NULL);
+    if (code == CL_SUCCESS)
+        code = clFinish(queue);
     return code == CL_SUCCESS || complain_cl(why, "filling an array", code);
 }
 
