@@ -90,6 +90,7 @@ INLINE void try_f16(global const int *in, global int *out)
 }
 #endif
 
+#if TRIALS & TRY_FMA
 // x^2, the end of (1 + x 2^-12)^2, which a product that is rounded loses.
 INLINE void try_fma(global const int *in, global int *out)
 {
@@ -99,14 +100,18 @@ INLINE void try_fma(global const int *in, global int *out)
         out_floats(fma(a, a, -1 - x * 0x1p-11f) * 0x1p24f, out + i);
     }
 }
+#endif
 
+#if TRIALS & TRY_STREAMS
 // x
 INLINE void try_streams(global const int *in, global int *out)
 {
     for (int i = 0; i < EACH; i += FOLD)
         PUT_PAST(int, JOIN(convert_, INTS)(in_floats(in + i)), out + i);
 }
+#endif
 
+#if TRIALS & TRY_FETCHES
 // x, asked for before, and so is what lies far behind the end.
 INLINE void try_fetches(global const int *in, global int *out)
 {
@@ -116,7 +121,9 @@ INLINE void try_fetches(global const int *in, global int *out)
     for (int i = 0; i < EACH; ++i)
         out[i] = in[i];
 }
+#endif
 
+#if TRIALS & TRY_STRUCTS
 typedef struct {
     FLOATS high, low;
 } two;
@@ -136,7 +143,9 @@ INLINE void try_structs(global const int *in, global int *out)
         out_floats(second.high + second.low, out + i + FOLD);
     }
 }
+#endif
 
+#if TRIALS & TRY_SELECTS
 // x where it is larger than its neighbour, and else less than nothing by that neighbour.
 INLINE void try_selects(global const int *in, global int *out)
 {
@@ -145,6 +154,7 @@ INLINE void try_selects(global const int *in, global int *out)
         out_floats(x > next ? x : -next, out + i);
     }
 }
+#endif
 
 kernel void try_alone(global const int *in, global int *out, int turns)
 {
@@ -156,16 +166,21 @@ kernel void try_alone(global const int *in, global int *out, int turns)
 #if TRIALS & TRY_F16
     try_f16(in, out + N_IN);
 #endif
-    if (TRIALS & TRY_FMA)
-        try_fma(in, out + 2 * N_IN);
-    if (TRIALS & TRY_STREAMS)
-        try_streams(in, out + 5 * N_IN);
-    if (TRIALS & TRY_FETCHES)
-        try_fetches(in, out + 6 * N_IN);
-    if (TRIALS & TRY_STRUCTS)
-        try_structs(in, out + 7 * N_IN);
-    if (TRIALS & TRY_SELECTS)
-        try_selects(in, out + 8 * N_IN);
+#if TRIALS & TRY_FMA
+    try_fma(in, out + 2 * N_IN);
+#endif
+#if TRIALS & TRY_STREAMS
+    try_streams(in, out + 5 * N_IN);
+#endif
+#if TRIALS & TRY_FETCHES
+    try_fetches(in, out + 6 * N_IN);
+#endif
+#if TRIALS & TRY_STRUCTS
+    try_structs(in, out + 7 * N_IN);
+#endif
+#if TRIALS & TRY_SELECTS
+    try_selects(in, out + 8 * N_IN);
+#endif
 }
 
 // The sum of a group's numbers.

@@ -223,8 +223,10 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
     if (failed & (WEFT_TRIAL_SELECTS |
                   WEFT_TRIAL_VECTORS)) { // lanes of a group are as many items, if it may have them
         out.load_bytes = (int)min_i64(out.load_bytes, (int64_t)sizeof(float));
-        out.max_block = (int)min_i64(out.max_block, weft_limits_items_along(&out, 0) * out.vectors);
+        const int64_t items = pow2_down(weft_limits_items_along(&out, 0));
+        out.max_block = (int)min_i64(out.max_block, items * out.vectors);
         out.warp = (int)min_i64(out.warp, out.max_block);
+        out.max_team = (int)min_i64(out.max_team, items);
         out.fold = 1;
     }
     if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS) && out.max_items > 1)

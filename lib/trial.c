@@ -3,6 +3,7 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue: the one that OpenCL 1.2 has
 #include "trial.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct trials {
     weft_context *ctx;
     const weft_limits *limits;
     group group;
+    double end; // no trial begins behind it
     cl_command_queue queue;
     cl_mem in_buffer, out_buffer;
     cl_int in[N_IN], out[N_TRIALS][N_IN];
@@ -319,6 +321,18 @@ static answers answers_of(trials *t, const trial_kernel *which, unsigned bits)
 
 // ---- all of them
 
+// Whether a kernel in which nothing is tried is made and runs. Where it is not, nothing follows
+// from what else failed: no room on a disk, or a cache of the driver's that is damaged.
+static bool runs_at_all(trials *t)
+{
+    cl_program program = NULL;
+    if (build(t, 0, &program) != WEFT_OK)
+        return false;
+    const weft_status status = run(t, program, &alone);
+    clReleaseProgram(program);
+    return status == WEFT_OK;
+}
+
 static void leave_out(const trials *t, weft_verdict *verdict, const char *what, const char *why)
 {
     verdict->is_whole = false;
@@ -327,68 +341,103 @@ static void leave_out(const trials *t, weft_verdict *verdict, const char *what, 
 }
 
 // What was not right, one by one.
-static void try_again(trials *t, const trial_kernel *which, unsigned bits, double end,
-                      weft_verdict *verdict)
+static void try_again(trials *t, const trial_kernel *which, unsigned bits, weft_verdict *verdict)
 {
     for (int i = 0; i < N_TRIALS; i++) {
+        const char *words = all_trials[i].words;
         if (!(bits >> i & 1))
             continue;
-        if (weft_clock() > end) {
-            leave_out(t, verdict, all_trials[i].words, "trials take too long");
+        if (weft_clock() > t->end) {
+            leave_out(t, verdict, words, "trials take too long");
             continue;
         }
         const answers a = answers_of(t, which, 1U << i);
-        if (a.missing)
-            leave_out(t, verdict, all_trials[i].words, "the device has no room or is gone");
-        else
-            verdict->failed |= a.wrong;
+        if (a.missing || (a.wrong && !runs_at_all(t))) {
+            leave_out(t, verdict, words, "no kernel can be made and run now");
+            continue;
+        }
+        verdict->failed |= a.wrong;
+        weft_log(t->ctx, WEFT_LOG_INFO, "%s: %s when tried", words,
+                 a.wrong ? "wrong twice" : "wrong once");
     }
 }
 
 static void try_all(trials *t, unsigned claims, weft_verdict *verdict)
 {
     static const trial_kernel *const kernels[] = {&alone, &groups, &sub_groups};
-    const double end = weft_clock() + most_seconds;
     for (int i = 0; i < 3; i++) {
         unsigned bits = claims & kernels[i]->bits;
-        if (bits && weft_clock() <= end)
+        if (bits && weft_clock() <= t->end)
             bits = answers_of(t, kernels[i], bits).wrong;
-        try_again(t, kernels[i], bits, end, verdict);
+        try_again(t, kernels[i], bits, verdict);
     }
 }
 
-// The least of a few; negative where it does not run.
-static double seconds_of(trials *t, cl_program program, const char *name)
+// Lowers *least to the seconds of one run, where it runs.
+static bool time_run(trials *t, cl_kernel kernel, double *least)
 {
-    enum { RUNS = 4, TIMED_TURNS = 4096 };
-    cl_kernel kernel;
-    double least = -1;
-    weft_status status = weft_program_kernel(program, &weft_source_trial, name, &kernel);
-    if (status != WEFT_OK)
-        return -1;
-    for (int i = 0; status == WEFT_OK && i < RUNS; i++) {
-        const double start = weft_clock();
-        status = enqueue(t, kernel, &alone, TIMED_TURNS);
-        if (status == WEFT_OK)
-            status = weft_cl_read(t->queue, t->out_buffer, 0, sizeof(t->out[0][0]), t->out, 0, NULL,
-                                  what_we_are);
-        const double seconds = weft_clock() - start;
-        least = least < 0 || seconds < least ? seconds : least;
-    }
-    clReleaseKernel(kernel);
-    return status == WEFT_OK ? least : -1;
+    enum { TIMED_TURNS = 4096 };
+    const double start = weft_clock();
+    if (enqueue(t, kernel, &alone, TIMED_TURNS) != WEFT_OK ||
+        weft_cl_read(t->queue, t->out_buffer, 0, sizeof(t->out[0][0]), t->out, 0, NULL,
+                     what_we_are) != WEFT_OK)
+        return false;
+    const double seconds = weft_clock() - start;
+    *least = seconds < *least ? seconds : *least;
+    return true;
 }
 
-// In hardware it takes no longer than a product and a sum; in software many times as long.
+// In hardware it takes no longer than a product and a sum; in software many times as long. Both run
+// by turns, until it is one or the other: what else the machine does makes a run longer, and none
+// shorter.
+static bool is_faster(trials *t, cl_kernel fused, cl_kernel apart)
+{
+    enum { LEAST_RUNS = 4, MOST_RUNS = 32 };
+    static const double as_fast = 1.2, slow = 3;
+    double fused_least = HUGE_VAL, apart_least = HUGE_VAL, ratio = HUGE_VAL;
+    for (int i = 0; i < MOST_RUNS && weft_clock() <= t->end; i++) {
+        if (!time_run(t, fused, &fused_least) || !time_run(t, apart, &apart_least))
+            return false;
+        ratio = fused_least / apart_least;
+        if (i >= LEAST_RUNS && (ratio < as_fast || ratio > slow))
+            break;
+    }
+    return ratio < (as_fast + slow) / 2;
+}
+
 static bool is_fma_fast(trials *t)
 {
     cl_program program = NULL;
+    cl_kernel fused = NULL, apart = NULL;
     if (build(t, TIME_FMA, &program) != WEFT_OK)
         return false;
-    const double fused = seconds_of(t, program, "time_fma");
-    const double apart = seconds_of(t, program, "time_products");
+    const bool is_fast =
+        weft_program_kernel(program, &weft_source_trial, "time_fma", &fused) == WEFT_OK &&
+        weft_program_kernel(program, &weft_source_trial, "time_products", &apart) == WEFT_OK &&
+        is_faster(t, fused, apart);
+    if (fused)
+        clReleaseKernel(fused);
+    if (apart)
+        clReleaseKernel(apart);
     clReleaseProgram(program);
-    return fused >= 0 && apart >= 0 && fused < 1.5 * apart;
+    return is_fast;
+}
+
+// What is measured where the device's answer is not plausible.
+static void measure(trials *t, weft_verdict *verdict)
+{
+    const weft_limits *limits = t->limits;
+    const bool wants_fma = !limits->has_fma && !(verdict->failed & WEFT_TRIAL_FMA);
+    const bool wants_cache =
+        limits->kind == WEFT_DEVICE_CPU && limits->cache_bytes <= limits->l2_bytes;
+    if ((wants_fma || wants_cache) && weft_clock() > t->end) {
+        leave_out(t, verdict, "fma() and the last-level cache", "trials take too long");
+        return;
+    }
+    if (wants_fma)
+        verdict->has_fma = is_fma_fast(t);
+    if (wants_cache)
+        verdict->cache_bytes = max_u64(weft_host_cache_bytes(), limits->cache_bytes);
 }
 
 // ---- the house around them
@@ -433,16 +482,14 @@ weft_verdict weft_trials_run(weft_context *ctx, const weft_limits *limits)
     t->ctx = ctx;
     t->limits = limits;
     t->group = group_of(limits);
+    t->end = weft_clock() + most_seconds;
     if (make(t)) {
         try_all(t, claims_of(limits), &verdict);
-        if (!limits->has_fma && !(verdict.failed & WEFT_TRIAL_FMA))
-            verdict.has_fma = is_fma_fast(t);
+        measure(t, &verdict);
     } else {
         leave_out(t, &verdict, "the device", "it gives no queue or no memory");
     }
     unmake(t);
-    if (limits->kind == WEFT_DEVICE_CPU && limits->cache_bytes <= limits->l2_bytes)
-        verdict.cache_bytes = max_u64(weft_host_cache_bytes(), limits->cache_bytes);
     return verdict;
 }
 

@@ -48,6 +48,10 @@ typedef struct remembered {
 static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
 static remembered *memory;
 
+// One thread at a time asks the disk and makes trials: what others wait for they find remembered,
+// and no trial takes the cores that another one is timed on.
+static pthread_mutex_t trials_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static bool recall(const weft_blob *key, weft_verdict *out)
 {
     pthread_mutex_lock(&memory_lock);
@@ -102,7 +106,8 @@ static void save(weft_context *ctx, const weft_blob *key, const weft_verdict *ve
     weft_cache_save(ctx->cache, key, &record);
 }
 
-// From memory, else from disk, else by trials. The key becomes the memory's.
+// From memory, else from disk, else by trials. The key becomes the memory's. What is not whole is
+// remembered by the process alone, in which all contexts on the device are to be the same.
 static weft_verdict verdict_on(weft_context *ctx, const weft_limits *limits, weft_blob *key)
 {
     weft_verdict verdict;
@@ -113,8 +118,7 @@ static weft_verdict verdict_on(weft_context *ctx, const weft_limits *limits, wef
         verdict = weft_trials_run(ctx, limits);
     if (!is_on_disk && verdict.is_whole)
         save(ctx, key, &verdict);
-    if (verdict.is_whole)
-        remember(key, &verdict);
+    remember(key, &verdict);
     return verdict;
 }
 
@@ -125,7 +129,9 @@ void weft_limits_try(weft_context *ctx, weft_limits *limits)
     weft_blob key = {0};
     weft_trials_name(limits, name, sizeof(name));
     if (weft_cache_key(ctx, name, weft_source_trial.text, &key) == WEFT_OK) {
+        pthread_mutex_lock(&trials_lock);
         const weft_verdict verdict = verdict_on(ctx, limits, &key);
+        pthread_mutex_unlock(&trials_lock);
         *limits = weft_limits_distrust(limits, verdict.failed);
         limits->has_fma = verdict.has_fma && !(verdict.failed & WEFT_TRIAL_FMA);
         limits->cache_bytes = verdict.cache_bytes;

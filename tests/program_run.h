@@ -50,15 +50,18 @@ static inline void drop_lines(char *text, const char *beginning)
     *kept = '\0';
 }
 
-// As waitpid() says how it ended.
+// As waitpid() says how it ended. With output_path NULL standard input and output are closed.
 static inline int run_words(char *const *words, const char *output_path)
 {
     fflush(stdout);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        redirect(STDOUT_FILENO, output_path); // before path_of() writes over it
+        if (output_path != NULL)
+            redirect(STDOUT_FILENO, output_path); // before path_of() writes over it
         redirect(STDERR_FILENO, path_of("errors"));
+        for (int stream = STDIN_FILENO; output_path == NULL && stream <= STDOUT_FILENO; stream++)
+            close(stream);
         if (chdir(path_of(".")) != 0)
             _exit(125);
         execv(WEFT_PROGRAM, words);

@@ -246,6 +246,36 @@ static void test_distrusted_limits_hold_together(void **state)
         }
 }
 
+// A caller's own, which no device has.
+static void test_any_distrusted_limits_hold_together(void **state)
+{
+    (void)state;
+    random_state random = {7};
+    int n_sound = 0;
+    for (int i = 0; i < 200000; i++) {
+        weft_limits limits = *weft_profile_find("xeon-8380");
+        limits.fold = 1 << random_below(&random, 5);
+        limits.vectors = 1 << random_below(&random, 4);
+        limits.max_block = 1 << random_below(&random, 11);
+        limits.max_team = 1 << random_below(&random, 11);
+        limits.warp = 1 << random_below(&random, 7);
+        limits.max_items = 1 + random_below(&random, 1024);
+        for (int d = 0; d < 3; d++)
+            limits.max_items_along[d] = 1 + random_below(&random, 1024);
+        if (weft_limits_check(&limits) != WEFT_OK)
+            continue;
+        n_sound++;
+        const weft_limits out =
+            weft_limits_distrust(&limits, (unsigned)random_below(&random, 4096));
+        if (weft_limits_check(&out) != WEFT_OK)
+            fail_msg(
+                "fold %d, vectors %d, block %d, team %d, items %zu, along x %zu, failed %x: %s",
+                limits.fold, limits.vectors, limits.max_block, limits.max_team, limits.max_items,
+                limits.max_items_along[0], out.failed_trials, weft_last_error());
+    }
+    assert_true(n_sound > 100);
+}
+
 // The end that comes first, of those there are.
 static void test_the_earlier_end_of_loops_holds(void **state)
 {
@@ -455,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_quirks_are_what_is_lacking),
         cmocka_unit_test(test_quirks_are_what_went_wrong),
         cmocka_unit_test(test_distrusted_limits_hold_together),
+        cmocka_unit_test(test_any_distrusted_limits_hold_together),
         cmocka_unit_test(test_the_earlier_end_of_loops_holds),
         cmocka_unit_test(test_groups_that_kernels_do_not_take),
         cmocka_unit_test(test_clamping_holds_for_all_pairs),

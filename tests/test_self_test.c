@@ -135,6 +135,16 @@ static void text_has_a_line_for_each(void **state)
     assert_string_equal(out.errors, "");
 }
 
+// Sockets do not take the places of what is closed.
+static void closed_output_is_told(void **state)
+{
+    static outcome out;
+    (void)state;
+    run_to(&out, NULL, "self-test dcsr_to_csr");
+    expect_status(&out, "self-test dcsr_to_csr", 1);
+    expect_part(out.errors, "weft: standard output: Bad file descriptor\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +153,7 @@ int main(void)
         cmocka_unit_test(all_is_right),
         cmocka_unit_test(only_what_is_named_runs),
         cmocka_unit_test(text_has_a_line_for_each),
+        cmocka_unit_test(closed_output_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

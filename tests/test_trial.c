@@ -2,7 +2,10 @@
 // Trials of a device: each is seen to fail where its numbers are spoilt or it does not compile;
 // what failed is left out of the limits; and what came out is remembered.
 #define _POSIX_C_SOURCE 200809L // setenv
+#include <pthread.h>
 #include <string.h>
+
+#include <weft/rehearsal.h>
 
 #include "clamp.h"
 #include "context.h"
@@ -182,10 +185,61 @@ static void test_a_lack_of_memory_is_no_verdict(void **state)
     assert_non_null(strstr(heard.text, "not tried"));
     assert_string_equal(weft_last_error(), "as it was");
 
-    made.build_answer = CL_SUCCESS; // it was not remembered
+    made.build_answer = CL_SUCCESS; // this process keeps to that, and no other knows of it
+    journal_clear(&heard);
+    limits = claimed;
+    weft_limits_try(ctx, &limits);
+    assert_false(was_tried());
+    weft_limits_forget();
+    limits = claimed;
     weft_limits_try(ctx, &limits);
     assert_true(was_tried());
     assert_int_equal(limits.failed_trials, anyway);
+}
+
+// As where the compiler's own folder has no room: it says of everything that it does not compile.
+static void test_where_nothing_compiles_nothing_fails(void **state)
+{
+    (void)state;
+    const unsigned anyway = failed_anyway();
+    weft_limits limits = claimed;
+    made.build_answer = CL_BUILD_PROGRAM_FAILURE;
+    weft_limits_try(ctx, &limits);
+    assert_int_equal(limits.failed_trials, 0);
+    assert_non_null(strstr(heard.text, "not tried"));
+    made.build_answer = CL_SUCCESS;
+    weft_limits_forget();
+    limits = claimed;
+    weft_limits_try(ctx, &limits);
+    assert_int_equal(limits.failed_trials, anyway);
+}
+
+enum { N_THREADS = 8 };
+
+static void *try_on_a_thread(void *limits)
+{
+    weft_limits_try(ctx, limits);
+    return NULL;
+}
+
+static void test_threads_wait_for_one_verdict(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind")) // which does not take several threads
+        skip();
+    pthread_t threads[N_THREADS];
+    weft_limits limits[N_THREADS];
+    const unsigned anyway = failed_anyway();
+    made.spoilt = WEFT_TRIAL_FETCHES;
+    made.times = 2; // the first two times: then it is right
+    for (int i = 0; i < N_THREADS; i++) {
+        limits[i] = claimed;
+        assert_int_equal(pthread_create(&threads[i], NULL, try_on_a_thread, &limits[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(limits[i].failed_trials, anyway | WEFT_TRIAL_FETCHES);
 }
 
 static weft_limits limits_in(const char *folder, bool trusts_device)
@@ -314,6 +368,23 @@ static void test_other_limits_trust_no_more(void **state)
     weft_context_destroy(&other);
 }
 
+// Limits that know of a failure, from elsewhere: kernels do without, too.
+static void test_other_limits_may_trust_less(void **state)
+{
+    (void)state;
+    weft_context *other;
+    weft_limits limits = claimed;
+    limits.has_subgroups = false;
+    limits.least_subgroup = 0;
+    limits.failed_trials |= WEFT_TRIAL_STREAMS;
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "", .limits = &limits)));
+    assert_true(other->failed_trials & WEFT_TRIAL_STREAMS);
+    weft_context_destroy(&other);
+    assert_ok(weft_rehearsal_create(&other, &limits, NULL));
+    assert_true(other->failed_trials & WEFT_TRIAL_STREAMS);
+    weft_context_destroy(&other);
+}
+
 // ---- the last cache
 
 static void test_sizes_are_read(void **state)
@@ -351,11 +422,14 @@ int main(void)
         with_device(test_what_does_not_compile_fails_alone),
         with_device(test_what_goes_wrong_once_does_not_count),
         with_device(test_a_lack_of_memory_is_no_verdict),
+        with_device(test_where_nothing_compiles_nothing_fails),
+        with_device(test_threads_wait_for_one_verdict),
         with_device(test_a_verdict_is_remembered),
         with_device(test_a_damaged_record_is_a_miss),
         with_device(test_a_trusted_device_is_not_tried),
         with_device(test_kernels_are_told),
         with_device(test_other_limits_trust_no_more),
+        with_device(test_other_limits_may_trust_less),
         cmocka_unit_test(test_sizes_are_read),
         cmocka_unit_test(test_a_step_in_time_is_a_cache),
     };

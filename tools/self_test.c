@@ -38,7 +38,7 @@ static void count(self_test_job *job, const self_test_result *result)
     job->n_right += !result->is_skipped && !result->has_failed && result->n_wrong == 0;
 }
 
-static const char *const WHY_SKIPPED = "no double arithmetic on this device";
+static const char *const WHY_SKIPPED = "weft has no double arithmetic on this device";
 
 static json_t *check_json(const self_check *check, const self_test_result *result)
 {
@@ -146,6 +146,8 @@ static void print_end(const self_test_job *job)
     const int n = job->n_right + job->n_wrong + job->n_failed;
     printf("\n%d of %d right, %d wrong, %d failed, %d skipped, in %.1f s\n", job->n_right, n,
            job->n_wrong, job->n_failed, job->n_skipped, job->seconds);
+    if (job->device.limits.failed_trials != 0)
+        puts("Of what the device claims weft does without what its quirks above name.");
     if (is_all_right(job))
         return;
     puts("\nDo not trust these operations on this device. To report it, open an issue where you "

@@ -153,9 +153,10 @@ static bool start(run_state *run, helper *h, complaint *why)
         for (int i = 0; i < MOST_HELPERS; i++) // theirs are to end with this process
             if (run->helpers[i].process > 0 || &run->helpers[i] == h)
                 close(run->helpers[i].socket);
-        prctl(PR_SET_PDEATHSIG, SIGKILL); // no driver that hangs is left behind
+        prctl(PR_SET_PDEATHSIG, SIGKILL);   // no driver that hangs is left behind
+        dup2(STDERR_FILENO, STDOUT_FILENO); // what a driver says is no part of the report
         serve(ends[1], run->options);
-        exit(EXIT_SUCCESS);
+        _exit(EXIT_SUCCESS);
     }
     close(ends[1]);
     if (h->process > 0)

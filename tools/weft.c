@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program weft: one command after another, each with --help.
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,9 +80,18 @@ static void finish_help(void)
         _exit(command_failed("weft", &why));
 }
 
+// What is closed would be the next file's or socket's: it becomes what is as useless.
+static void keep_standard_descriptors(void)
+{
+    for (int i = 0; i < 3; i++)
+        if (fcntl(i, F_GETFD) < 0 && open("/dev/null", i == 0 ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     complaint why;
+    keep_standard_descriptors();
     atexit(finish_help);
     int status = run_without_command(argc, argv);
     if (status < 0) {

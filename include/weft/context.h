@@ -83,11 +83,14 @@ typedef struct weft_context_params {
 // without, operations that cannot are refused, and weft_limits_quirk_at() names it. fma() is timed
 // where the device says that it has none in hardware, and a CPU's last-level cache is asked of the
 // system, or measured, where the device's answer is no larger than the second level. This is done
-// once for a device, its driver and this version of weft: the process remembers it, and so does the
-// folder of compiled programs. Where it is not remembered it takes what the device's compiler takes
-// for three small kernels, and no further one is begun after 5 seconds: what is left then counts as
-// claimed, with a warning in the log, and is tried again by the next process. A trial fails where
-// it gives wrong numbers or an error twice; for lack of memory none fails.
+// once for a device, its driver and this version of weft, by one thread at a time: the process
+// remembers it, and so does the folder of compiled programs, where a deleted file is forgotten.
+// Where it is not remembered it takes what the device's compiler takes for three small kernels, one
+// more where fma() is timed, and one for what goes wrong; none is begun after 5 seconds. What is
+// left then counts as claimed for this process, with a warning in the log, and is tried again by
+// the next. A trial fails where it gives wrong numbers or an error twice; where not even a kernel
+// without any can be made and run, or memory lacks, none fails. A compiler that does not come back
+// is waited for.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,

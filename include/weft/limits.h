@@ -76,7 +76,7 @@ typedef struct weft_limits {
     // Abilities: unanswered they are lacking.
     bool has_f64;       // double arithmetic
     bool has_f16;       // half arithmetic (half storage needs nothing)
-    bool has_fma;       // fma() in hardware, as far as CL_FP_FMA tells
+    bool has_fma;       // fma() in hardware: as CL_FP_FMA tells, or as timed
     bool has_subgroups; // sub-groups with relative shuffles, in OpenCL C or, on NVIDIA's, in PTX;
                         // a plan that wants them runs without, too, through local memory and
                         // with the same bits
