@@ -332,20 +332,10 @@ STATUS_CALL(clGetEventInfo, false, QUERY(cl_event, cl_event_info), (of, what, ro
 
 // ---- the layer
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
-                                               size_t *size)
-{
-    return layer_info("faults", what, room, out, size);
-}
-
 #define INSTALL(name) layer.name = layer_##name
 
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
-                                            const cl_icd_dispatch **out)
+static void install(void)
 {
-    const cl_int code = layer_init(n, next, n_out, out);
-    if (code != CL_SUCCESS)
-        return code;
     INSTALL(clGetPlatformIDs);
     INSTALL(clGetPlatformInfo);
     INSTALL(clGetDeviceIDs);
@@ -384,5 +374,6 @@ CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *ne
     INSTALL(clReleaseEvent);
     INSTALL(clWaitForEvents);
     INSTALL(clGetEventInfo);
-    return CL_SUCCESS;
 }
+
+DEFINE_LAYER("faults", install)

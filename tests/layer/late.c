@@ -72,18 +72,9 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl
     return code;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
-                                               size_t *needed)
+static void install(void)
 {
-    return layer_info("late writes", what, room, out, needed);
+    layer.clEnqueueWriteBuffer = write_buffer;
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
-                                            const cl_icd_dispatch **out)
-{
-    const cl_int code = layer_init(n, next, n_out, out);
-    if (code != CL_SUCCESS)
-        return code;
-    layer.clEnqueueWriteBuffer = write_buffer;
-    return CL_SUCCESS;
-}
+DEFINE_LAYER("late writes", install)

@@ -16,7 +16,6 @@ static cl_icd_dispatch layer;         // the same, but for what a layer does its
 
 #define GIVE(value) give(&(value), sizeof(value), room, out, needed)
 
-// For clGetLayerInfo().
 static cl_int layer_info(const char *name, cl_layer_info what, size_t room, void *out,
                          size_t *needed)
 {
@@ -30,7 +29,6 @@ static cl_int layer_info(const char *name, cl_layer_info what, size_t room, void
     return CL_INVALID_VALUE;
 }
 
-// For clInitLayer(): where it succeeds the layer puts its own calls into `layer`.
 static cl_int layer_init(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
                          const cl_icd_dispatch **out)
 {
@@ -43,5 +41,22 @@ static cl_int layer_init(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
     *out = &layer;
     return CL_SUCCESS;
 }
+
+// What the loader calls. install() puts the layer's own calls into `layer`.
+#define DEFINE_LAYER(name, install)                                                                \
+    CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,     \
+                                                   size_t *needed)                                 \
+    {                                                                                              \
+        return layer_info(name, what, room, out, needed);                                          \
+    }                                                                                              \
+                                                                                                   \
+    CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next,            \
+                                                cl_uint *n_out, const cl_icd_dispatch **out)       \
+    {                                                                                              \
+        const cl_int code = layer_init(n, next, n_out, out);                                       \
+        if (code == CL_SUCCESS)                                                                    \
+            install();                                                                             \
+        return code;                                                                               \
+    }
 
 #endif

@@ -240,23 +240,14 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem to, cl_boo
                                         event);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
-                                               size_t *needed)
+static void install(void)
 {
-    return layer_info("another device", what, room, out, needed);
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
-                                            const cl_icd_dispatch **out)
-{
-    const cl_int code = layer_init(n, next, n_out, out);
-    if (code != CL_SUCCESS)
-        return code;
     layer.clGetDeviceInfo = device_info;
     layer.clGetKernelWorkGroupInfo = kernel_info;
     layer.clEnqueueNDRangeKernel = enqueue;
     layer.clBuildProgram = build_program;
     layer.clEnqueueReadBuffer = read_buffer;
     layer.clEnqueueWriteBuffer = write_buffer;
-    return CL_SUCCESS;
 }
+
+DEFINE_LAYER("another device", install)

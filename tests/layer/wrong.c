@@ -92,20 +92,11 @@ static cl_int CL_API_CALL build(cl_program program, cl_uint n, const cl_device_i
                              : target->clBuildProgram(program, n, devices, options, notify, user);
 }
 
-CL_API_ENTRY cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t room, void *out,
-                                               size_t *needed)
+static void install(void)
 {
-    return layer_info("a wrong device", what, room, out, needed);
-}
-
-CL_API_ENTRY cl_int CL_API_CALL clInitLayer(cl_uint n, const cl_icd_dispatch *next, cl_uint *n_out,
-                                            const cl_icd_dispatch **out)
-{
-    const cl_int code = layer_init(n, next, n_out, out);
-    if (code != CL_SUCCESS)
-        return code;
     layer.clEnqueueReadBuffer = read_buffer;
     layer.clEnqueueNDRangeKernel = enqueue;
     layer.clBuildProgram = build;
-    return CL_SUCCESS;
 }
+
+DEFINE_LAYER("a wrong device", install)
