@@ -82,9 +82,9 @@ static weft_status limits_choose(weft_context *ctx, const weft_limits *wanted)
         weft_limits_try(ctx, &real);
     ctx->has_shuffles = real.has_subgroups;
     ctx->least_subgroup = real.least_subgroup;
-    ctx->has_more_fma = real.has_fma && !claims_fma;
     ctx->limits = wanted ? weft_limits_clamp(wanted, &real) : real;
-    ctx->failed_trials = ctx->limits.failed_trials;
+    ctx->has_more_fma =
+        real.has_fma && !claims_fma && !(ctx->limits.failed_trials & WEFT_TRIAL_FMA);
     return WEFT_OK;
 }
 

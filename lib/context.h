@@ -20,7 +20,6 @@ struct weft_context {
     // The device itself, whatever the limits want:
     bool has_shuffles;
     int least_subgroup;
-    unsigned failed_trials;
     bool has_more_fma; // than its compiler says: fma() is fast, though FP_FAST_FMAF is not defined
     bool trusts_device;
     weft_log_fn log;

@@ -164,6 +164,17 @@ static int pow2_within(int most, size_t size)
     return (int)pow2_down((int64_t)min_u64((uint64_t)most, size));
 }
 
+// Blocks that groups of so many items can do; the items, fold and vectors are said.
+static void fit_blocks(weft_limits *l)
+{
+    const size_t items = min_u64(l->max_items, l->max_items_along[0]);
+    const int64_t lanes = pow2_within((int)items_along_x(l), items) * lanes_per_item(l);
+    l->max_block = (int)min_i64(l->max_block, lanes);
+    l->warp = pow2_within(l->warp, (size_t)l->max_block);
+    l->max_team = pow2_within(l->max_team, min_u64(l->max_items, l->max_items_along[1]));
+    l->max_team = (int)min_i64(l->max_team, l->max_block);
+}
+
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real)
 {
     weft_limits out = *wanted;
@@ -176,12 +187,7 @@ weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real
     out.max_alloc_bytes = min_u64(wanted->max_alloc_bytes, real->max_alloc_bytes);
     out.global_bytes = min_u64(wanted->global_bytes, real->global_bytes);
 
-    const size_t items = min_u64(out.max_items, out.max_items_along[0]);
-    const int64_t lanes = pow2_within((int)items_along_x(wanted), items) * lanes_per_item(wanted);
-    out.max_block = (int)min_i64(wanted->max_block, lanes);
-    out.warp = pow2_within(wanted->warp, (size_t)out.max_block);
-    out.max_team = pow2_within(wanted->max_team, min_u64(out.max_items, out.max_items_along[1]));
-    out.max_team = (int)min_i64(out.max_team, out.max_block);
+    fit_blocks(&out);
 
     if (real->max_turns > 0 && (wanted->max_turns == 0 || real->max_turns < wanted->max_turns))
         out.max_turns = real->max_turns;
@@ -223,11 +229,8 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
     if (failed & (WEFT_TRIAL_SELECTS |
                   WEFT_TRIAL_VECTORS)) { // lanes of a group are as many items, if it may have them
         out.load_bytes = (int)min_i64(out.load_bytes, (int64_t)sizeof(float));
-        const int64_t items = pow2_down(weft_limits_items_along(&out, 0));
-        out.max_block = (int)min_i64(out.max_block, items * out.vectors);
-        out.warp = (int)min_i64(out.warp, out.max_block);
-        out.max_team = (int)min_i64(out.max_team, items);
         out.fold = 1;
+        fit_blocks(&out);
     }
     if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS) && out.max_items > 1)
         out = weft_limits_lowered(&out, 1);

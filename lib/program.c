@@ -109,11 +109,12 @@ void weft_defines_add_registers(weft_defines *defines, int least)
 // program's defines, and in none's where there is nothing to say.
 static void add_verdict(weft_defines *defines, const weft_context *ctx)
 {
-    if (ctx->failed_trials & WEFT_TRIAL_FMA || ctx->has_more_fma)
+    const unsigned failed = ctx->limits.failed_trials;
+    if (failed & WEFT_TRIAL_FMA || ctx->has_more_fma)
         weft_defines_add(defines, "FMA_IS_FAST", ctx->has_more_fma);
-    if (ctx->failed_trials & WEFT_TRIAL_STREAMS)
+    if (failed & WEFT_TRIAL_STREAMS)
         weft_defines_add(defines, "MAY_STREAM", 0);
-    if (ctx->failed_trials & WEFT_TRIAL_FETCHES)
+    if (failed & WEFT_TRIAL_FETCHES)
         weft_defines_add(defines, "MAY_FETCH", 0);
 }
 

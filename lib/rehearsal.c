@@ -204,7 +204,6 @@ static weft_status create_alone(weft_context **out, const weft_limits *limits)
     ctx->limits = *limits;
     ctx->has_shuffles = limits->has_subgroups;
     ctx->least_subgroup = limits->least_subgroup;
-    ctx->failed_trials = limits->failed_trials;
     TRY(weft_program_table_create(&ctx->programs));
     return weft_pool_create(&ctx->pool, weft_usual_scratch(limits));
 }

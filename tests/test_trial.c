@@ -344,7 +344,7 @@ static void test_kernels_are_told(void **state)
             weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "", .trusts_device = true,
                                                    .log = journal_write, .log_user = &heard)));
         journal_clear(&heard);
-        other->failed_trials = told[i].failed;
+        other->limits.failed_trials = told[i].failed;
         other->has_more_fma = told[i].has_more_fma;
         assert_ok(weft_kernel_get(other, &step_source, &defines, "step_up", &kernel));
         assert_non_null(strstr(heard.text, told[i].option));
@@ -378,10 +378,10 @@ static void test_other_limits_may_trust_less(void **state)
     limits.least_subgroup = 0;
     limits.failed_trials |= WEFT_TRIAL_STREAMS;
     assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "", .limits = &limits)));
-    assert_true(other->failed_trials & WEFT_TRIAL_STREAMS);
+    assert_true(other->limits.failed_trials & WEFT_TRIAL_STREAMS);
     weft_context_destroy(&other);
     assert_ok(weft_rehearsal_create(&other, &limits, NULL));
-    assert_true(other->failed_trials & WEFT_TRIAL_STREAMS);
+    assert_true(other->limits.failed_trials & WEFT_TRIAL_STREAMS);
     weft_context_destroy(&other);
 }
 
