@@ -376,9 +376,11 @@ static void test_other_limits_may_trust_less(void **state)
     weft_limits limits = claimed;
     limits.has_subgroups = false;
     limits.least_subgroup = 0;
-    limits.failed_trials |= WEFT_TRIAL_STREAMS;
+    limits.failed_trials |= WEFT_TRIAL_STREAMS | WEFT_TRIAL_FMA;
     assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "", .limits = &limits)));
     assert_true(other->limits.failed_trials & WEFT_TRIAL_STREAMS);
+    assert_false(other->limits.has_fma);
+    assert_false(other->has_more_fma); // though it may be fast there (Intel's)
     weft_context_destroy(&other);
     assert_ok(weft_rehearsal_create(&other, &limits, NULL));
     assert_true(other->limits.failed_trials & WEFT_TRIAL_STREAMS);
