@@ -34,7 +34,11 @@
 #include "moments.clh"
 #endif
 
-#define FINALS(F) F(ACC, mean) F(ACC, factor)
+#if RMS
+#define FINALS(F) F(ACC, factor)
+#else
+#define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor)
+#endif
 #define EXTRAS    (WEIGHTED + BIASED)
 #define OPTIONS   ACC // epsilon
 #include "rewrite.clh"
@@ -48,17 +52,21 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
 #if RMS
-    f->mean = (ACCS)0;
     f->factor = (ACC)1 / sqrt(sum_with_carry(s->sum, s->carry) / n + epsilon);
 #else
-    f->mean = s->mean + s->carry;
+    f->mean = s->mean;
+    f->carry = s->carry;
     f->factor = (ACC)1 / sqrt(sum_with_carry(s->squares, s->lost) / n + epsilon);
 #endif
 }
 
 INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
 {
-    ACCS y = (RMS ? x[0] : x[0] - f->mean) * f->factor;
+#if RMS
+    ACCS y = x[0] * f->factor;
+#else
+    ACCS y = ((x[0] - f->mean) - f->carry) * f->factor;
+#endif
     if (WEIGHTED)
         y *= extra[0];
     if (BIASED)

@@ -272,6 +272,12 @@ INLINE PLACES result_of(const state *s, long n, long correction)
 }
 #endif
 
+#if OP == OP_PROD || IS_EXTREME || IS_PLACE
+INLINE void settle(state *s)
+{
+}
+#endif
+
 #if OP == OP_PROD || IS_PLACE
 INLINE void join_few(state *a, const state *b)
 {
@@ -456,7 +462,7 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
             const int slot = row_slot((int)(high - first));
             lines row[READS];
             set_lines(&row[0], X, high_offset(w, x, high) + offset, w, x, (ACC)1);
-            sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
+            sweep_lines(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
     join_block(found, rows);

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include <weft/dtype.h>
+
 #include "implementation.h"
 
 typedef struct random_state {
@@ -49,6 +51,13 @@ static inline float random_float(random_state *random)
 static inline int random_cases(int n)
 {
     return is_on("valgrind") ? n / 1000 : n;
+}
+
+// Means for fractions, of which f32 keeps some digits then, or none.
+static inline double far_away(weft_dtype dtype, uint64_t kind)
+{
+    static const double means[] = {100, 2000, 1e5, 1e7};
+    return dtype == WEFT_F32 || dtype == WEFT_F64 ? means[kind % 4] : 1000;
 }
 
 #endif

@@ -156,7 +156,7 @@ static double whole_number(weft_reduction op, random_state *random)
     }
 }
 
-static double number(const reduce_case *of, random_state *random)
+static double number(const reduce_case *of, int64_t i, random_state *random)
 {
     static const double wild[] = {INFINITY, -INFINITY, NAN, -0.0};
     switch (of->numbers) {
@@ -164,7 +164,10 @@ static double number(const reduce_case *of, random_state *random)
     case EXTREME:
         return of->op == WEFT_PROD ? 1 + random_float(random) / 16 : random_float(random);
     case FAR_AWAY:
-        return of->op == WEFT_PROD ? 1 - random_float(random) / 16 : 1000 + random_float(random);
+        return of->op == WEFT_PROD ? 1 - random_float(random) / 16
+                                   : far_away(or_f32(of->dtype), of->seed) + random_float(random);
+    case EQUAL:
+        return i < 4096 ? 1.1 : 0.1;
     case WILD:
         if (random_below(random, 40) == 0)
             return wild[random_below(random, 4)];
@@ -178,7 +181,7 @@ static void put_number(const reduce_case *of, random_state *random, void *data, 
 {
     const weft_dtype dtype = or_f32(of->dtype);
     if (scalar_is_float(dtype))
-        scalar_put(dtype, data, i, number(of, random));
+        scalar_put(dtype, data, i, number(of, i, random));
     else if (of->numbers == EXTREME)
         put_whole(dtype, data, i, (int64_t)random_u64(random));
     else if (of->op == WEFT_PROD)

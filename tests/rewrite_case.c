@@ -75,7 +75,7 @@ static double number_of(const rewrite_case *of, uint64_t kind, random_state *ran
     const double x = random_float(random);
     switch (of->numbers) {
     case FAR_AWAY:
-        return 1000 + x;
+        return far_away(or_f32(of->dtype), kind) + x;
     case MASKED:
         return kind == 0 || (kind == 1 && random_below(random, 2)) ? -INFINITY : 30 * x;
     case WILD:

@@ -123,9 +123,11 @@ static void test_by_hand(void **state)
 {
     (void)state;
     const float x[4] = {1, 2, 3, 6}, same[4] = {7, 7, 7, 7}, zero[4] = {0};
+    const float far[4] = {1e7f, 1e7f + 1, 1e7f + 2, 1e7f + 3};
     const float broken[4] = {1, NAN, 2, 3}, infinite[4] = {1, INFINITY, 2, 3};
     expect(LAYER_NORM, 0, x, 3, 3.5);
     expect(LAYER_NORM, 0.5, x, 3, 3.5);
+    expect(LAYER_NORM, 0, far, 1e7 + 1.5, 1.25);
     expect(RMS_NORM, 0, x, 0, 12.5);
     expect(RMS_NORM, 3.5, x, 0, 12.5);
     expect(LAYER_NORM, 1, same, 7, 0);

@@ -66,7 +66,7 @@ static void softmax_line(const job *j, const reference_softmax *problem)
     for (int64_t i = 0; i < j->n; i++) {
         const wide distance = m - j->x[i], e = expl(-distance);
         sum += e;
-        sum_error += e > 0 ? e * ((2 * distance + 150) * 2 * u + scaling * fabsl(j->x[i])) : 0;
+        sum_error += e > 0 ? e * ((2 * distance + 16) * 2 * u + scaling * fabsl(j->x[i])) : 0;
     }
     const wide q = sum_error / sum + (wide)j->n * j->p.tiny;
     for (int64_t i = 0; i < j->n; i++) {
@@ -78,7 +78,7 @@ static void softmax_line(const job *j, const reference_softmax *problem)
         else if (problem->is_log)
             j->error[i] = 2 * u * (2 * distance + 2 * logl(sum) + 8) + scaled + 2 * q + j->p.tiny;
         else
-            j->error[i] = y * ((2 * distance + 150) * 2 * u + scaled + 2 * q) + j->p.tiny;
+            j->error[i] = y * ((2 * distance + 16) * 2 * u + scaled + 2 * q) + j->p.tiny;
         if (fabsl(m) >= j->p.largest || q >= 0.5L ||
             (isfinite(distance) && fmaxl(distance, fabsl(j->x[i])) >= j->p.largest))
             j->error[i] = INFINITY;
@@ -155,7 +155,7 @@ bool reference_softmax_run(reference_values *out, const reference_softmax *probl
 
 // What is divided by: sqrt(mean of squares + epsilon), of what the mean is taken from.
 typedef struct norm_scale {
-    wide mean, mean_error;
+    wide mean, rest, mean_error;
     wide inverse, inverse_error; // 1 / sqrt(...)
 } norm_scale;
 
@@ -176,7 +176,7 @@ static norm_scale norm_scale_of(const job *j, const reference_norm *problem)
     const wide error = spread.m2_error / j->n + 4 * u * square;
     const wide inverse = 1 / sqrtl(square);
     const wide low = fmaxl(square - error, (wide)problem->epsilon * (1 - 4 * u));
-    return (norm_scale){spread.mean, spread.mean_error, inverse,
+    return (norm_scale){spread.mean, spread.rest, spread.mean_error, inverse,
                         fmaxl(1 / sqrtl(low) - inverse, inverse - 1 / sqrtl(square + error))};
 }
 
@@ -185,7 +185,7 @@ static void norm_line(const job *j, const reference_norm *problem, const wide *w
     const wide u = j->p.unit;
     const norm_scale s = norm_scale_of(j, problem);
     for (int64_t i = 0; i < j->n; i++) {
-        const wide off = j->x[i] - s.mean;
+        const wide off = j->x[i] - s.mean - s.rest;
         j->want[i] = off * s.inverse * w[i] + b[i];
         const wide off_error = s.mean_error + u * fabsl(off);
         const wide y_error =

@@ -4,29 +4,33 @@
 //
 // Both sides start from the same stored numbers. Let u be the unit roundoff of the device's
 // arithmetic (2^-24 for f32, 2^-53 for f64), t its smallest normal number, gamma(k) =
-// (1 + u)^k - 1, n the elements that one result is made from, r = min(n, 128) the longest run
-// summed plainly.
+// (1 + u)^k - 1, n the elements that one result is made from.
 //
-//   sum     Each term meets at most r - 1 roundings in its run; runs are joined with their error
-//           carried along, which leaves a few roundings and n u^2. Partial sums may be flushed.
-//               E(sum) = G sum|x| + n t,   G = gamma(r + 8) + n u^2
+//   sum     Each term meets at most 16 roundings: in the pairwise sum of a short run, as the sums
+//           of a few runs and those of a vector's lanes are added, and in the end; all others are
+//           carried along, which leaves n u^2. Partial sums may be flushed.
+//               E(sum) = G sum|x| + n t,   G = gamma(16) + n u^2
 //   mean    E(sum) / n, and 3 roundings
 //   norm1   as sum; norm2: squares have E(q) = (G + u) q + n t; the root lies in
 //           sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs by 3 ulp: 8 u
 //   prod    gamma(n + 1) |p|. No partial product is outside a .. b, the products of all factors
 //           below 1 and above 1: where a < t one may be flushed, n t b more; where b overflows
 //           there is no bound
-//   var     Means of runs err by at most d = (G + 6 u log2 n) max|x|, and so do the means that they
-//           are joined to. Shifting every element by d or less moves M = sum (x - mean)^2 by
-//           2 d sqrt(n M) + n d^2 (Cauchy and Schwarz), and M itself is a sum of positive terms:
-//               E(M) = (G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n t
+//   var     A mean is the sum of two numbers, and only distances from it are rounded. With R, the
+//           largest |x - mean|, means of runs err by at most d = (G + 6 u log2 n) R, and so do the
+//           means that they are joined to. Shifting every element by d or less moves
+//           M = sum (x - mean)^2 by 2 d sqrt(n M) + n d^2 (Cauchy and Schwarz), and M itself is
+//           made from positive terms, in runs of 8 from distances from one of the 8, whose squares
+//           are 8 times those from the mean at most:
+//               E(M) = (8 G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n t
 //           var is M / (n - c) and 3 roundings; std has the roots of both ends, and 8 u. One
 //           element has M = 0 exactly.
 //   logsumexp, softmax   With D = |scale| (largest x - x) a term e = exp(-D) errs by
-//           (2 D + 150) 2 u relative: the difference, exp() to a few ulp, the sum in runs, taken
-//           again where the largest element has grown. So with s = sum e and q = E(s) / s:
+//           (2 D + 16) 2 u relative: the difference, exp() to a few ulp, 10 roundings of the sum,
+//           and taking it again each time that the largest element has grown by 4 or more. So with
+//           s = sum e and q = E(s) / s:
 //               log s       2 q + 4 u |log s|
-//               softmax     y ((2 D + 150) 2 u + 2 q) + t
+//               softmax     y ((2 D + 16) 2 u + 2 q) + t
 //               log         2 u (2 D + 2 |log s| + 8) + 2 q + t
 //           A scale that is no 1 rounds scale x first: u |scale x| more for each e, and for y.
 //   backward   its sum as a sum with two roundings more; then 4 roundings

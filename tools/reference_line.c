@@ -10,7 +10,7 @@
 #include "reference.h"
 #include "scalar.h"
 
-enum { LONGEST_RUN = 128, ROUNDINGS_BEHIND_RUNS = 8 };
+enum { ROUNDINGS = 16, RUN = 8 };
 
 unsigned line_axes(int ndim, int n_axes, const int *axes)
 {
@@ -133,31 +133,37 @@ line_sum line_sum_of(const wide *x, int64_t n)
 
 wide line_sum_growth(const precision *p, int64_t n)
 {
-    const double run = (double)(n < LONGEST_RUN ? n : LONGEST_RUN);
-    return precision_growth(p, run + ROUNDINGS_BEHIND_RUNS) +
-           (wide)n * ((wide)p->unit * p->unit + LDBL_EPSILON);
+    return precision_growth(p, ROUNDINGS) + (wide)n * ((wide)p->unit * p->unit + LDBL_EPSILON);
 }
 
 line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide rounding)
 {
     const line_sum s = line_sum_of(x, n);
     line_spread spread = {.mean = s.sum / n};
+    wide range = 0, apart_sum = 0; // of distances from the mean
     for (int64_t i = 0; i < n; i++)
-        spread.m2 += (x[i] - spread.mean) * (x[i] - spread.mean);
+        apart_sum += x[i] - spread.mean;
+    if (isfinite(apart_sum))
+        spread.rest = apart_sum / n;
+    for (int64_t i = 0; i < n; i++) {
+        const wide apart = x[i] - spread.mean - spread.rest;
+        spread.m2 += apart * apart;
+        range = isfinite(apart) ? fmaxl(range, fabsl(apart)) : range;
+    }
     if (n <= 1) {
         spread.mean_error = rounding;
         return spread;
     }
     const wide growth = line_sum_growth(p, n);
     const wide joins = 6 * p->unit * (log2l(n) + 1);
-    const wide d = (growth + joins) * s.largest + rounding;
+    const wide d = (growth + joins) * range + rounding;
     spread.mean_error = d;
-    spread.m2_error =
-        (growth + joins) * spread.m2 + 2 * d * sqrtl(n * spread.m2) + n * d * d + (wide)n * p->tiny;
+    spread.m2_error = (RUN * growth + joins) * spread.m2 + 2 * d * sqrtl(n * spread.m2) +
+                      n * d * d + (wide)n * p->tiny;
     // Whatever is squared on the way is no longer than the whole range.
     if (!isfinite(s.sum))
         spread.mean_error = spread.m2_error = 0;
-    else if (4 * s.largest * s.largest * n >= p->largest || s.magnitude >= p->largest)
+    else if (4 * range * range * n >= p->largest || 2 * range >= p->largest)
         spread.mean_error = spread.m2_error = INFINITY;
     return spread;
 }

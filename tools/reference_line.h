@@ -49,9 +49,10 @@ line_sum line_sum_of(const wide *x, int64_t n);
 wide line_sum_growth(const precision *p, int64_t n);
 
 // M = sum (x - mean)^2 and its bound, for elements that were rounded by up to `rounding` first.
-// Infinite where partial results may overflow.
+// Infinite where partial results may overflow. The mean is mean + rest: of doubles far from 0 one
+// number does not hold it well enough.
 typedef struct line_spread {
-    wide mean, mean_error;
+    wide mean, rest, mean_error;
     wide m2, m2_error;
 } line_spread;
 

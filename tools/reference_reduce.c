@@ -148,7 +148,7 @@ static outcome logsumexp_of(const job *j)
     for (int64_t i = 0; i < j->n; i++) {
         const wide distance = m - j->x[i], e = expl(-distance);
         sum += e;
-        error += e > 0 ? e * ((2 * distance + 150) * 2 * u + expm1l(2 * j->rounding)) : 0;
+        error += e > 0 ? e * ((2 * distance + 16) * 2 * u + expm1l(2 * j->rounding)) : 0;
         range = isfinite(distance) ? fmaxl(range, distance) : range;
     }
     const wide q = error / sum + (wide)j->n * j->p.tiny;

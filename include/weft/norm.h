@@ -34,7 +34,8 @@ typedef struct weft_norm_params {
 //
 // Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
 // and squared distances of short runs, joined with what rounding loses carried along (after
-// Chan, Golub and LeVeque 1979): large means do no harm, up to the largest number. Where the sum of
+// Chan, Golub and LeVeque 1979). The mean stays the sum of two numbers: large means do no harm, up
+// to the largest number, and errors are relative to distances from the mean. Where the sum of
 // squared distances overflows, as in f32 from distances of 1e19 on, results are 0 or NaN. NaN and
 // infinity make the results normalised together NaN. n_axes from 1 to X's dimensions; epsilon from
 // 0. Where an extent is 0: nothing to do. The same input on the same context gives the same bits.

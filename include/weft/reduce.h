@@ -60,11 +60,12 @@ typedef struct weft_reduce_params {
 //         Integers, places and truth: as in the table above.
 //
 // Sums of floats are taken in f32 (f64 for f64, and as Y for integers) in short runs whose sums
-// are added with their rounding error carried along: the error does not grow with the number of
-// elements, but for that within runs and of the last few additions. Integer sums and products are
-// taken in i64 and wrap. Var and std are taken from means and squared distances of short runs,
-// joined with what rounding loses carried along (after Chan, Golub and LeVeque 1979): large means
-// do no harm, up to the largest number; where squared distances overflow they are infinite or NaN.
+// are added with their rounding error carried along: at most 16 roundings of each term, or
+// 1e-6 sum |x| in f32, whatever the number of elements. Integer sums and products are taken in i64
+// and wrap. Var and std are taken from means and squared distances of short runs, joined with what
+// rounding loses carried along (after Chan, Golub and LeVeque 1979), the mean as the sum of two
+// numbers: large means do no harm, up to the largest number; where squared distances overflow they
+// are infinite or NaN.
 // n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element first; norm2
 // sums plain squares.
 //
