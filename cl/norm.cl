@@ -20,16 +20,24 @@
 #endif
 
 #if RMS
-#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define SQUARES   sum
+#define LOST      carry
 #else
-#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost)
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES squares
+#define LOST    lost
 #endif
-#define READS 1
+#define READS   1
+#define SQUARED 1
 #include "axis.clh"
 #include "sums.clh"
 
+#include "ranges.clh"
+
 #if RMS
-#include "totals.clh"
+#include "squares.clh"
 #else
 #include "moments.clh"
 #endif
@@ -52,11 +60,11 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
 #if RMS
-    f->factor = (ACC)1 / sqrt(sum_with_carry(s->sum, s->carry) / n + epsilon);
+    f->factor = inverse_root(sum_with_carry(s->sum, s->carry) / n, s->scale, epsilon);
 #else
     f->mean = s->mean;
     f->carry = s->carry;
-    f->factor = (ACC)1 / sqrt(sum_with_carry(s->squares, s->lost) / n + epsilon);
+    f->factor = inverse_root(sum_with_carry(s->squares, s->lost) / n, s->scale, epsilon);
 #endif
 }
 

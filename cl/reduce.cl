@@ -35,7 +35,8 @@
 
 // ---- what a lane remembers
 
-#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1 || OP == OP_NORM2)
+#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1)
+#define IS_ROOT (OP == OP_NORM2)
 #define IS_EXTREME                                                                                 \
     (OP == OP_MIN || OP == OP_MAX || OP == OP_NORM_INF || OP == OP_ANY || OP == OP_ALL)
 #define IS_PLACE  (OP == OP_ARGMIN || OP == OP_ARGMAX)
@@ -43,6 +44,10 @@
 
 #if IS_SUM
 #define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#elif IS_ROOT
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define SQUARES   sum
+#define LOST      carry
 #elif OP == OP_PROD
 #define FIELDS(F) F(ACC, product)
 #elif IS_EXTREME
@@ -50,16 +55,23 @@
 #elif IS_PLACE
 #define FIELDS(F) F(ACC, best) F(long, place)
 #elif IS_SPREAD
-#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost)
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES squares
+#define LOST    lost
 #else
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #endif
-#define READS 1
+#define READS   1
+#define SQUARED (IS_ROOT || IS_SPREAD)
 // Sums of so few rounds lose little; rows have theirs in registers.
-#define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
+#define ROUNDS ((IS_SUM || IS_ROOT) && FOLD > 1 && !ROWS ? 4 : 1)
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"
+#if SQUARED
+#include "ranges.clh"
+#endif
 
 #if IN_REALS
 #define LEAST -INFINITY
@@ -106,11 +118,16 @@ INLINE ACCS result_of(const state *s, long n, long correction)
     const ACCS sum = sum_with_carry(s->sum, s->carry);
 #if OP == OP_MEAN
     return sum / (ACC)n;
-#elif OP == OP_NORM2
-    return sqrt(sum);
 #else
     return sum;
 #endif
+}
+#elif IS_ROOT
+#include "squares.clh"
+
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+    return sqrt(sum_with_carry(s->sum, s->carry)) / s->scale;
 }
 #endif
 
@@ -300,7 +317,7 @@ INLINE ACCS result_of(const state *s, long n, long correction)
     // Infinite elements leave no more than a carry that is no number.
     const ACCS variance = (s->carry - s->carry) +
                           sum_with_carry(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
-    return OP == OP_STD ? sqrt(variance) : variance;
+    return OP == OP_STD ? sqrt(variance) / s->scale : variance / s->scale / s->scale;
 }
 #endif
 
@@ -465,6 +482,15 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
             sweep_lines(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
         }
     }
+#if SQUARED
+    for (long high = first; high < last; high++) {
+        state *row = &rows[row_slot((int)(high - first))];
+        square_again(row, w, x, X, high_offset(w, x, high), (ACC)1, 0, 0);
+#if IS_ROOT
+        even_out(row);
+#endif
+    }
+#endif
     join_block(found, rows);
 }
 
@@ -557,9 +583,14 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
                         global Y_TYPE *Y, long first, long last, output out)
 {
     state found;
-    if (has_short_rows(w) && last - first == FOLD)
+    const bool are_short = has_short_rows(w) && last - first == FOLD;
+    if (are_short)
         sweep_short_rows(&found, w, x, X, first);
-    else
+#if SQUARED
+    if (!are_short || any_lane(!are_ordinary(found.SQUARES)))
+#else
+    if (!are_short)
+#endif
         sweep_rows(&found, w, x, X, first, last);
     const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
     FOUND lanes[FOLD];

@@ -20,10 +20,10 @@ static const weft_reduction_facts facts[] = {
     [WEFT_ANY] = FACTS("any", "ANY", TRUTH, 1, false, WEFT_SUM),
     [WEFT_ALL] = FACTS("all", "ALL", TRUTH, 1, false, WEFT_PROD),
     [WEFT_NORM1] = FACTS("norm1", "NORM1", FLOAT, 2, false, WEFT_NORM1),
-    [WEFT_NORM2] = FACTS("norm2", "NORM2", FLOAT, 2, false, WEFT_NORM2),
+    [WEFT_NORM2] = FACTS("norm2", "NORM2", FLOAT, 3, false, WEFT_NORM2),
     [WEFT_NORM_INF] = FACTS("norm_inf", "NORM_INF", FLOAT, 1, false, WEFT_SUM),
-    [WEFT_VAR] = FACTS("var", "VAR", FLOAT, 5, false, WEFT_VAR),
-    [WEFT_STD] = FACTS("std", "STD", FLOAT, 5, false, WEFT_STD),
+    [WEFT_VAR] = FACTS("var", "VAR", FLOAT, 6, false, WEFT_VAR),
+    [WEFT_STD] = FACTS("std", "STD", FLOAT, 6, false, WEFT_STD),
     [WEFT_LOGSUMEXP] = FACTS("logsumexp", "LOGSUMEXP", FLOAT, 3, false, WEFT_LOGSUMEXP),
 };
 

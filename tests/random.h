@@ -60,4 +60,12 @@ static inline double far_away(weft_dtype dtype, uint64_t kind)
     return dtype == WEFT_F32 || dtype == WEFT_F64 ? means[kind % 4] : 1000;
 }
 
+// What fractions are multiplied by for squares to be beyond the range, or none to be left.
+static inline double out_of_range(weft_dtype dtype, uint64_t kind)
+{
+    static const double of_f32[] = {1e30, 1e-25, 3e19, 1e-21},
+                        of_f64[] = {1e200, 1e-200, 1e155, 1e-165};
+    return dtype == WEFT_F16 ? 1 : dtype == WEFT_F64 ? of_f64[kind % 4] : of_f32[kind % 4];
+}
+
 #endif

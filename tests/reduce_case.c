@@ -166,6 +166,10 @@ static double number(const reduce_case *of, int64_t i, random_state *random)
     case FAR_AWAY:
         return of->op == WEFT_PROD ? 1 - random_float(random) / 16
                                    : far_away(or_f32(of->dtype), of->seed) + random_float(random);
+    case OUT_OF_RANGE:
+        return of->op == WEFT_PROD
+                   ? 1 + random_float(random) / 16
+                   : out_of_range(or_f32(of->dtype), of->seed) * random_float(random);
     case EQUAL:
         return i < 4096 ? 1.1 : 0.1;
     case WILD:

@@ -22,12 +22,13 @@ typedef enum reduce_layout {
 } reduce_layout;
 
 typedef enum reduce_numbers {
-    WHOLE,     // small whole numbers, equal ones among them: sums are exact
-    FRACTIONS, // in [-1, 1)
-    FAR_AWAY,  // FRACTIONS + 100, 2000, 1e5 or 1e7; f16 and bf16: + 1000
-    EQUAL,     // 1.1, then 0.1: plain sums go wrong in one direction
-    WILD,      // WHOLE; some are infinite or NaN, if X can hold that
-    EXTREME,   // integers of any size; floats as FRACTIONS
+    WHOLE,        // small whole numbers, equal ones among them: sums are exact
+    FRACTIONS,    // in [-1, 1)
+    FAR_AWAY,     // FRACTIONS + 100, 2000, 1e5 or 1e7; f16 and bf16: + 1000
+    EQUAL,        // 1.1, then 0.1: plain sums go wrong in one direction
+    WILD,         // WHOLE; some are infinite or NaN, if X can hold that
+    EXTREME,      // integers of any size; floats as FRACTIONS
+    OUT_OF_RANGE, // FRACTIONS, but their squares are not f32's or f64's
     N_NUMBERS,
 } reduce_numbers;
 

@@ -76,6 +76,8 @@ static double number_of(const rewrite_case *of, uint64_t kind, random_state *ran
     switch (of->numbers) {
     case FAR_AWAY:
         return far_away(or_f32(of->dtype), kind) + x;
+    case OUT_OF_RANGE:
+        return out_of_range(or_f32(of->dtype), kind) * x;
     case MASKED:
         return kind == 0 || (kind == 1 && random_below(random, 2)) ? -INFINITY : 30 * x;
     case WILD:

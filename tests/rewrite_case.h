@@ -23,12 +23,13 @@ typedef enum rewrite_op {
 } rewrite_op;
 
 typedef enum rewrite_numbers {
-    FRACTIONS, // in [-1, 1)
-    STEEP,     // in [-30, 30): exponentials of all sizes
-    FAR_AWAY,  // FRACTIONS + 100, 2000, 1e5 or 1e7; f16 and bf16: + 1000
-    MASKED,    // STEEP; some are -infinity, on some lines all
-    WILD,      // STEEP; on some lines there are infinities and NaN
-    ENORMOUS,  // up to the largest number, 1e30 among them
+    FRACTIONS,    // in [-1, 1)
+    STEEP,        // in [-30, 30): exponentials of all sizes
+    FAR_AWAY,     // FRACTIONS + 100, 2000, 1e5 or 1e7; f16 and bf16: + 1000
+    MASKED,       // STEEP; some are -infinity, on some lines all
+    WILD,         // STEEP; on some lines there are infinities and NaN
+    ENORMOUS,     // up to the largest number, 1e30 among them
+    OUT_OF_RANGE, // FRACTIONS, but their squares are not f32's or f64's
     N_NUMBERS,
 } rewrite_numbers;
 

@@ -23,7 +23,7 @@ static void test_every_type_and_number(void **state)
                                          .ndim = 2,
                                          .shape = {5, is_reduced ? 37 : 300},
                                          .axis = 1,
-                                         .number = 1e-5,
+                                         .number = numbers == OUT_OF_RANGE ? 0 : 1e-5,
                                          .has_weight = true,
                                          .has_bias = true,
                                          .numbers = (rewrite_numbers)numbers};
@@ -124,10 +124,17 @@ static void test_by_hand(void **state)
     (void)state;
     const float x[4] = {1, 2, 3, 6}, same[4] = {7, 7, 7, 7}, zero[4] = {0};
     const float far[4] = {1e7f, 1e7f + 1, 1e7f + 2, 1e7f + 3};
+    const float tiny[4] = {1e-25f, -1e-25f, 2e-25f, .5e-25f};
+    const float large[4] = {1e30f, -1e30f, 2e30f, .5e30f};
     const float broken[4] = {1, NAN, 2, 3}, infinite[4] = {1, INFINITY, 2, 3};
     expect(LAYER_NORM, 0, x, 3, 3.5);
     expect(LAYER_NORM, 0.5, x, 3, 3.5);
     expect(LAYER_NORM, 0, far, 1e7 + 1.5, 1.25);
+    expect(LAYER_NORM, 0, tiny, 0.625e-25, 1.171875e-50);
+    expect(LAYER_NORM, 0, large, 0.625e30, 1.171875e60);
+    expect(LAYER_NORM, 1, tiny, 0.625e-25, 0);
+    expect(RMS_NORM, 0, tiny, 0, 1.5625e-50);
+    expect(RMS_NORM, 0, large, 0, 1.5625e60);
     expect(RMS_NORM, 0, x, 0, 12.5);
     expect(RMS_NORM, 3.5, x, 0, 12.5);
     expect(LAYER_NORM, 1, same, 7, 0);

@@ -280,6 +280,51 @@ static void test_enormous_means(void **state)
     }
 }
 
+// Norms and deviations whose squares are out of range, along columns and rows.
+static void test_squares_out_of_range(void **state)
+{
+    (void)state;
+    static const struct {
+        weft_reduction op;
+        float x[4];
+        double want;
+    } cases[] = {
+        {WEFT_NORM2, {1e-23f, 1e-23f, 1e-23f, 1e-23f}, 2e-23},
+        {WEFT_NORM2, {3e-21f, 4e-21f, 0, 0}, 5e-21},
+        {WEFT_NORM2, {1e20f, 1, 1, 0}, 1e20},
+        {WEFT_NORM2, {1e20f, 1e-23f, 0, 0}, 1e20},
+        {WEFT_NORM2, {2e38f, 1e38f, 2e38f, 0}, 3e38},
+        {WEFT_NORM2, {1e-41f, 0, 0, 0}, 1e-41},
+        {WEFT_NORM2, {0, 0, 0, 0}, 0},
+        {WEFT_NORM2, {INFINITY, 1, 1e-30f, 0}, (double)INFINITY},
+        {WEFT_STD, {1e-25f, -1e-25f, 1e-25f, -1e-25f}, 1e-25},
+        {WEFT_STD, {1e30f, -1e30f, 1e30f, -1e30f}, 1e30},
+        {WEFT_STD, {1e30f, 1e30f, 1e30f, 1e30f}, 0},
+    };
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        const reduce_case one = {
+            .op = cases[i / 2].op, .ndim = 2, .shape = {4, 4}, .mask = 1 + i % 2};
+        reduce_operands o;
+        reduce_create(&o, ctx, &one);
+        float *x = o.x_data;
+        for (int k = 0; k < 16; k++)
+            x[o.X.offset + k] = cases[i / 2].x[i % 2 ? k % 4 : k / 4];
+        assert_int_equal(
+            clEnqueueWriteBuffer(o.queue, o.X.buffer, CL_TRUE, 0, o.x_bytes, x, 0, NULL, NULL),
+            CL_SUCCESS);
+        reduce_call(&o);
+        float *y = reduce_read(&o);
+        for (int k = 0; k < 4; k++) {
+            const double got = (double)y[o.Y.offset + k * o.Y.stride[0]];
+            const double want = cases[i / 2].want;
+            if (!(fabs(got - want) <= 1e-6 * want + 1e-44) && got != want)
+                fail_msg("%s, case %d: %g, not %g", weft_reduction_name(one.op), (int)i, got, want);
+        }
+        free(y);
+        reduce_destroy(&o);
+    }
+}
+
 // ---- long sums
 
 // A million terms: the bound is that of short runs. Where there are many rows, each is in one part.
@@ -386,6 +431,7 @@ int main(void)
         cmocka_unit_test(test_no_results),
         cmocka_unit_test(test_single_elements),
         cmocka_unit_test(test_enormous_means),
+        cmocka_unit_test(test_squares_out_of_range),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_lines_far_apart),
         cmocka_unit_test(test_short_rows),

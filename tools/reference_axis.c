@@ -162,20 +162,20 @@ typedef struct norm_scale {
 static norm_scale norm_scale_of(const job *j, const reference_norm *problem)
 {
     const wide u = j->p.unit;
-    line_spread spread = line_spread_of(&j->p, j->x, j->n, 0);
-    if (problem->is_rms) {
-        const bool fits = isfinite(spread.mean) && isfinite(spread.m2_error);
-        spread = (line_spread){0};
-        for (int64_t i = 0; i < j->n; i++)
-            spread.m2 += j->x[i] * j->x[i];
-        spread.m2_error = (line_sum_growth(&j->p, j->n) + u) * spread.m2 + (wide)j->n * j->p.tiny;
-        if (!fits && isfinite(spread.m2))
-            spread.m2_error = INFINITY;
-    }
+    line_spread spread = {0};
+    for (int64_t i = 0; problem->is_rms && i < j->n; i++)
+        spread.m2 += j->x[i] * j->x[i];
+    if (problem->is_rms)
+        spread.m2_error = (line_sum_growth(&j->p, j->n) + u) * spread.m2 +
+                          line_flushed_squares(&j->p, j->n, spread.m2);
+    else
+        spread = line_spread_of(&j->p, j->x, j->n, 0);
     const wide square = spread.m2 / j->n + problem->epsilon;
     const wide error = spread.m2_error / j->n + 4 * u * square;
     const wide inverse = 1 / sqrtl(square);
     const wide low = fmaxl(square - error, (wide)problem->epsilon * (1 - 4 * u));
+    if (inverse > 0 && isfinite(inverse) && (inverse <= j->p.tiny || inverse >= j->p.largest / 2))
+        return (norm_scale){spread.mean, spread.rest, spread.mean_error, inverse, INFINITY};
     return (norm_scale){spread.mean, spread.rest, spread.mean_error, inverse,
                         fmaxl(1 / sqrtl(low) - inverse, inverse - 1 / sqrtl(square + error))};
 }

@@ -11,8 +11,9 @@
 //           carried along, which leaves n u^2. Partial sums may be flushed.
 //               E(sum) = G sum|x| + n t,   G = gamma(16) + n u^2
 //   mean    E(sum) / n, and 3 roundings
-//   norm1   as sum; norm2: squares have E(q) = (G + u) q + n t; the root lies in
-//           sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs by 3 ulp: 8 u
+//   norm1   as sum; norm2: squares have E(q) = (G + u) q + n min(t, u q), since small ones are
+//           taken at a scale; the root lies in sqrt(q - E) .. sqrt(q + E), and sqrt() itself errs
+//           by 3 ulp: 8 u
 //   prod    gamma(n + 1) |p|. No partial product is outside a .. b, the products of all factors
 //           below 1 and above 1: where a < t one may be flushed, n t b more; where b overflows
 //           there is no bound
@@ -22,7 +23,7 @@
 //           M = sum (x - mean)^2 by 2 d sqrt(n M) + n d^2 (Cauchy and Schwarz), and M itself is
 //           made from positive terms, in runs of 8 from distances from one of the 8, whose squares
 //           are 8 times those from the mean at most:
-//               E(M) = (8 G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n t
+//               E(M) = (8 G + 6 u (log2 n + 1)) M + 2 d sqrt(n M) + n d^2 + n min(t, u M)
 //           var is M / (n - c) and 3 roundings; std has the roots of both ends, and 8 u. One
 //           element has M = 0 exactly.
 //   logsumexp, softmax   With D = |scale| (largest x - x) a term e = exp(-D) errs by

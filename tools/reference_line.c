@@ -136,6 +136,11 @@ wide line_sum_growth(const precision *p, int64_t n)
     return precision_growth(p, ROUNDINGS) + (wide)n * ((wide)p->unit * p->unit + LDBL_EPSILON);
 }
 
+wide line_flushed_squares(const precision *p, int64_t n, wide squares)
+{
+    return n * fminl(p->tiny, p->unit * squares);
+}
+
 line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide rounding)
 {
     const line_sum s = line_sum_of(x, n);
@@ -159,11 +164,11 @@ line_spread line_spread_of(const precision *p, const wide *x, int64_t n, wide ro
     const wide d = (growth + joins) * range + rounding;
     spread.mean_error = d;
     spread.m2_error = (RUN * growth + joins) * spread.m2 + 2 * d * sqrtl(n * spread.m2) +
-                      n * d * d + (wide)n * p->tiny;
-    // Whatever is squared on the way is no longer than the whole range.
+                      n * d * d + line_flushed_squares(p, n, spread.m2);
+    // Whatever is taken for a distance on the way is no longer than the whole range.
     if (!isfinite(s.sum))
         spread.mean_error = spread.m2_error = 0;
-    else if (4 * range * range * n >= p->largest || 2 * range >= p->largest)
+    else if (2 * range >= p->largest)
         spread.mean_error = spread.m2_error = INFINITY;
     return spread;
 }

@@ -48,6 +48,9 @@ line_sum line_sum_of(const wide *x, int64_t n);
 // G: the error of a sum, relative to the sum of magnitudes.
 wide line_sum_growth(const precision *p, int64_t n);
 
+// What a sum of squares lacks where some are flushed to 0: of small ones all are taken at a scale.
+wide line_flushed_squares(const precision *p, int64_t n, wide squares);
+
 // M = sum (x - mean)^2 and its bound, for elements that were rounded by up to `rounding` first.
 // Infinite where partial results may overflow. The mean is mean + rest: of doubles far from 0 one
 // number does not hold it well enough.

@@ -98,18 +98,17 @@ static outcome norm1_of(const job *j)
 static outcome norm2_of(const job *j)
 {
     const wide growth = line_sum_growth(&j->p, j->n) + j->p.unit;
-    wide sum = 0, finite = 0, rounded = 0;
+    wide sum = 0, rounded = 0;
     for (int64_t i = 0; i < j->n; i++) {
         sum += j->x[i] * j->x[i];
-        finite += isfinite(j->x[i]) ? j->x[i] * j->x[i] : 0;
         rounded += j->rounding * (2 * fabsl(j->x[i]) + j->rounding);
     }
     const wide root = sqrtl(sum);
-    if (finite >= j->p.largest)
+    if (root >= j->p.largest / 2 && isfinite(root))
         return (outcome){root, INFINITY};
     if (!isfinite(sum) || sum == 0)
         return (outcome){root, 0};
-    const wide error = growth * sum + rounded + (wide)j->n * j->p.tiny;
+    const wide error = growth * sum + rounded + line_flushed_squares(&j->p, j->n, sum);
     return (outcome){root, line_sqrt_error(sum, error) + 8 * j->p.unit * sqrtl(sum + error)};
 }
 
@@ -127,7 +126,8 @@ static outcome variance_of(const job *j, bool is_root)
     const wide divisor = (wide)(j->correction < j->n ? j->n - j->correction : 0);
     const wide var = spread.m2 / divisor;
     const wide want = is_root ? sqrtl(var) : var;
-    if (isinf(spread.m2_error) || (divisor == 0 && spread.m2 <= spread.m2_error && j->n > 1))
+    if (isinf(spread.m2_error) || (want >= j->p.largest / 2 && isfinite(want)) ||
+        (divisor == 0 && spread.m2 <= spread.m2_error && j->n > 1))
         return (outcome){want, INFINITY};
     if (!isfinite(want))
         return (outcome){want, 0};

@@ -35,8 +35,10 @@ typedef struct weft_norm_params {
 // Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
 // and squared distances of short runs, joined with what rounding loses carried along (after
 // Chan, Golub and LeVeque 1979). The mean stays the sum of two numbers: large means do no harm, up
-// to the largest number, and errors are relative to distances from the mean. Where the sum of
-// squared distances overflows, as in f32 from distances of 1e19 on, results are 0 or NaN. NaN and
+// to the largest number, and errors are relative to distances from the mean. Squares that are out
+// of range, or of which nothing is left, are summed once more at a scale (after Blue 1978): results
+// are right for epsilon 0 and f32 distances of 1e-38 to 1e38, where the root of the variance and its
+// inverse are normal numbers and no two elements are further apart than the largest one. NaN and
 // infinity make the results normalised together NaN. n_axes from 1 to X's dimensions; epsilon from
 // 0. Where an extent is 0: nothing to do. The same input on the same context gives the same bits.
 //
@@ -54,8 +56,7 @@ WEFT_API weft_status weft_layer_norm(weft_context *ctx, cl_command_queue queue, 
                                      const weft_norm_params *params);
 
 // RMS normalisation: y = x / sqrt(mean of x^2 + epsilon) w + b; else as weft_layer_norm(). Infinity
-// makes finite elements 0 before w and b, and itself NaN. Plain squares are summed: where they
-// overflow, as of elements from about 1e19 on in f32, finite elements become 0 all the same.
+// makes finite elements 0 before w and b, and itself NaN.
 //
 // After Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 WEFT_API weft_status weft_rms_norm(weft_context *ctx, cl_command_queue queue, double epsilon,

@@ -64,10 +64,11 @@ typedef struct weft_reduce_params {
 // 1e-6 sum |x| in f32, whatever the number of elements. Integer sums and products are taken in i64
 // and wrap. Var and std are taken from means and squared distances of short runs, joined with what
 // rounding loses carried along (after Chan, Golub and LeVeque 1979), the mean as the sum of two
-// numbers: large means do no harm, up to the largest number; where squared distances overflow they
-// are infinite or NaN.
-// n - c below 0 counts as 0: NaN or infinity. Logsumexp subtracts the largest element first; norm2
-// sums plain squares.
+// numbers: large means do no harm, up to the largest number. Squares that are out of range, or of
+// which nothing is left, are summed once more at a scale (after Blue 1978): norm2 and std hold over
+// the whole range of the type, as far as no two elements are further apart than the largest number.
+// A device that flushes subnormal numbers takes them for 0. n - c below 0 counts as 0: NaN or
+// infinity. Logsumexp subtracts the largest element first.
 //
 // NaN: min, max and their places find the first NaN if there is one, any and all take it for true,
 // and it goes through the others as in the formula. Of equal elements argmin and argmax find the
