@@ -126,7 +126,7 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx --device no-such-device", "no-such-device"},
         {"spmm absent.mtx", "absent.mtx: No such file or directory"},
         {"spmm bad.mtx", "bad.mtx:3: entry (4, 1) is outside the 3 x 3 matrix"},
-        {"spmm B.npy", "B.npy: a sparse matrix is read from .mtx or .smtx"},
+        {"spmm B.npy", "B.npy: holds a dense array, a sparse matrix is needed"},
         {"spmm A.mtx damaged.npy", "damaged.npy: no .npy file"},
         {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
         {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
+
 static const struct argp_option options[] = {
     {"device", 'd', "TEXT", 0,
      "Part of a platform's, vendor's or device's name (default: $WEFT_DEVICE)", 0},
@@ -69,6 +71,14 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
     return dtype;
 }
 
+file_format command_format(struct argp_state *state, const char *text)
+{
+    file_format format = FORMAT_UNKNOWN;
+    if (!format_find(text, &format))
+        argp_error(state, "--format: '%s' is none of npy, mtx and smtx", text);
+    return format;
+}
+
 static void print_log(void *user, weft_log_level level, const char *message)
 {
     const command_options *common = user;
@@ -102,14 +112,30 @@ int command_failed(const char *command, const complaint *why)
     return why->is_usage ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-bool command_print_json(json_t *object, complaint *why)
+static bool print_json(json_t *object, FILE *out, complaint *why)
 {
     if (object == NULL)
         return complain(why, "no memory for the JSON output");
-    const int code = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    const int code = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(object);
-    putchar('\n');
+    putc('\n', out);
     return code == 0 || complain(why, "the JSON output cannot be written");
+}
+
+bool command_print_json(json_t *object, complaint *why)
+{
+    return print_json(object, stdout, why);
+}
+
+bool command_print_report(const timed_report *report, const command_options *common,
+                          const char *output_path, complaint *why)
+{
+    const bool is_taken = output_path != NULL && file_is_standard_output(output_path);
+    FILE *out = is_taken ? stderr : stdout;
+    if (common->json)
+        return print_json(report_json(report), out, why);
+    report_print(report, out);
+    return true;
 }
 
 bool command_finish_output(complaint *why)

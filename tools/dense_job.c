@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "file.h"
 #include "scalar.h"
 
 const char *dense_job_name(const dense_job *job)
@@ -40,6 +41,13 @@ bool dense_job_check_float(const dense_job *job, complaint *why)
         return true;
     return complain(why, "%s: holds %s, but %s takes floating-point numbers; --dtype f32 converts",
                     dense_job_name(job), weft_dtype_name(job->host_X.dtype), job->operation->name);
+}
+
+bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft_dtype dtype,
+                    complaint *why)
+{
+    return operand_read_dense(out, path, OPERAND(.format = job->options->format, .dtype = dtype),
+                              why);
 }
 
 double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)
@@ -118,7 +126,7 @@ static bool load_X(dense_job *job, complaint *why)
 {
     const dense_options *options = job->options;
     return options->x_path != NULL
-               ? npy_read(&job->host_X, options->x_path, options->dtype, why)
+               ? dense_job_read(&job->host_X, job, options->x_path, options->dtype, why)
                : dense_make(&job->host_X, options->seed, RANDOM_DENSE, options->dtype,
                             options->ndim, options->shape, "a random array", why);
 }
@@ -224,15 +232,14 @@ static bool print(dense_job *job, complaint *why)
         memcpy(job->report.shape, job->host_X.shape, sizeof(job->report.shape));
     }
     job->report.plan = job->plan_text;
-    if (job->options->common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options->common, job->options->output_path,
+                                why);
 }
 
 static bool run(dense_job *job, complaint *why)
 {
-    if (!load_X(job, why) || !command_open(&job->ctx, &job->options->common, why))
+    if (!file_can_save(job->options->output_path, why) || !load_X(job, why) ||
+        !command_open(&job->ctx, &job->options->common, why))
         return false;
     job->queue = weft_context_queue(job->ctx);
     job->report =

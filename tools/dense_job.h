@@ -5,7 +5,7 @@
 #define WEFT_TOOLS_DENSE_JOB_H
 
 #include "dense_options.h"
-#include "npy.h"
+#include "operand.h"
 #include "random.h"
 #include "reference_axis.h"
 #include "report.h"
@@ -58,6 +58,10 @@ const char *dense_shape_text(int ndim, const int64_t *shape, char *text, size_t 
 
 // Checks that X has an axis of that number, which may count from the end.
 bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why);
+
+// Reads another array, of `dtype`, or for WEFT_DEFAULT as it stands.
+bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft_dtype dtype,
+                    complaint *why);
 
 // Checks that X holds floating-point numbers.
 bool dense_job_check_float(const dense_job *job, complaint *why);

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "dense_job.h"
 #include "elementwise_options.h"
+#include "file.h"
 #include "scalar.h"
 
 typedef struct elementwise_job {
@@ -297,15 +298,13 @@ static bool print(elementwise_job *job, complaint *why)
     job->report.ndim = job->Y.ndim;
     memcpy(job->report.shape, job->Y.shape, sizeof(job->report.shape));
     job->report.plan = job->plan_text;
-    if (job->options.common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options.common, job->options.output_path, why);
 }
 
 static bool run(elementwise_job *job, complaint *why)
 {
-    return formula_arrays_read(&job->arrays, &job->options.words, why) &&
+    return file_can_save(job->options.output_path, why) &&
+           formula_arrays_read(&job->arrays, &job->options.words, job->options.format, why) &&
            (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
            command_open(&job->ctx, &job->options.common, why) &&
            formula_arrays_upload(&job->arrays, &job->options.words, job->ctx, &job->bytes, why) &&

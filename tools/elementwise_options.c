@@ -4,7 +4,7 @@
 
 #include "dense_options.h"
 
-enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS, OPTION_CHECK };
+enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT };
 
 // The first word is the formula, which may have '=' too.
 static void take_word(elementwise_options *out, char *word, struct argp_state *state)
@@ -55,6 +55,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'o':
         out->output_path = argument;
         return 0;
+    case OPTION_FORMAT:
+        out->format = command_format(state, argument);
+        return 0;
     case 'T':
         out->dtype = take_dtype(state, argument);
         return 0;
@@ -79,7 +82,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "OUT.npy", 0, "Write the result", 0},
+        {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+        {"format", OPTION_FORMAT, "F", 0,
+         "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
+         "they begin)",
+         0},
         {"dtype", 'T', "T", 0, "Of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
         {"arithmetic", OPTION_ARITHMETIC, "T", 0,
          "What is reckoned in: f32, f64, i32 or i64 (default: f64 where an array is, f32 for other "

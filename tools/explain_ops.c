@@ -6,7 +6,7 @@
 
 #include "explain_stage.h"
 #include "generate.h"
-#include "sparse.h"
+#include "operand.h"
 
 enum { SEED = 1 };
 
@@ -59,8 +59,8 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
     int ndim;
     int64_t shape[WEFT_MAX_NDIM] = {0};
     bool turned;
-    if (sparse_is_known(text))
-        return sparse_read(out, text, WEFT_F32, SEED, why);
+    if (format_is_sparse(text))
+        return operand_read_sparse(out, text, OPERAND(.seed = SEED), why);
     if (!stage_shape(&ndim, shape, &turned, text, why))
         return false;
     if (ndim != 2 || turned)

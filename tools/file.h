@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole file in memory.
+// A whole file in memory, and back. "-" is standard input, or standard output.
 #ifndef WEFT_TOOLS_FILE_H
 #define WEFT_TOOLS_FILE_H
 
@@ -12,13 +12,22 @@ typedef struct loaded_file {
     size_t size;
 } loaded_file;
 
-// Anything that can be read to its end: a pipe too, not a directory.
+// Anything that can be read to its end: a pipe too, not a directory. Standard input is read once.
 bool file_load(loaded_file *out, const char *path, complaint *why);
 
 // Frees the bytes and zeroes the struct.
 void file_free(loaded_file *file);
 
-// Writes `head` and then `body`, replacing what stood there.
+// Whether the name is one of standard output's: "-", "/dev/stdout" and the like.
+bool file_is_standard_output(const char *path);
+
+// Whether file_save() may be expected to write there: folder and permissions are tried, and what
+// stands there is left alone. NULL is no file, and fine.
+bool file_can_save(const char *path, complaint *why);
+
+// Writes `head` and then `body`, replacing what stood there once all is written: a failure leaves
+// the old file as it was, or none. Permissions stay those of the old file, and symbolic links are
+// followed. What is no regular file, such as a pipe or a device, is written to.
 bool file_save(const char *path, const void *head, size_t head_size, const void *body,
                size_t body_size, complaint *why);
 

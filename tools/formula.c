@@ -66,11 +66,9 @@ void formula_words_take(formula_words *out, char *word, int room, struct argp_st
 
 // ---- arrays
 
-// '<u2' is read as bf16 alone, and nothing else is read only then.
-static bool read_array(npy_array *out, const char *path, complaint *why)
+static bool read_array(npy_array *out, const char *path, file_format format, complaint *why)
 {
-    complaint as_bf16;
-    if (!npy_read(out, path, WEFT_DEFAULT, why) && !npy_read(out, path, WEFT_BF16, &as_bf16))
+    if (!operand_read_dense(out, path, OPERAND(.format = format, .u2_is_bf16 = true), why))
         return false;
     if (out->dtype == WEFT_I16 || out->dtype == WEFT_I8)
         return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are taken",
@@ -78,10 +76,11 @@ static bool read_array(npy_array *out, const char *path, complaint *why)
     return true;
 }
 
-bool formula_arrays_read(formula_arrays *out, const formula_words *words, complaint *why)
+bool formula_arrays_read(formula_arrays *out, const formula_words *words, file_format format,
+                         complaint *why)
 {
     for (int i = 0; i < words->n_inputs; i++)
-        if (!read_array(&out->host[i], words->paths[i], why))
+        if (!read_array(&out->host[i], words->paths[i], format, why))
             return false;
     return true;
 }

@@ -42,7 +42,8 @@ static bool read_B(const dense_job *job, matmul_run *run, complaint *why)
 {
     const npy_array *A = &job->host_X, *B = &run->host_B;
     const char *path = run->options.b_path;
-    if (!npy_read(&run->host_B, path, job->options->dtype, why) || !check_matrix(B, path, why))
+    if (!dense_job_read(&run->host_B, job, path, job->options->dtype, why) ||
+        !check_matrix(B, path, why))
         return false;
     return A->dtype == B->dtype ||
            complain(why, "%s: holds %s, but %s holds %s; --dtype converts both", path,
@@ -110,7 +111,7 @@ static bool read_C0(const dense_job *job, matmul_run *run, complaint *why)
     const npy_array *C0 = &run->host_C0;
     const weft_tensor *C = &job->Y;
     char has[256], needs[256];
-    if (!npy_read(&run->host_C0, path, C->dtype, why))
+    if (!dense_job_read(&run->host_C0, job, path, C->dtype, why))
         return false;
     return (C0->ndim == C->ndim &&
             memcmp(C0->shape, C->shape, (size_t)C->ndim * sizeof(C->shape[0])) == 0) ||
@@ -133,7 +134,7 @@ static bool prepare(dense_job *job, complaint *why)
                    : dtype == WEFT_I8               ? WEFT_I32
                                                     : dtype;
     return (options->c0_path == NULL || read_C0(job, run, why)) &&
-           formula_arrays_read(&run->arrays, &options->words, why);
+           formula_arrays_read(&run->arrays, &options->words, job->options->format, why);
 }
 
 static bool upload_C0(dense_job *job, matmul_run *run, complaint *why)

@@ -213,14 +213,12 @@ static bool read_entries(mtx_reader *reader, complaint *why)
     return true;
 }
 
-bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why)
+bool mtx_parse(weft_csr_host *out, const char *path, const loaded_file *file,
+               const weft_csr_params *params, complaint *why)
 {
     *out = (weft_csr_host){0};
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
     mtx_reader reader = {
-        .text = scan_start(path, &file),
+        .text = scan_start(path, file),
         .dtype = params && params->dtype ? params->dtype : WEFT_F32,
     };
     bool done = read_banner(&reader, why) && read_sizes(&reader, why) &&
@@ -231,6 +229,16 @@ bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *param
     free(reader.rows);
     free(reader.cols);
     free(reader.values);
+    return done;
+}
+
+bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why)
+{
+    *out = (weft_csr_host){0};
+    loaded_file file;
+    if (!file_load(&file, path, why))
+        return false;
+    const bool done = mtx_parse(out, path, &file, params, why);
     file_free(&file);
     return done;
 }

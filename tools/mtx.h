@@ -6,6 +6,7 @@
 #include <weft/csr.h>
 
 #include "complaint.h"
+#include "file.h"
 
 // Reads general, symmetric and skew-symmetric matrices with real, integer or pattern (all ones)
 // entries, and stores them in full: what stands below the diagonal is mirrored, negated where the
@@ -13,5 +14,9 @@
 // sorted. Complaints name the line. `params` chooses the types, as in weft_csr_host_from_coo(); the
 // caller destroys `out`.
 bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why);
+
+// The same of what was loaded from `path`.
+bool mtx_parse(weft_csr_host *out, const char *path, const loaded_file *file,
+               const weft_csr_params *params, complaint *why);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
 #include "scalar.h"
 
 // The header while it is read. A field is known once `has_` says so.
@@ -169,7 +168,8 @@ static bool find_header(npy_header *header, const loaded_file *file, complaint *
     return true;
 }
 
-static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *out, complaint *why)
+static bool find_dtype(const npy_header *header, const npy_params *params, weft_dtype *out,
+                       complaint *why)
 {
     static const struct {
         const char *descr;
@@ -188,7 +188,8 @@ static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *
         return complain(why,
                         "%s: elements of type '%s'; f2, f4, f8, i1, i2, i4, i8 and u1 are read",
                         header->path, header->descr);
-    if (*out == WEFT_BF16 && wanted != WEFT_BF16)
+    if (*out == WEFT_BF16 && params->dtype != WEFT_BF16 &&
+        !(params->u2_is_bf16 && params->dtype == WEFT_DEFAULT))
         return complain(why, "%s: elements of type '<u2', which can only be read as bf16",
                         header->path);
     return true;
@@ -254,28 +255,37 @@ static bool convert(npy_array *array, weft_dtype dtype, const char *path, compla
     return true;
 }
 
-bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why)
+bool npy_parse(npy_array *out, const char *path, loaded_file *file, const npy_params *params,
+               complaint *why)
 {
+    const weft_dtype dtype = params->dtype;
     *out = (npy_array){0};
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
     npy_header header = {.path = path};
-    bool done = find_header(&header, &file, why) && read_dictionary(&header, why) &&
-                find_dtype(&header, dtype, &out->dtype, why) &&
-                check_size(&header, &file, out->dtype, &out->count, why);
+    bool done = find_header(&header, file, why) && read_dictionary(&header, why) &&
+                find_dtype(&header, params, &out->dtype, why) &&
+                check_size(&header, file, out->dtype, &out->count, why);
     if (done && !can_convert(out->dtype, dtype))
         done = complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(out->dtype),
                         weft_dtype_name(dtype));
     if (done) {
         out->ndim = header.ndim;
         memcpy(out->shape, header.shape, sizeof(out->shape));
-        adopt(out, &file, header.end);
+        adopt(out, file, header.end);
     }
     if (done && dtype != WEFT_DEFAULT && dtype != out->dtype)
         done = convert(out, dtype, path, why);
     if (!done)
         npy_free(out);
+    return done;
+}
+
+bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why)
+{
+    *out = (npy_array){0};
+    loaded_file file;
+    if (!file_load(&file, path, why))
+        return false;
+    const bool done = npy_parse(out, path, &file, &(npy_params){.dtype = dtype}, why);
     file_free(&file);
     return done;
 }

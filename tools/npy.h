@@ -6,6 +6,7 @@
 #include <weft/tensor.h>
 
 #include "complaint.h"
+#include "file.h"
 
 typedef struct npy_array {
     weft_dtype dtype;
@@ -15,13 +16,22 @@ typedef struct npy_array {
     void *data;    // malloc'd, also where count is 0
 } npy_array;
 
-// Reads '<f2', '<f4', '<f8', '<i2', '<i4', '<i8', '|u1' and '|i1', and converts to `dtype`: any of
-// them to a floating-point type, integers to nothing but themselves. WEFT_DEFAULT leaves the type
-// as it is.
-// NumPy has no bf16: '<u2' holds its bits, and is read with `dtype` WEFT_BF16 alone.
+// How to read one.
+typedef struct npy_params {
+    weft_dtype dtype; // WEFT_DEFAULT leaves the type as it is
+    bool u2_is_bf16;  // then '<u2' is bf16, too
+} npy_params;
+
+// Reads '<f2', '<f4', '<f8', '<i2', '<i4', '<i8', '|u1' and '|i1', and converts to the type asked
+// for: any of them to a floating-point type, integers to nothing but themselves.
+// NumPy has no bf16: '<u2' holds its bits, and is read where bf16 is asked for or said to be meant.
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why);
 
-// Writes version 1.0; bf16 as '<u2'.
+// The same of what was loaded from `path`; may take the bytes over.
+bool npy_parse(npy_array *out, const char *path, loaded_file *file, const npy_params *params,
+               complaint *why);
+
+// Writes version 1.0, as file_save() does; bf16 as '<u2'.
 bool npy_write(const char *path, weft_dtype dtype, int ndim, const int64_t *shape, const void *data,
                complaint *why);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "sparse.h"
+#include "file.h"
 
 // ---- what operations load and upload with
 
@@ -26,12 +26,24 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
                     (double)n_rows * (double)row_bytes, limit);
 }
 
+operand_params product_reading(const product_job *job)
+{
+    const product_options *options = job->options;
+    return (operand_params){options->format, options->dtype, .seed = options->seed};
+}
+
+bool product_check_matrix(const npy_array *array, const char *path, complaint *why)
+{
+    return array->ndim == 2 ||
+           complain(why, "%s: has %d dimensions, a matrix has 2", path, array->ndim);
+}
+
 bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why)
 {
-    if (!npy_read(out, path, job->options->dtype, why))
+    const operand_params params = product_reading(job);
+    if (!operand_read_dense(out, path, &params, why))
         return false;
-    return out->ndim == 2 ||
-           complain(why, "%s: has %d dimensions, a matrix has 2", path, out->ndim);
+    return product_check_matrix(out, path, why);
 }
 
 bool product_make(npy_array *out, const product_job *job, const char *name, random_use use,
@@ -65,8 +77,8 @@ bool product_upload(weft_tensor *out, const product_job *job, const npy_array *m
 
 static bool load_sparse(product_job *job, complaint *why)
 {
-    const product_options *options = job->options;
-    return sparse_read(&job->host_sparse, options->sparse_path, options->dtype, options->seed, why);
+    const operand_params params = product_reading(job);
+    return operand_read_sparse(&job->host_sparse, job->options->sparse_path, &params, why);
 }
 
 static bool make_output(product_job *job, complaint *why)
@@ -178,10 +190,8 @@ static bool print(product_job *job, complaint *why)
     job->report.n = job->n;
     job->report.nnz = job->host_sparse.nnz;
     job->report.plan = job->plan_text;
-    if (job->options->common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options->common, job->options->output_path,
+                                why);
 }
 
 // After the report, which shows the error too.
@@ -198,7 +208,8 @@ static bool judge(const product_job *job, complaint *why)
 
 static bool run(product_job *job, complaint *why)
 {
-    if (!load_sparse(job, why) || !command_open(&job->ctx, &job->options->common, why))
+    if (!file_can_save(job->options->output_path, why) || !load_sparse(job, why) ||
+        !command_open(&job->ctx, &job->options->common, why))
         return false;
     job->queue = weft_context_queue(job->ctx);
     job->report =

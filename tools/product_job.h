@@ -7,7 +7,7 @@
 #include <weft/csr.h>
 #include <weft/tensor.h>
 
-#include "npy.h"
+#include "operand.h"
 #include "product_options.h"
 #include "random.h"
 #include "reference.h"
@@ -59,8 +59,14 @@ int product_job_run(const product_operation *operation, const product_options *o
 bool product_count_bytes(const product_job *job, const char *name, int64_t n_rows, int64_t n_cols,
                          size_t *bytes, complaint *why);
 
-// A matrix out of a file.
+// How operands are read.
+operand_params product_reading(const product_job *job);
+
+// A dense matrix out of a file.
 bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why);
+
+// Checks that an array is one.
+bool product_check_matrix(const npy_array *array, const char *path, complaint *why);
 
 // One of random numbers.
 bool product_make(npy_array *out, const product_job *job, const char *name, random_use use,

@@ -13,6 +13,7 @@ typedef struct product_options {
     uint64_t seed;
     int64_t runs;
     bool check;
+    file_format format; // of files whose names do not say it; FORMAT_UNKNOWN: as they begin
 } product_options;
 
 // Defaults: what is not said stays at them.

@@ -14,10 +14,8 @@
 
 // A or B: dense, or sparse by rows, for which weft_sddmm_sparse() wants B transposed.
 typedef struct sddmm_factor {
-    bool is_sparse;
-    npy_array host; // as it stands in its file
+    operand host; // as it stands in its file
     weft_tensor dense;
-    weft_csr_host host_sparse;
     weft_csr sparse;
 } sddmm_factor;
 
@@ -32,23 +30,23 @@ static bool make_operands(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     const int64_t k = run->options.k;
     const bool transpose_b = run->options.transpose_b;
-    return product_make(&run->A.host, job, "A", RANDOM_LEFT, job->m, k, why) &&
-           product_make(&run->B.host, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
+    return product_make(&run->A.host.dense, job, "A", RANDOM_LEFT, job->m, k, why) &&
+           product_make(&run->B.host.dense, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
                         transpose_b ? k : job->n, why);
 }
 
 static bool read_factor(sddmm_factor *out, const product_job *job, const char *path, complaint *why)
 {
-    const product_options *options = job->options;
-    out->is_sparse = sparse_is_known(path);
-    return out->is_sparse ? sparse_read(&out->host_sparse, path, options->dtype, options->seed, why)
-                          : product_read(&out->host, job, path, why);
+    const operand_params params = product_reading(job);
+    return operand_read(&out->host, path, &params, why) &&
+           (out->host.is_sparse || product_check_matrix(&out->host.dense, path, why));
 }
 
 static int64_t extent_of(const sddmm_factor *factor, int which)
 {
-    const int64_t sparse[] = {factor->host_sparse.n_rows, factor->host_sparse.n_cols};
-    return factor->is_sparse ? sparse[which] : factor->host.shape[which];
+    const operand *host = &factor->host;
+    const int64_t sparse[] = {host->sparse.n_rows, host->sparse.n_cols};
+    return host->is_sparse ? sparse[which] : host->dense.shape[which];
 }
 
 static bool read_A(product_job *job, complaint *why)
@@ -78,12 +76,13 @@ static bool read_B(product_job *job, complaint *why)
                         " x %" PRId64,
                         options->b_path, options->transpose_b ? "transposed is" : "is", n_rows,
                         n_columns, options->a_path, options->product.sparse_path, k, job->n);
-    return !run->B.is_sparse || options->transpose_b || sparse_transpose(&run->B.host_sparse, why);
+    return !run->B.host.is_sparse || options->transpose_b ||
+           sparse_transpose(&run->B.host.sparse, why);
 }
 
 static bool is_sparse(const sddmm_run *run)
 {
-    return run->A.is_sparse || run->B.is_sparse;
+    return run->A.host.is_sparse || run->B.host.is_sparse;
 }
 
 // Products: for each entry of C all k, or as many as are gone through of a sparse factor.
@@ -91,9 +90,10 @@ static double count_products(const product_job *job)
 {
     const sddmm_run *run = job->own;
     const weft_csr_host *C = &job->host_sparse;
-    return is_sparse(run) ? sparse_sampled_terms(&run->A.host_sparse,
-                                                 run->B.is_sparse ? &run->B.host_sparse : NULL, C)
-                          : (double)C->nnz * (double)job->k;
+    return is_sparse(run)
+               ? sparse_sampled_terms(&run->A.host.sparse,
+                                      run->B.host.is_sparse ? &run->B.host.sparse : NULL, C)
+               : (double)C->nnz * (double)job->k;
 }
 
 static bool load(product_job *job, complaint *why)
@@ -116,9 +116,9 @@ static bool load(product_job *job, complaint *why)
 static bool upload_factor(sddmm_factor *factor, const product_job *job, const char *name,
                           complaint *why)
 {
-    if (!factor->is_sparse)
-        return product_upload(&factor->dense, job, &factor->host, name, why);
-    return weft_csr_create(&factor->sparse, job->ctx, job->queue, &factor->host_sparse) ==
+    if (!factor->host.is_sparse)
+        return product_upload(&factor->dense, job, &factor->host.dense, name, why);
+    return weft_csr_create(&factor->sparse, job->ctx, job->queue, &factor->host.sparse) ==
                WEFT_OK ||
            complain_weft(why);
 }
@@ -128,7 +128,7 @@ static bool upload(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     if (!upload_factor(&run->A, job, "A", why) || !upload_factor(&run->B, job, "B", why))
         return false;
-    if (run->options.transpose_b && !run->B.is_sparse)
+    if (run->options.transpose_b && !run->B.host.is_sparse)
         run->B.dense = weft_tensor_transposed(&run->B.dense);
     return true;
 }
@@ -136,14 +136,14 @@ static bool upload(product_job *job, complaint *why)
 // As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *turned.
 static weft_factor factor_A(const sddmm_run *run)
 {
-    if (run->A.is_sparse)
+    if (run->A.host.is_sparse)
         return (weft_factor){.sparse = &run->A.sparse};
     return (weft_factor){.dense = &run->A.dense};
 }
 
 static weft_factor factor_B(const sddmm_run *run, weft_tensor *turned)
 {
-    if (run->B.is_sparse)
+    if (run->B.host.is_sparse)
         return (weft_factor){.sparse = &run->B.sparse};
     *turned = weft_tensor_transposed(&run->B.dense);
     return (weft_factor){.dense = turned};
@@ -184,12 +184,12 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
         .indicator = run->options.indicator,
         .k = job->k,
         .alpha = job->options->alpha,
-        .A = run->A.host.data,
-        .B = run->B.host.data,
+        .A = run->A.host.dense.data,
+        .B = run->B.host.dense.data,
         .b_row = run->B.dense.stride[0],
         .b_column = run->B.dense.stride[1],
-        .sparse_A = run->A.is_sparse ? &run->A.host_sparse : NULL,
-        .sparse_B = run->B.is_sparse ? &run->B.host_sparse : NULL,
+        .sparse_A = run->A.host.is_sparse ? &run->A.host.sparse : NULL,
+        .sparse_B = run->B.host.is_sparse ? &run->B.host.sparse : NULL,
     };
     return reference_sddmm_compare(&problem, job->host_output, out, why);
 }
@@ -197,9 +197,8 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
 static void free_factor(sddmm_factor *factor)
 {
     buffer_release(&factor->dense.buffer);
-    npy_free(&factor->host);
     weft_csr_destroy(&factor->sparse);
-    weft_csr_host_destroy(&factor->host_sparse);
+    operand_free(&factor->host);
 }
 
 static void clean_up(product_job *job)
@@ -221,7 +220,7 @@ int weft_sddmm_main(int argc, char **argv)
         .compare = compare,
         .clean_up = clean_up,
     };
-    sddmm_run run = {.A = {.is_sparse = false}};
+    sddmm_run run = {.A = {.dense = {.buffer = NULL}}};
     sddmm_options_parse(&run.options, argc, argv);
     return product_job_run(&operation, &run.options.product, &run, argv[0]);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program weft: one command after another, each with --help.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ int main(int argc, char **argv)
 {
     complaint why;
     keep_standard_descriptors();
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is a write that fails
     atexit(finish_help);
     int status = run_without_command(argc, argv);
     if (status < 0) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Telling files apart.
+#include "format.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name, *end;
+    file_format format;
+} formats[] = {
+    {"npy", ".npy", FORMAT_NPY},
+    {"mtx", ".mtx", FORMAT_MTX},
+    {"smtx", ".smtx", FORMAT_SMTX},
+};
+
+enum { N_FORMATS = sizeof(formats) / sizeof(formats[0]) };
+
+bool format_find(const char *name, file_format *out)
+{
+    for (int i = 0; i < N_FORMATS; i++)
+        if (strcmp(name, formats[i].name) == 0) {
+            *out = formats[i].format;
+            return true;
+        }
+    return false;
+}
+
+static bool ends_with(const char *path, const char *end)
+{
+    const size_t length = strlen(path);
+    return length > strlen(end) && strcasecmp(path + length - strlen(end), end) == 0;
+}
+
+file_format format_of_name(const char *path)
+{
+    for (int i = 0; i < N_FORMATS; i++)
+        if (ends_with(path, formats[i].end))
+            return formats[i].format;
+    return FORMAT_UNKNOWN;
+}
+
+bool format_is_sparse(const char *path)
+{
+    const file_format format = format_of_name(path);
+    return format == FORMAT_MTX || format == FORMAT_SMTX;
+}
+
+static bool begins_with(const char *bytes, size_t size, const char *text)
+{
+    return size >= strlen(text) && strncasecmp(bytes, text, strlen(text)) == 0;
+}
+
+// The first of three numbers between commas.
+static bool begins_like_smtx(const char *bytes, size_t size)
+{
+    size_t at = 0, n_digits = 0;
+    while (at < size && strchr(" \t\r\n", bytes[at]))
+        at++;
+    for (; at < size && bytes[at] >= '0' && bytes[at] <= '9'; at++)
+        n_digits++;
+    while (at < size && bytes[at] == ' ')
+        at++;
+    return n_digits > 0 && at < size && bytes[at] == ',';
+}
+
+file_format format_of_content(const char *bytes, size_t size)
+{
+    if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0)
+        return FORMAT_NPY;
+    if (begins_with(bytes, size, "%%MatrixMarket"))
+        return FORMAT_MTX;
+    return begins_like_smtx(bytes, size) ? FORMAT_SMTX : FORMAT_UNKNOWN;
+}
