@@ -19,7 +19,7 @@ static bool run_file(const char *path, void (*run)(const weft_csr_host *host))
     complaint why;
     if (!format_is_sparse(path))
         return false;
-    if (!operand_read_sparse(&host, path, OPERAND(.seed = 3), &why))
+    if (!operand_read_sparse(&host, path, OPERAND(.dtype = WEFT_F32, .seed = 3), &why))
         fail_msg("%s", why.text);
     const bool is_wanted = host.nnz <= most_entries();
     if (is_wanted)

@@ -170,4 +170,15 @@ static inline json_t *run_json(const char *line)
     return object;
 }
 
+static inline bool device_has_f64(void)
+{
+    json_t *info = run_json("info --json");
+    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
+    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
+    const json_t *limits = json_object_get(device, "limits");
+    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
+    json_decref(info);
+    return has_f64;
+}
+
 #endif

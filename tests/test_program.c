@@ -451,17 +451,6 @@ static void spmm_reduces_by_other_means(void **state)
     }
 }
 
-static bool device_has_f64(void)
-{
-    json_t *info = run_json("info --json");
-    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
-    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
-    const json_t *limits = json_object_get(device, "limits");
-    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
-    json_decref(info);
-    return has_f64;
-}
-
 static void spmm_takes_every_float_type(void **state)
 {
     static const struct {

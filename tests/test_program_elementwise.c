@@ -193,17 +193,6 @@ static void refused_formulas_are_shown(void **state)
 //
 // Each formula in each type is a program that has to be compiled: a few stand for all.
 
-static bool device_has_f64(void)
-{
-    json_t *info = run_json("info --json");
-    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
-    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
-    const json_t *limits = json_object_get(device, "limits");
-    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
-    json_decref(info);
-    return has_f64;
-}
-
 static void formulas_name_arrays_and_numbers(void **state)
 {
     double mixed[6], sum[6], chosen[6], least[6];

@@ -23,11 +23,22 @@ static const char A_text[] = "%%MatrixMarket matrix coordinate real general\n3 3
 
 static int write_operands(void **state)
 {
-    static const int64_t shape[] = {3, 2};
+    static const int64_t shape[] = {3, 2}, upright[] = {3, 1};
+    static const double wide[] = {1, 0, 0, 0};
+    static const float narrow[] = {1, 0, 0};
+    static const int32_t whole[] = {1, 0, 0};
     complaint why;
     (void)state;
     put_text("A.mtx", A_text);
-    return !npy_write(path_of("X.npy"), WEFT_F32, 2, shape, X, &why);
+    put_text("third.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n"
+                          "1 1 0.33333333333333333\n");
+    put_text("column.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 1 1\n1 1\n");
+    put_text("large.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n1 1 1e300\n");
+    return !npy_write(path_of("X.npy"), WEFT_F32, 2, shape, X, &why) ||
+           !npy_write(path_of("wide_X.npy"), WEFT_F64, 2, upright, wide, &why) ||
+           !npy_write(path_of("wide_C0.npy"), WEFT_F64, 2, upright, wide + 1, &why) ||
+           !npy_write(path_of("narrow_X.npy"), WEFT_F32, 2, upright, narrow, &why) ||
+           !npy_write(path_of("whole.npy"), WEFT_I32, 2, upright, whole, &why);
 }
 
 static void expect_array(const char *name, weft_dtype dtype, int ndim, const int64_t *shape,
@@ -220,6 +231,130 @@ static void pipes_are_read(void **state)
     expect_array("Y.npy", WEFT_F32, 1, sums_shape, sums);
 }
 
+// ---- terminals
+
+// What weft writes to a terminal that is its standard error, after which it is waited for.
+static void run_at_terminal(char *text, size_t size, char *const *words)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+    const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+    assert_true(side >= 0);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        redirect(STDOUT_FILENO, path_of("output"));
+        dup2(side, STDERR_FILENO);
+        execv(WEFT_PROGRAM, words);
+        _exit(125);
+    }
+    close(side);
+    size_t length = 0;
+    for (ssize_t n;
+         length < size - 1 && (n = read(terminal, text + length, size - 1 - length)) > 0;)
+        length += (size_t)n;
+    text[length] = '\0';
+    close(terminal);
+    assert_true(waitpid(child, NULL, 0) == child);
+}
+
+// On a device that nothing is known of, compilers take seconds.
+static void compiling_is_told_at_a_terminal(void **state)
+{
+    static const char told[] = "weft: compiling, which takes seconds";
+    char *words[] = {"weft", "matmul", "--shape", "40,40", "--runs", "1", NULL};
+    static char text[4096];
+    static outcome out;
+    (void)state;
+    setenv("XDG_CACHE_HOME", path_of("cold"), 1);
+    setenv("WEFT_CACHE_DIR", path_of("cold"), 1);
+    setenv("POCL_CACHE_DIR", path_of("cold"), 1);
+    assert_int_equal(mkdir(path_of("cold"), 0700), 0);
+    run_at_terminal(text, sizeof(text), words);
+    expect_part(text, told);
+    assert_null(strstr(strstr(text, told) + 1, told));
+    setenv("WEFT_CACHE_DIR", path_of("colder"), 1);
+    setenv("POCL_CACHE_DIR", path_of("colder"), 1);
+    assert_int_equal(mkdir(path_of("colder"), 0700), 0);
+    run(&out, "matmul --shape 40,40 --runs 1");
+    expect_status(&out, "matmul", 0);
+    assert_null(strstr(out.errors, "compiling"));
+}
+
+// ---- data types
+
+// Whatever --dtype does not say, dense files do; what is read as text is as exact as they are.
+static void spmm_and_sddmm_keep_the_type(void **state)
+{
+    static const struct {
+        const char *line, *dtype;
+    } cases[] = {
+        {"spmm A.mtx X.npy", "f32"},
+        {"spmm A.mtx", "f32"},
+        {"spmm third.mtx wide_X.npy", "f64"},
+        {"spmm third.mtx whole.npy", "f32"},
+        {"spmm third.mtx whole.npy --beta 1 --c wide_C0.npy", "f64"},
+        {"spmm third.mtx wide_X.npy --dtype f32", "f32"},
+        {"sddmm third.mtx wide_X.npy wide_X.npy -t", "f64"},
+        {"sddmm column.mtx third.mtx wide_X.npy", "f64"},
+        {"sddmm third.mtx X.npy X.npy -t --dtype f16", "f16"},
+        {"sddmm third.mtx X.npy X.npy -t", "f32"},
+        {"sddmm third.mtx third.mtx third.mtx", "f32"},
+    };
+    static outcome out;
+    const bool has_f64 = device_has_f64();
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "%s --runs 1 --check -o Y.npy --json", cases[i].line);
+        if (strcmp(cases[i].dtype, "f64") == 0 && !has_f64) {
+            expect_refusal(line, 1, " has no f64; --dtype f32 converts");
+            continue;
+        }
+        json_t *report = run_json(line);
+        assert_string_equal(string(report, "dtype"), cases[i].dtype);
+        json_decref(report);
+    }
+    if (!has_f64)
+        return;
+    const double thirds[] = {1.0 / 3, 0, 0};
+    run(&out, "spmm third.mtx wide_X.npy --runs 1 -o Y.npy");
+    expect_array("Y.npy", WEFT_F64, 2, (int64_t[]){3, 1}, thirds);
+    expect_refusal("spmm A.mtx X.npy --beta 1 --c wide_C0.npy", 1,
+                   "wide_C0.npy: is 3 x 1, but the product is 3 x 2");
+    expect_refusal("sddmm A.mtx X.npy wide_X.npy -t", 1, "but between");
+    expect_refusal("spmm third.mtx narrow_X.npy --beta 1 --c wide_C0.npy", 1,
+                   "wide_C0.npy: holds f64, but narrow_X.npy holds f32; --dtype converts both");
+    expect_refusal("spmm large.mtx narrow_X.npy", 1, "large.mtx: 1e+300 is too large for f32");
+}
+
+// ---- sizes
+
+// Before numbers are made up for them, which takes minutes.
+static void sizes_are_told_before_the_work(void **state)
+{
+    static const char *const lines[] = {
+        "softmax --shape 65536,65536",
+        "matmul --shape 1,1073741823 --n 1073741823",
+        "spmm one_column.mtx --n 1073741823",
+        "sddmm wide.mtx --k 536870911",
+    };
+    const struct rlimit few = {10, RLIM_INFINITY};
+    struct rlimit before;
+    (void)state;
+    put_text("one_column.mtx", "%%MatrixMarket matrix coordinate real general\n9 1 1\n1 1 1\n");
+    put_text("wide.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2000000000 1\n1 1\n");
+    assert_int_equal(getrlimit(RLIMIT_CPU, &before), 0);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        static outcome out;
+        assert_int_equal(setrlimit(RLIMIT_CPU, &few), 0);
+        run(&out, lines[i]);
+        assert_int_equal(setrlimit(RLIMIT_CPU, &before), 0);
+        expect_status(&out, lines[i], 1);
+        expect_part(out.errors, "is larger than the device's largest buffer");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +365,9 @@ int main(void)
         cmocka_unit_test(standard_input_is_any_operand),
         cmocka_unit_test(standard_input_is_one_operand),
         cmocka_unit_test(pipes_are_read),
+        cmocka_unit_test(spmm_and_sddmm_keep_the_type),
+        cmocka_unit_test(sizes_are_told_before_the_work),
+        cmocka_unit_test(compiling_is_told_at_a_terminal), // last: what it leaves is cold
     };
     return cmocka_run_group_tests(tests, write_operands, NULL);
 }

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 
@@ -86,11 +88,39 @@ static void print_log(void *user, weft_log_level level, const char *message)
         fprintf(stderr, "weft: %s\n", message);
 }
 
+static void tell_compiling(int signal_number)
+{
+    static const char text[] =
+        "weft: compiling, which takes seconds where device or kernels are new\n";
+    static volatile sig_atomic_t is_told;
+    const int last_errno = errno;
+    (void)signal_number;
+    if (!is_told && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+        is_told = 1;
+    errno = last_errno;
+}
+
+void command_compiles(void)
+{
+    enum { PATIENCE_S = 1 };
+    if (!isatty(STDERR_FILENO))
+        return;
+    signal(SIGALRM, tell_compiling);
+    alarm(PATIENCE_S);
+}
+
+void command_has_compiled(void)
+{
+    alarm(0);
+}
+
 bool command_open(weft_context **out, const command_options *common, complaint *why)
 {
+    command_compiles();
     const weft_status status =
         weft_context_open(out, WEFT_CONTEXT(.device = common->device, .log = print_log,
                                             .log_user = (void *)(uintptr_t)common));
+    command_has_compiled();
     return status == WEFT_OK || complain_weft(why);
 }
 

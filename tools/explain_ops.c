@@ -60,7 +60,7 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
     int64_t shape[WEFT_MAX_NDIM] = {0};
     bool turned;
     if (format_is_sparse(text))
-        return operand_read_sparse(out, text, OPERAND(.seed = SEED), why);
+        return operand_read_sparse(out, text, OPERAND(.dtype = WEFT_F32, .seed = SEED), why);
     if (!stage_shape(&ndim, shape, &turned, text, why))
         return false;
     if (ndim != 2 || turned)

@@ -50,13 +50,12 @@ static bool read_B(const dense_job *job, matmul_run *run, complaint *why)
                     weft_dtype_name(B->dtype), dense_job_name(job), weft_dtype_name(A->dtype));
 }
 
-static bool make_B(const dense_job *job, matmul_run *run, complaint *why)
+static bool lay_out_B(const dense_job *job, matmul_run *run, complaint *why)
 {
     const int64_t k = extent_of(&job->host_X, run->options.transpose_a, 1);
     const bool is_turned = run->options.transpose_b;
     const int64_t shape[] = {is_turned ? run->options.n : k, is_turned ? k : run->options.n};
-    return dense_make(&run->host_B, job->options->seed, RANDOM_SECOND, job->options->dtype, 2,
-                      shape, b_name(run), why);
+    return dense_lay_out(&run->host_B, job->ctx, job->options->dtype, 2, shape, b_name(run), why);
 }
 
 static bool check_inner(const dense_job *job, const matmul_run *run, complaint *why)
@@ -126,7 +125,7 @@ static bool prepare(dense_job *job, complaint *why)
     const matmul_options *options = &run->options;
     const weft_dtype dtype = job->host_X.dtype;
     if (!check_matrix(&job->host_X, dense_job_name(job), why) ||
-        !(options->b_path != NULL ? read_B(job, run, why) : make_B(job, run, why)) ||
+        !(options->b_path != NULL ? read_B(job, run, why) : lay_out_B(job, run, why)) ||
         !check_inner(job, run, why) || !broadcast(job, run, why))
         return false;
     size_up(job, run);
@@ -150,9 +149,11 @@ static bool upload(dense_job *job, complaint *why)
 {
     matmul_run *run = job->own;
     const matmul_options *options = &run->options;
-    const npy_array *B = &run->host_B;
+    npy_array *B = &run->host_B;
     size_t b_bytes = 0;
-    if (!dense_tensor_create(&run->B, job->ctx, B->dtype, B->ndim, B->shape, B->data, &b_bytes,
+    if ((options->b_path == NULL &&
+         !dense_fill(B, job->options->seed, RANDOM_SECOND, b_name(run), why)) ||
+        !dense_tensor_create(&run->B, job->ctx, B->dtype, B->ndim, B->shape, B->data, &b_bytes,
                              b_name(run), why))
         return false;
     run->B_buffer = run->B.buffer;

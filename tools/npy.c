@@ -195,11 +195,6 @@ static bool find_dtype(const npy_header *header, const npy_params *params, weft_
     return true;
 }
 
-static bool can_convert(weft_dtype from, weft_dtype to)
-{
-    return to == WEFT_DEFAULT || from == to || scalar_is_float(to);
-}
-
 // Elements of the shape; false where they do not fit 63 bits of bytes.
 static bool count_elements(const npy_header *header, weft_dtype dtype, int64_t *count)
 {
@@ -241,8 +236,13 @@ static void adopt(npy_array *out, loaded_file *file, const char *elements)
     *file = (loaded_file){0};
 }
 
-static bool convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why)
+bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why)
 {
+    if (dtype == WEFT_DEFAULT || dtype == array->dtype)
+        return true;
+    if (!scalar_is_float(dtype))
+        return complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(array->dtype),
+                        weft_dtype_name(dtype));
     const size_t bytes = (size_t)array->count * weft_dtype_size(dtype);
     void *data = malloc(bytes > 0 ? bytes : 1);
     if (data == NULL)
@@ -258,22 +258,17 @@ static bool convert(npy_array *array, weft_dtype dtype, const char *path, compla
 bool npy_parse(npy_array *out, const char *path, loaded_file *file, const npy_params *params,
                complaint *why)
 {
-    const weft_dtype dtype = params->dtype;
     *out = (npy_array){0};
     npy_header header = {.path = path};
     bool done = find_header(&header, file, why) && read_dictionary(&header, why) &&
                 find_dtype(&header, params, &out->dtype, why) &&
                 check_size(&header, file, out->dtype, &out->count, why);
-    if (done && !can_convert(out->dtype, dtype))
-        done = complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(out->dtype),
-                        weft_dtype_name(dtype));
     if (done) {
         out->ndim = header.ndim;
         memcpy(out->shape, header.shape, sizeof(out->shape));
         adopt(out, file, header.end);
     }
-    if (done && dtype != WEFT_DEFAULT && dtype != out->dtype)
-        done = convert(out, dtype, path, why);
+    done = done && npy_convert(out, params->dtype, path, why);
     if (!done)
         npy_free(out);
     return done;

@@ -35,6 +35,9 @@ bool npy_parse(npy_array *out, const char *path, loaded_file *file, const npy_pa
 bool npy_write(const char *path, weft_dtype dtype, int ndim, const int64_t *shape, const void *data,
                complaint *why);
 
+// Converts the elements, as npy_read() does; `path` is for the complaint.
+bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why);
+
 // Extent of the d-th dimension from the end; 1 where there are not so many.
 int64_t npy_extent_from_end(const npy_array *array, int d);
 

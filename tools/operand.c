@@ -19,15 +19,16 @@ static bool parse(operand *out, const char *path, const operand_params *params, 
                   complaint *why)
 {
     const file_format format = find_format(path, params, file);
+    const weft_dtype of_text = params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64;
     out->is_sparse = format == FORMAT_MTX || format == FORMAT_SMTX;
     switch (format) {
     case FORMAT_NPY:
         return npy_parse(&out->dense, path, file, &(npy_params){params->dtype, params->u2_is_bf16},
                          why);
     case FORMAT_MTX:
-        return mtx_parse(&out->sparse, path, file, WEFT_CSR(.dtype = params->dtype), why);
+        return mtx_parse(&out->sparse, path, file, WEFT_CSR(.dtype = of_text), why);
     case FORMAT_SMTX:
-        return smtx_parse(&out->sparse, path, file, params->dtype, params->seed, why);
+        return smtx_parse(&out->sparse, path, file, of_text, params->seed, why);
     case FORMAT_UNKNOWN:
         break;
     }

@@ -12,7 +12,7 @@
 typedef struct operand_params {
     file_format format; // of standard input, and of files whose names do not tell it; without it
                         // the content tells
-    weft_dtype dtype;   // WEFT_DEFAULT: as the file has it, f32 where it has none
+    weft_dtype dtype;   // WEFT_DEFAULT: as the file has it, f64 where that is text
     bool u2_is_bf16;    // as in npy_params
     uint64_t seed;      // of the values that an .smtx file lacks
 } operand_params;

@@ -11,7 +11,9 @@ static const struct argp_option options[] = {
      "they begin)",
      0},
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
-    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: operands are converted (default: f32)", 0},
+    {"dtype", 'T', "T", 0,
+     "f32, f64, f16 or bf16: operands are converted (default: as dense files have it, else f32)",
+     0},
     {"seed", OPTION_SEED, "S", 0,
      "Of random matrices, and of the values of an .smtx file (default: 1)", 0},
     {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
@@ -58,5 +60,5 @@ const struct argp product_argp = {.options = options, .parser = parse_option, .c
 
 product_options product_options_new(void)
 {
-    return (product_options){.alpha = 1, .dtype = WEFT_F32, .seed = 1, .runs = 20};
+    return (product_options){.alpha = 1, .seed = 1, .runs = 20};
 }

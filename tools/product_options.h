@@ -9,7 +9,7 @@ typedef struct product_options {
     command_options common;
     const char *sparse_path, *output_path;
     double alpha;
-    weft_dtype dtype;
+    weft_dtype dtype; // WEFT_DEFAULT: what dense files have
     uint64_t seed;
     int64_t runs;
     bool check;

@@ -25,23 +25,6 @@ typedef struct sddmm_run {
     sddmm_factor A, B;
 } sddmm_run;
 
-static bool make_operands(product_job *job, complaint *why)
-{
-    sddmm_run *run = job->own;
-    const int64_t k = run->options.k;
-    const bool transpose_b = run->options.transpose_b;
-    return product_make(&run->A.host.dense, job, "A", RANDOM_LEFT, job->m, k, why) &&
-           product_make(&run->B.host.dense, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
-                        transpose_b ? k : job->n, why);
-}
-
-static bool read_factor(sddmm_factor *out, const product_job *job, const char *path, complaint *why)
-{
-    const operand_params params = product_reading(job);
-    return operand_read(&out->host, path, &params, why) &&
-           (out->host.is_sparse || product_check_matrix(&out->host.dense, path, why));
-}
-
 static int64_t extent_of(const sddmm_factor *factor, int which)
 {
     const operand *host = &factor->host;
@@ -53,7 +36,7 @@ static bool read_A(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
-    if (!read_factor(&run->A, job, options->a_path, why))
+    if (!product_read(&run->A.host, job, options->a_path, why))
         return false;
     return extent_of(&run->A, 0) == job->m ||
            complain(why, "%s: has %" PRId64 " rows, but %s is %" PRId64 " x %" PRId64,
@@ -66,7 +49,7 @@ static bool read_B(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
     const int64_t k = extent_of(&run->A, 1);
-    if (!read_factor(&run->B, job, options->b_path, why))
+    if (!product_read(&run->B.host, job, options->b_path, why))
         return false;
     const int row = options->transpose_b ? 1 : 0;
     const int64_t n_rows = extent_of(&run->B, row), n_columns = extent_of(&run->B, 1 - row);
@@ -96,21 +79,39 @@ static double count_products(const product_job *job)
                : (double)C->nnz * (double)job->k;
 }
 
+static bool lay_out_factors(product_job *job, complaint *why)
+{
+    sddmm_run *run = job->own;
+    const int64_t k = run->options.k, n = job->n;
+    const bool transpose_b = run->options.transpose_b;
+    return product_lay_out(&run->A.host.dense, job, "A", job->m, k, why) &&
+           product_lay_out(&run->B.host.dense, job, "B", transpose_b ? n : k, transpose_b ? k : n,
+                           why);
+}
+
 static bool load(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const weft_csr_host *C = &job->host_sparse;
+    const bool is_random = run->options.a_path == NULL;
     job->m = C->n_rows;
     job->n = C->n_cols;
-    if (!(run->options.a_path != NULL ? read_A(job, why) && read_B(job, why)
-                                      : make_operands(job, why)))
+    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) || !product_settle(job, why) ||
+        (is_random && !lay_out_factors(job, why)))
         return false;
     job->k = extent_of(&run->A, 1);
     job->flops = 2 * count_products(job);
-    job->output =
-        (weft_tensor){.dtype = job->options->dtype, .ndim = 1, .shape = {C->nnz}, .stride = {1}};
+    job->output = (weft_tensor){.dtype = job->dtype, .ndim = 1, .shape = {C->nnz}, .stride = {1}};
     job->report.is_sampled = true;
     return true;
+}
+
+static bool fill(product_job *job, complaint *why)
+{
+    sddmm_run *run = job->own;
+    return run->options.a_path != NULL ||
+           (product_fill(&run->A.host.dense, job, "A", RANDOM_LEFT, why) &&
+            product_fill(&run->B.host.dense, job, "B", RANDOM_DENSE, why));
 }
 
 static bool upload_factor(sddmm_factor *factor, const product_job *job, const char *name,
@@ -214,6 +215,7 @@ int weft_sddmm_main(int argc, char **argv)
         .name = "sddmm",
         .output = "D",
         .load = load,
+        .fill = fill,
         .upload = upload,
         .enqueue = enqueue,
         .describe = describe,

@@ -3,6 +3,7 @@
 #include "sparse.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "scalar.h"
@@ -57,6 +58,30 @@ bool sparse_transpose(weft_csr_host *matrix, complaint *why)
         return false;
     weft_csr_host_destroy(matrix);
     *matrix = turned;
+    return true;
+}
+
+// ---- of another data type
+
+bool sparse_convert(weft_csr_host *matrix, weft_dtype dtype, const char *path, complaint *why)
+{
+    if (matrix->dtype == dtype)
+        return true;
+    const size_t n = (size_t)(matrix->nnz > 0 ? matrix->nnz : 1);
+    void *values = malloc(n * weft_dtype_size(dtype));
+    if (values == NULL)
+        return complain(why, "%s: no memory for %" PRId64 " values", path, matrix->nnz);
+    for (int64_t e = 0; e < matrix->nnz; e++) {
+        const double value = scalar_get(matrix->dtype, matrix->values, e);
+        scalar_put(dtype, values, e, value);
+        if (isfinite(value) && !isfinite(scalar_get(dtype, values, e))) {
+            free(values);
+            return complain(why, "%s: %g is too large for %s", path, value, weft_dtype_name(dtype));
+        }
+    }
+    free(matrix->values);
+    matrix->values = values;
+    matrix->dtype = dtype;
     return true;
 }
 
