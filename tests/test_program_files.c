@@ -231,6 +231,50 @@ static void pipes_are_read(void **state)
     expect_array("Y.npy", WEFT_F32, 1, sums_shape, sums);
 }
 
+// What NumPy writes of a transpose, a comparison and short integers.
+static void arrays_of_every_kind_are_taken(void **state)
+{
+    static const float turned[] = {1, 3, 5, 2, 4, 6};
+    static const struct {
+        const char *line;
+        weft_dtype dtype;
+        int ndim;
+        int64_t shape[2];
+        double want[6];
+    } cases[] = {
+        {"reduce turned.npy --op sum --axis 1", WEFT_F32, 1, {3}, {3, 7, 11}},
+        {"elementwise where(m,x,0) m=mask.npy x=X.npy", WEFT_F32, 2, {3, 2}, {1, 0, 3, 0, 5, 0}},
+        {"elementwise s+t s=short.npy t=bytes.npy", WEFT_I32, 1, {3}, {-1, 1, 259}},
+        {"reduce short.npy --op sum", WEFT_I64, 0, {0}, {256}},
+        {"reduce bytes.npy --op min", WEFT_I32, 0, {0}, {-1}},
+        {"softmax large.npy --dtype f32", WEFT_F32, 1, {1}, {1}},
+        {"elementwise x+1 x=large.npy", WEFT_I64, 1, {1}, {4294967296.0}},
+        {"matmul bits.npy bits.npy --dtype f32", WEFT_F32, 2, {1, 1}, {16256.0 * 16256}},
+        {"elementwise x x=bits.npy --dtype f32", WEFT_F32, 2, {1, 1}, {1}},
+    };
+    (void)state;
+    put_npy_of("turned.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2)}", turned,
+               24);
+    put_npy_of("mask.npy", "{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", "\1", 2);
+    put_npy_of("short.npy", "{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}",
+               "\0\0\0\0\1\0", 6);
+    put_npy_of("bytes.npy", "{'descr': '|i1', 'fortran_order': False, 'shape': (3,)}", "\xff\1\3",
+               3);
+    put_npy_of("large.npy", "{'descr': '<u4', 'fortran_order': False, 'shape': (1,)}",
+               "\xff\xff\xff\xff", 4);
+    put_npy_of("bits.npy", "{'descr': '<u2', 'fortran_order': False, 'shape': (1, 1)}", "\x80\x3f",
+               2);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static outcome out;
+        char line[128];
+        snprintf(line, sizeof(line), "%s --runs 1 --check -o Y.npy", cases[i].line);
+        run(&out, line);
+        expect_status(&out, line, 0);
+        expect_array("Y.npy", cases[i].dtype, cases[i].ndim, cases[i].shape, cases[i].want);
+    }
+    expect_refusal("reduce bits.npy --op sum", 1, "which are bf16 or whole numbers");
+}
+
 // ---- terminals
 
 // What weft writes to a terminal that is its standard error, after which it is waited for.
@@ -365,6 +409,7 @@ int main(void)
         cmocka_unit_test(standard_input_is_any_operand),
         cmocka_unit_test(standard_input_is_one_operand),
         cmocka_unit_test(pipes_are_read),
+        cmocka_unit_test(arrays_of_every_kind_are_taken),
         cmocka_unit_test(spmm_and_sddmm_keep_the_type),
         cmocka_unit_test(sizes_are_told_before_the_work),
         cmocka_unit_test(compiling_is_told_at_a_terminal), // last: what it leaves is cold

@@ -294,7 +294,8 @@ static void expect_no_lie(const char *name, const void *bytes, size_t size)
 {
     weft_csr_host csr;
     complaint why = {.text = ""};
-    if (operand_read_sparse(&csr, put(name, bytes, size), OPERAND(.dtype = WEFT_F32, .seed = 1), &why)) {
+    if (operand_read_sparse(&csr, put(name, bytes, size), OPERAND(.dtype = WEFT_F32, .seed = 1),
+                            &why)) {
         assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SOUND), WEFT_OK);
         weft_csr_host_destroy(&csr);
     } else {
@@ -333,10 +334,11 @@ static void missing_and_unknown_files_are_named(void **state)
     weft_csr_host csr;
     complaint why;
     (void)state;
-    assert_false(operand_read_sparse(&csr, path_of("absent.mtx"), OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
+    assert_false(operand_read_sparse(&csr, path_of("absent.mtx"),
+                                     OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
     expect_complaint(&why, "absent.mtx: No such file");
-    assert_false(
-        operand_read_sparse(&csr, put_text("graph.txt", "1 2\n"), OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
+    assert_false(operand_read_sparse(&csr, put_text("graph.txt", "1 2\n"),
+                                     OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
     expect_complaint(&why,
                      "graph.txt: is neither .npy nor .mtx nor .smtx by its name or its content");
 }

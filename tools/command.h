@@ -44,8 +44,8 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
 // A file format by its name, or a usage error.
 file_format command_format(struct argp_state *state, const char *text);
 
-// Compilers may be at work from here to the end of that: who waits at a terminal is told on standard
-// error, once, where it takes seconds.
+// Compilers may be at work from here to the end of that: who waits at a terminal is told on
+// standard error, once, where it takes seconds.
 void command_compiles(void);
 void command_has_compiled(void);
 

@@ -46,8 +46,10 @@ bool dense_job_check_float(const dense_job *job, complaint *why)
 bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft_dtype dtype,
                     complaint *why)
 {
-    return operand_read_dense(out, path, OPERAND(.format = job->options->format, .dtype = dtype),
-                              why);
+    const uint64_t limit = weft_context_limits(job->ctx)->max_alloc_bytes;
+    return operand_read_dense(
+        out, path, OPERAND(.format = job->options->format, .dtype = dtype, .max_bytes = limit),
+        why);
 }
 
 double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)

@@ -18,7 +18,8 @@ typedef struct dense_operation {
     // Looks at X's data type and shape, and says Y's. Where the sizes to report are not X's shape
     // but those of a product, it puts them into the report.
     bool (*prepare)(dense_job *job, complaint *why);
-    // Fills what it laid out, and puts further operands on the device, adding their bytes to job->bytes.
+    // Fills what it laid out, and puts further operands on the device, adding their bytes to
+    // job->bytes.
     bool (*upload)(dense_job *job, complaint *why);
     // Before each run: what makes it start from the same. Its time does not count.
     bool (*restore)(const dense_job *job, complaint *why);
@@ -66,8 +67,8 @@ bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft
 // Checks that X holds floating-point numbers.
 bool dense_job_check_float(const dense_job *job, complaint *why);
 
-// An array without numbers, which fits one buffer of the device; f32 for WEFT_DEFAULT. `what` is for
-// the complaint.
+// An array without numbers, which fits one buffer of the device; f32 for WEFT_DEFAULT. `what` is
+// for the complaint.
 bool dense_lay_out(npy_array *out, weft_context *ctx, weft_dtype dtype, int ndim,
                    const int64_t *shape, const char *what, complaint *why);
 

@@ -311,7 +311,8 @@ static bool run(elementwise_job *job, complaint *why)
 {
     return file_can_save(job->options.output_path, why) &&
            command_open(&job->ctx, &job->options.common, why) &&
-           formula_arrays_read(&job->arrays, &job->options.words, job->options.format, why) &&
+           formula_arrays_read(&job->arrays, &job->options.words, job->options.format, job->ctx,
+                               why) &&
            (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
            lay_out(job, &job->Y, why) &&
            formula_arrays_upload(&job->arrays, &job->options.words, job->ctx, &job->bytes, why) &&

@@ -13,13 +13,12 @@
 
 // ---- in
 
-// Room for the rest of a file whose size can be asked, and for a first piece of any other.
-static size_t first_room(FILE *stream)
+// Room for all that is left, where that is known, or for a first piece of it.
+static size_t first_room(const input *in)
 {
-    struct stat status;
-    if (fstat(fileno(stream), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
-        return (size_t)status.st_size + 2;
-    return 65536;
+    enum { FIRST = 1 << 16, MOST = 1 << 30 };
+    const uint64_t left = input_left(in);
+    return left < MOST ? (size_t)left + 2 : FIRST;
 }
 
 static bool grow(loaded_file *out, size_t room)
@@ -30,37 +29,41 @@ static bool grow(loaded_file *out, size_t room)
     return bytes != NULL;
 }
 
-static bool read_all(loaded_file *out, FILE *stream, const char *path, complaint *why)
+static bool read_all(loaded_file *out, input *in, complaint *why)
 {
-    size_t room = first_room(stream);
-    for (;;) {
+    size_t n = 0;
+    for (size_t room = first_room(in);; room *= 2) {
         if (!grow(out, room))
-            return complain(why, "%s: no memory for a file of %zu bytes or more", path, out->size);
-        out->size += fread(out->bytes + out->size, 1, room - 1 - out->size, stream);
-        if (ferror(stream))
-            return complain(why, "%s: %s", path, strerror(errno));
+            return complain(why, "%s: no memory for a file of %zu bytes or more", in->path,
+                            out->size);
+        if (!input_read(in, out->bytes + out->size, room - 1 - out->size, &n, why))
+            return false;
+        out->size += n;
         if (out->size < room - 1)
             break;
-        room *= 2;
+        if (input_is_bloated(in))
+            return complain(why, "%s: unpacks to %zu bytes and more, which is no text", in->path,
+                            out->size);
     }
     out->bytes[out->size] = '\0';
     return true;
 }
 
+bool file_load_rest(loaded_file *out, input *in, complaint *why)
+{
+    *out = (loaded_file){0};
+    const bool done = read_all(out, in, why);
+    if (!done)
+        file_free(out);
+    return done;
+}
+
 bool file_load(loaded_file *out, const char *path, complaint *why)
 {
     *out = (loaded_file){0};
-    const bool is_standard = strcmp(path, "-") == 0;
-    if (is_standard && feof(stdin))
-        return complain(why, "-: standard input was read already, and can be one operand alone");
-    FILE *stream = is_standard ? stdin : fopen(path, "rb");
-    if (stream == NULL)
-        return complain(why, "%s: %s", path, strerror(errno));
-    const bool done = read_all(out, stream, path, why);
-    if (!is_standard)
-        fclose(stream);
-    if (!done)
-        file_free(out);
+    input in;
+    const bool done = input_open(&in, path, why) && file_load_rest(out, &in, why);
+    input_close(&in);
     return done;
 }
 

@@ -6,14 +6,19 @@
 #include <stddef.h>
 
 #include "complaint.h"
+#include "input.h"
 
 typedef struct loaded_file {
     char *bytes; // malloc'd; one NUL more stands behind them, so that number scanners stop
     size_t size;
 } loaded_file;
 
-// Anything that can be read to its end: a pipe too, not a directory. Standard input is read once.
+// All that input_open() opens, to its end. What unpacks to more than 64 MiB, and to more than 256
+// times what it is in the file, is refused.
 bool file_load(loaded_file *out, const char *path, complaint *why);
+
+// What is left of it.
+bool file_load_rest(loaded_file *out, input *in, complaint *why);
 
 // Frees the bytes and zeroes the struct.
 void file_free(loaded_file *file);

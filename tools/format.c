@@ -26,18 +26,22 @@ bool format_find(const char *name, file_format *out)
     return false;
 }
 
-static bool ends_with(const char *path, const char *end)
+static bool ends_with(const char *path, size_t length, const char *end)
 {
-    const size_t length = strlen(path);
-    return length > strlen(end) && strcasecmp(path + length - strlen(end), end) == 0;
+    const size_t own = strlen(end);
+    return length > own && strncasecmp(path + length - own, end, own) == 0;
 }
 
 file_format format_of_name(const char *path)
 {
+    size_t length = strlen(path);
+    if (ends_with(path, length, ".gz"))
+        length -= 3;
     for (int i = 0; i < N_FORMATS; i++)
-        if (ends_with(path, formats[i].end))
+        if (ends_with(path, length, formats[i].end))
             return formats[i].format;
-    return FORMAT_UNKNOWN;
+    return ends_with(path, length, ".npz") || strcasestr(path, ".npz:") != NULL ? FORMAT_NPY
+                                                                                : FORMAT_UNKNOWN;
 }
 
 bool format_is_sparse(const char *path)

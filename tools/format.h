@@ -11,13 +11,14 @@ typedef enum file_format { FORMAT_UNKNOWN, FORMAT_NPY, FORMAT_MTX, FORMAT_SMTX }
 // By its name, "mtx"; false where there is none such.
 bool format_find(const char *name, file_format *out);
 
-// What a name ends like: .npy, .mtx or .smtx, in any case.
+// What a name ends like: .npy, .mtx or .smtx, in any case and with .gz behind it or not; the arrays
+// of .npz are .npy.
 file_format format_of_name(const char *path);
 
 // What the content begins like.
 file_format format_of_content(const char *bytes, size_t size);
 
-// Whether the name ends like a sparse matrix: .mtx or .smtx, in any case.
+// Whether the name ends like a sparse matrix: .mtx or .smtx.
 bool format_is_sparse(const char *path);
 
 #endif

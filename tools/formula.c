@@ -66,21 +66,24 @@ void formula_words_take(formula_words *out, char *word, int room, struct argp_st
 
 // ---- arrays
 
-static bool read_array(npy_array *out, const char *path, file_format format, complaint *why)
+// Short whole numbers are widened to those that formulas have.
+static bool read_array(npy_array *out, const char *path, const operand_params *params,
+                       complaint *why)
 {
-    if (!operand_read_dense(out, path, OPERAND(.format = format, .u2_is_bf16 = true), why))
+    if (!operand_read_dense(out, path, params, why))
         return false;
-    if (out->dtype == WEFT_I16 || out->dtype == WEFT_I8)
-        return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are taken",
-                        path, weft_dtype_name(out->dtype));
-    return true;
+    const bool is_short = out->dtype == WEFT_I16 || out->dtype == WEFT_I8;
+    return !is_short || npy_convert(out, WEFT_I32, path, why);
 }
 
 bool formula_arrays_read(formula_arrays *out, const formula_words *words, file_format format,
-                         complaint *why)
+                         weft_context *ctx, complaint *why)
 {
+    const operand_params params = {.format = format,
+                                   .u2_is_bf16 = true,
+                                   .max_bytes = weft_context_limits(ctx)->max_alloc_bytes};
     for (int i = 0; i < words->n_inputs; i++)
-        if (!read_array(&out->host[i], words->paths[i], format, why))
+        if (!read_array(&out->host[i], words->paths[i], &params, why))
             return false;
     return true;
 }

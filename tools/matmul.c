@@ -133,7 +133,7 @@ static bool prepare(dense_job *job, complaint *why)
                    : dtype == WEFT_I8               ? WEFT_I32
                                                     : dtype;
     return (options->c0_path == NULL || read_C0(job, run, why)) &&
-           formula_arrays_read(&run->arrays, &options->words, job->options->format, why);
+           formula_arrays_read(&run->arrays, &options->words, job->options->format, job->ctx, why);
 }
 
 static bool upload_C0(dense_job *job, matmul_run *run, complaint *why)

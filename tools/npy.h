@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense arrays in files: NumPy's .npy, versions 1.0 to 3.0, little-endian, C order.
+// Dense arrays in files: NumPy's .npy, versions 1.0 to 3.0.
 #ifndef WEFT_TOOLS_NPY_H
 #define WEFT_TOOLS_NPY_H
 
 #include <weft/tensor.h>
 
 #include "complaint.h"
-#include "file.h"
+#include "input.h"
 
 typedef struct npy_array {
     weft_dtype dtype;
@@ -18,24 +18,27 @@ typedef struct npy_array {
 
 // How to read one.
 typedef struct npy_params {
-    weft_dtype dtype; // WEFT_DEFAULT leaves the type as it is
-    bool u2_is_bf16;  // then '<u2' is bf16, too
+    weft_dtype dtype;   // WEFT_DEFAULT leaves the type as it is
+    bool u2_is_bf16;    // then 'u2' is bf16, too
+    uint64_t max_bytes; // more are refused before they are read; 0: any
 } npy_params;
 
-// Reads '<f2', '<f4', '<f8', '<i2', '<i4', '<i8', '|u1' and '|i1', and converts to the type asked
-// for: any of them to a floating-point type, integers to nothing but themselves.
-// NumPy has no bf16: '<u2' holds its bits, and is read where bf16 is asked for or said to be meant.
+// Reads f2, f4, f8, i1, i2, i4, i8, u1 and b1, which is u8 of 0 and 1, as they are, and u2, u4 and
+// u8 as i32 and i64: in either byte order, and in Fortran's order, which becomes C's. Converts to the
+// type asked for: any of them to a floating-point type, whole numbers to wider ones.
+// NumPy has no bf16: 'u2' holds its bits where bf16 is asked for or said to be meant. Where another
+// type is asked for it holds whole numbers; where none is, it is refused.
+// `path` may be of a file packed by gzip, or of an array in an archive, "FILE.npz:NAME".
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why);
 
-// The same of what was loaded from `path`; may take the bytes over.
-bool npy_parse(npy_array *out, const char *path, loaded_file *file, const npy_params *params,
-               complaint *why);
+// The same of what is open, to its end.
+bool npy_take(npy_array *out, input *in, const npy_params *params, complaint *why);
 
 // Writes version 1.0, as file_save() does; bf16 as '<u2'.
 bool npy_write(const char *path, weft_dtype dtype, int ndim, const int64_t *shape, const void *data,
                complaint *why);
 
-// Converts the elements, as npy_read() does; `path` is for the complaint.
+// Converts the elements as npy_read() does; `path` is for the complaint.
 bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why);
 
 // Extent of the d-th dimension from the end; 1 where there are not so many.

@@ -6,43 +6,53 @@
 #include "mtx.h"
 #include "smtx.h"
 
-static file_format find_format(const char *path, const operand_params *params,
-                               const loaded_file *file)
+static file_format find_format(const input *in, const operand_params *params)
 {
-    file_format format = format_of_name(path);
+    const char *bytes;
+    const size_t size = input_peek(in, &bytes);
+    file_format format = format_of_name(in->path);
     if (format == FORMAT_UNKNOWN)
         format = params->format;
-    return format != FORMAT_UNKNOWN ? format : format_of_content(file->bytes, file->size);
+    return format != FORMAT_UNKNOWN ? format : format_of_content(bytes, size);
 }
 
-static bool parse(operand *out, const char *path, const operand_params *params, loaded_file *file,
-                  complaint *why)
+static bool take_dense(npy_array *out, input *in, const operand_params *params, complaint *why)
 {
-    const file_format format = find_format(path, params, file);
-    const weft_dtype of_text = params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64;
+    const npy_params how = {params->dtype, params->u2_is_bf16, params->max_bytes};
+    return npy_take(out, in, &how, why);
+}
+
+static bool take_sparse(weft_csr_host *out, input *in, file_format format,
+                        const operand_params *params, complaint *why)
+{
+    const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64;
+    loaded_file file;
+    if (!file_load_rest(&file, in, why))
+        return false;
+    const bool done = format == FORMAT_MTX
+                          ? mtx_parse(out, in->path, &file, WEFT_CSR(.dtype = dtype), why)
+                          : smtx_parse(out, in->path, &file, dtype, params->seed, why);
+    file_free(&file);
+    return done;
+}
+
+static bool take(operand *out, input *in, const operand_params *params, complaint *why)
+{
+    const file_format format = find_format(in, params);
     out->is_sparse = format == FORMAT_MTX || format == FORMAT_SMTX;
-    switch (format) {
-    case FORMAT_NPY:
-        return npy_parse(&out->dense, path, file, &(npy_params){params->dtype, params->u2_is_bf16},
-                         why);
-    case FORMAT_MTX:
-        return mtx_parse(&out->sparse, path, file, WEFT_CSR(.dtype = of_text), why);
-    case FORMAT_SMTX:
-        return smtx_parse(&out->sparse, path, file, of_text, params->seed, why);
-    case FORMAT_UNKNOWN:
-        break;
-    }
-    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content", path);
+    if (format == FORMAT_UNKNOWN)
+        return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content",
+                        in->path);
+    return out->is_sparse ? take_sparse(&out->sparse, in, format, params, why)
+                          : take_dense(&out->dense, in, params, why);
 }
 
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)
 {
     *out = (operand){.is_sparse = false};
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
-    const bool done = parse(out, path, params, &file, why);
-    file_free(&file);
+    input in;
+    const bool done = input_open(&in, path, why) && take(out, &in, params, why);
+    input_close(&in);
     return done;
 }
 

@@ -15,6 +15,7 @@ typedef struct operand_params {
     weft_dtype dtype;   // WEFT_DEFAULT: as the file has it, f64 where that is text
     bool u2_is_bf16;    // as in npy_params
     uint64_t seed;      // of the values that an .smtx file lacks
+    uint64_t max_bytes; // as in npy_params
 } operand_params;
 #define OPERAND(...) (&(const operand_params){__VA_ARGS__})
 

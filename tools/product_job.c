@@ -33,7 +33,10 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
 static operand_params reading_of(const product_job *job)
 {
     const product_options *options = job->options;
-    return (operand_params){options->format, options->dtype, .seed = options->seed};
+    return (operand_params){.format = options->format,
+                            .dtype = options->dtype,
+                            .seed = options->seed,
+                            .max_bytes = weft_context_limits(job->ctx)->max_alloc_bytes};
 }
 
 static void keep_file(product_job *job, const char *path, npy_array *dense, weft_csr_host *sparse)
