@@ -275,6 +275,39 @@ static void arrays_of_every_kind_are_taken(void **state)
     expect_refusal("reduce bits.npy --op sum", 1, "which are bf16 or whole numbers");
 }
 
+static void text_is_taken_by_its_content(void **state)
+{
+    static const struct {
+        const char *line;
+        int64_t shape[2];
+        double want[4];
+    } cases[] = {
+        {"matmul dense.txt X.npy", {1, 2}, {9, 12}},
+        {"spmm graph.txt dense --beta 1 --c dense", {3, 1}, {4, 1, 4}},
+        {"elementwise x*2 x=dense", {3, 1}, {2, 2, 2}},
+    };
+    static const char *const explained[] = {"explain spmm graph.txt 3x2 --profile h100",
+                                            "explain spmm - 3x2 --profile h100"};
+    static outcome out;
+    (void)state;
+    put_text("graph.txt", A_text);
+    put_text("dense.txt", "%%MatrixMarket matrix array integer general\n1 3\n1\n1\n1\n");
+    put_text("dense", "%%MatrixMarket matrix array real general\n3 1\n1\n1\n1\n");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char line[128];
+        snprintf(line, sizeof(line), "%s --runs 1 --check -o Y.npy%s", cases[i].line,
+                 i == 0 ? " --dtype f32" : "");
+        run(&out, line);
+        expect_status(&out, line, 0);
+        expect_array("Y.npy", WEFT_F32, 2, cases[i].shape, cases[i].want);
+    }
+    for (int i = 0; i < 2; i++) {
+        run_between(&out, "A.mtx", path_of("output"), explained[i]);
+        expect_status(&out, explained[i], 0);
+    }
+    expect_refusal("softmax A.mtx", 1, "A.mtx: holds a sparse matrix, a dense array is needed");
+}
+
 // ---- terminals
 
 // What weft writes to a terminal that is its standard error, after which it is waited for.
@@ -410,6 +443,7 @@ int main(void)
         cmocka_unit_test(standard_input_is_one_operand),
         cmocka_unit_test(pipes_are_read),
         cmocka_unit_test(arrays_of_every_kind_are_taken),
+        cmocka_unit_test(text_is_taken_by_its_content),
         cmocka_unit_test(spmm_and_sddmm_keep_the_type),
         cmocka_unit_test(sizes_are_told_before_the_work),
         cmocka_unit_test(compiling_is_told_at_a_terminal), // last: what it leaves is cold

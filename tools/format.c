@@ -50,6 +50,15 @@ bool format_is_sparse(const char *path)
     return format == FORMAT_MTX || format == FORMAT_SMTX;
 }
 
+// Behind a byte order mark, blanks and empty lines.
+static size_t first_word(const char *bytes, size_t size)
+{
+    size_t at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    while (at < size && bytes[at] != '\0' && strchr(" \t\r\n", bytes[at]) != NULL)
+        at++;
+    return at;
+}
+
 static bool begins_with(const char *bytes, size_t size, const char *text)
 {
     return size >= strlen(text) && strncasecmp(bytes, text, strlen(text)) == 0;
@@ -58,11 +67,10 @@ static bool begins_with(const char *bytes, size_t size, const char *text)
 // The first of three numbers between commas.
 static bool begins_like_smtx(const char *bytes, size_t size)
 {
-    size_t at = 0, n_digits = 0;
-    while (at < size && strchr(" \t\r\n", bytes[at]))
+    size_t at = 0;
+    while (at < size && bytes[at] >= '0' && bytes[at] <= '9')
         at++;
-    for (; at < size && bytes[at] >= '0' && bytes[at] <= '9'; at++)
-        n_digits++;
+    const size_t n_digits = at;
     while (at < size && bytes[at] == ' ')
         at++;
     return n_digits > 0 && at < size && bytes[at] == ',';
@@ -72,7 +80,8 @@ file_format format_of_content(const char *bytes, size_t size)
 {
     if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0)
         return FORMAT_NPY;
-    if (begins_with(bytes, size, "%%MatrixMarket"))
+    const size_t at = first_word(bytes, size);
+    if (begins_with(bytes + at, size - at, "%%MatrixMarket"))
         return FORMAT_MTX;
-    return begins_like_smtx(bytes, size) ? FORMAT_SMTX : FORMAT_UNKNOWN;
+    return begins_like_smtx(bytes + at, size - at) ? FORMAT_SMTX : FORMAT_UNKNOWN;
 }

@@ -241,10 +241,11 @@ static bool count_elements(const npy_header *header, int64_t *count)
     return fits;
 }
 
-static bool check_limit(const npy_array *array, const char *path, const npy_params *params,
-                        complaint *why)
+bool npy_check_limit(const npy_array *array, const char *path, const npy_params *params,
+                     complaint *why)
 {
-    const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : array->dtype;
+    const weft_dtype own = array->is_untyped ? WEFT_F32 : array->dtype;
+    const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : own;
     const uint64_t bytes = (uint64_t)array->count * weft_dtype_size(dtype);
     return params->max_bytes == 0 || bytes <= params->max_bytes ||
            complain(why,
@@ -403,7 +404,10 @@ static void put(weft_dtype to, void *data, const npy_array *array, int64_t i)
 
 bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why)
 {
-    if (dtype == WEFT_DEFAULT || dtype == array->dtype)
+    if (dtype == WEFT_DEFAULT)
+        return true;
+    array->is_untyped = false;
+    if (dtype == array->dtype)
         return true;
     if (!can_convert(array->dtype, dtype))
         return complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(array->dtype),
@@ -432,8 +436,8 @@ static bool read_array(npy_array *out, const npy_header *header, input *in,
     out->dtype = type->dtype;
     out->ndim = header->ndim;
     memcpy(out->shape, header->shape, sizeof(out->shape));
-    return check_limit(out, header->path, params, why) && read_elements(out, in, type->size, why) &&
-           decode(out, header, type, why) &&
+    return npy_check_limit(out, header->path, params, why) &&
+           read_elements(out, in, type->size, why) && decode(out, header, type, why) &&
            (!header->is_fortran || header->ndim < 2 || turn(out, header->path, why)) &&
            npy_convert(out, params->dtype, header->path, why);
 }

@@ -10,7 +10,8 @@
 
 typedef struct npy_array {
     weft_dtype dtype;
-    int ndim; // 0 to 8
+    bool is_untyped; // the file is text: f64 is for want of a type
+    int ndim;        // 0 to 8
     int64_t shape[WEFT_MAX_NDIM];
     int64_t count; // elements
     void *data;    // malloc'd, also where count is 0
@@ -24,8 +25,8 @@ typedef struct npy_params {
 } npy_params;
 
 // Reads f2, f4, f8, i1, i2, i4, i8, u1 and b1, which is u8 of 0 and 1, as they are, and u2, u4 and
-// u8 as i32 and i64: in either byte order, and in Fortran's order, which becomes C's. Converts to the
-// type asked for: any of them to a floating-point type, whole numbers to wider ones.
+// u8 as i32 and i64: in either byte order, and in Fortran's order, which becomes C's. Converts to
+// the type asked for: any of them to a floating-point type, whole numbers to wider ones.
 // NumPy has no bf16: 'u2' holds its bits where bf16 is asked for or said to be meant. Where another
 // type is asked for it holds whole numbers; where none is, it is refused.
 // `path` may be of a file packed by gzip, or of an array in an archive, "FILE.npz:NAME".
@@ -40,6 +41,10 @@ bool npy_write(const char *path, weft_dtype dtype, int ndim, const int64_t *shap
 
 // Converts the elements as npy_read() does; `path` is for the complaint.
 bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why);
+
+// Refuses what is larger than params->max_bytes once converted.
+bool npy_check_limit(const npy_array *array, const char *path, const npy_params *params,
+                     complaint *why);
 
 // Extent of the d-th dimension from the end; 1 where there are not so many.
 int64_t npy_extent_from_end(const npy_array *array, int d);

@@ -16,35 +16,44 @@ static file_format find_format(const input *in, const operand_params *params)
     return format != FORMAT_UNKNOWN ? format : format_of_content(bytes, size);
 }
 
-static bool take_dense(npy_array *out, input *in, const operand_params *params, complaint *why)
-{
-    const npy_params how = {params->dtype, params->u2_is_bf16, params->max_bytes};
-    return npy_take(out, in, &how, why);
-}
-
-static bool take_sparse(weft_csr_host *out, input *in, file_format format,
-                        const operand_params *params, complaint *why)
+static bool parse_text(operand *out, const char *path, const loaded_file *file, file_format format,
+                       const operand_params *params, complaint *why)
 {
     const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64;
+    const npy_params how = {.dtype = params->dtype, .max_bytes = params->max_bytes};
+    out->is_sparse = format == FORMAT_SMTX || !mtx_holds_array(file);
+    if (!out->is_sparse)
+        return mtx_parse_array(&out->dense, path, file, &how, why);
+    return format == FORMAT_MTX ? mtx_parse(&out->sparse, path, file, WEFT_CSR(.dtype = dtype), why)
+                                : smtx_parse(&out->sparse, path, file, dtype, params->seed, why);
+}
+
+static bool take_text(operand *out, input *in, file_format format, const operand_params *params,
+                      complaint *why)
+{
     loaded_file file;
     if (!file_load_rest(&file, in, why))
         return false;
-    const bool done = format == FORMAT_MTX
-                          ? mtx_parse(out, in->path, &file, WEFT_CSR(.dtype = dtype), why)
-                          : smtx_parse(out, in->path, &file, dtype, params->seed, why);
+    const bool done = parse_text(out, in->path, &file, format, params, why);
     file_free(&file);
     return done;
 }
 
 static bool take(operand *out, input *in, const operand_params *params, complaint *why)
 {
+    const npy_params how = {params->dtype, params->u2_is_bf16, params->max_bytes};
     const file_format format = find_format(in, params);
-    out->is_sparse = format == FORMAT_MTX || format == FORMAT_SMTX;
-    if (format == FORMAT_UNKNOWN)
-        return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content",
-                        in->path);
-    return out->is_sparse ? take_sparse(&out->sparse, in, format, params, why)
-                          : take_dense(&out->dense, in, params, why);
+    switch (format) {
+    case FORMAT_NPY:
+        return npy_take(&out->dense, in, &how, why);
+    case FORMAT_MTX:
+    case FORMAT_SMTX:
+        return take_text(out, in, format, params, why);
+    case FORMAT_UNKNOWN:
+        break;
+    }
+    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content",
+                    in->path);
 }
 
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)
@@ -69,6 +78,8 @@ bool operand_read_dense(npy_array *out, const char *path, const operand_params *
     bool done = operand_read(&any, path, params, why);
     if (done && any.is_sparse)
         done = complain(why, "%s: holds a sparse matrix, a dense array is needed", path);
+    if (done && any.dense.is_untyped && !params->keeps_untyped)
+        done = npy_convert(&any.dense, WEFT_F32, path, why);
     *out = (npy_array){0};
     if (done)
         *out = any.dense;

@@ -12,7 +12,9 @@
 typedef struct operand_params {
     file_format format; // of standard input, and of files whose names do not tell it; without it
                         // the content tells
-    weft_dtype dtype;   // WEFT_DEFAULT: as the file has it, f64 where that is text
+    weft_dtype dtype;   // WEFT_DEFAULT: as the file has it; a sparse matrix is f64, and an array of
+                        // text f32, or where that is kept, untyped f64
+    bool keeps_untyped;
     bool u2_is_bf16;    // as in npy_params
     uint64_t seed;      // of the values that an .smtx file lacks
     uint64_t max_bytes; // as in npy_params

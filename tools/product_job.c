@@ -35,6 +35,7 @@ static operand_params reading_of(const product_job *job)
     const product_options *options = job->options;
     return (operand_params){.format = options->format,
                             .dtype = options->dtype,
+                            .keeps_untyped = true,
                             .seed = options->seed,
                             .max_bytes = weft_context_limits(job->ctx)->max_alloc_bytes};
 }
@@ -67,12 +68,16 @@ bool product_read(operand *out, product_job *job, const char *path, complaint *w
     return out->is_sparse || check_matrix(&out->dense, path, why);
 }
 
-// The first dense file from number `from` on that holds floating-point numbers, or n_files.
+static bool is_typed(const product_file *file)
+{
+    return file->dense != NULL && !file->dense->is_untyped && scalar_is_float(file->dense->dtype);
+}
+
+// The first file from number `from` on that holds floating-point numbers of some type, or n_files.
 static int find_typed(const product_job *job, int from)
 {
     int i = from;
-    while (i < job->n_files &&
-           (job->files[i].dense == NULL || !scalar_is_float(job->files[i].dense->dtype)))
+    while (i < job->n_files && !is_typed(&job->files[i]))
         i++;
     return i;
 }

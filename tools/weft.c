@@ -38,9 +38,9 @@ static void print_help(FILE *out)
           out);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nArrays are read from .npy, from archives as FILE.npz:NAME, and sparse matrices from "
-          ".mtx\n"
-          "and .smtx; each may be packed by gzip. - is standard input, or standard output.\n"
+    fputs("\nArrays are read from .npy, from archives as FILE.npz:NAME, and from .mtx; sparse\n"
+          "matrices from .mtx and .smtx. Each may be packed by gzip; - is standard input, or\n"
+          "standard output.\n"
           "\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
           "--json. WEFT_PROFILE=NAME in the environment plans as for a profile that `weft info\n"
           "--profiles' lists. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
