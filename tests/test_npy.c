@@ -240,7 +240,7 @@ static void npy_refuses_what_does_not_fit(void **state)
     assert_false(npy_read(&array, put_npy_of("sign.npy", header, sign, 8), WEFT_F32, &why));
     expect_complaint(&why, "sign.npy: element 0 is 9223372036854775808, which is beyond i64");
     assert_false(npy_read(&array, put_npy_of("sign.npy", header, sign, 8), WEFT_I32, &why));
-    input in;
+    input_stream in;
     const char *path = put_npy_of("most.npy", ARRAY("|u1", "False", "4,"), "abcd", 4);
     for (uint64_t limit = 15; limit <= 16; limit++) {
         assert_true(input_open(&in, path, &why));
@@ -389,7 +389,7 @@ static void npy_unpacks_gzip(void **state)
 static void npy_unpacks_members_of_archives(void **state)
 {
     static packed file, one;
-    char bytes[256], path[1024];
+    char bytes[256], path[1100];
     npy_array array;
     complaint why;
     (void)state;

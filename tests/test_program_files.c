@@ -119,6 +119,10 @@ static void what_cannot_be_written_is_told_first(void **state)
         expect_refusal(line, 1, " .: Is a directory");
     }
     expect_nothing_beside();
+    static outcome out;
+    run_to(&out, NULL, "reduce X.npy --op sum --device nix -o -");
+    expect_status(&out, "reduce with nothing open", 1);
+    expect_part(out.errors, "-: standard output cannot be written");
 }
 
 static void a_new_file_stands_as_the_old_one_did(void **state)

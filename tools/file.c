@@ -14,7 +14,7 @@
 // ---- in
 
 // Room for all that is left, where that is known, or for a first piece of it.
-static size_t first_room(const input *in)
+static size_t first_room(const input_stream *in)
 {
     enum { FIRST = 1 << 16, MOST = 1 << 30 };
     const uint64_t left = input_left(in);
@@ -29,7 +29,7 @@ static bool grow(loaded_file *out, size_t room)
     return bytes != NULL;
 }
 
-static bool read_all(loaded_file *out, input *in, complaint *why)
+static bool read_all(loaded_file *out, input_stream *in, complaint *why)
 {
     size_t n = 0;
     for (size_t room = first_room(in);; room *= 2) {
@@ -49,7 +49,7 @@ static bool read_all(loaded_file *out, input *in, complaint *why)
     return true;
 }
 
-bool file_load_rest(loaded_file *out, input *in, complaint *why)
+bool file_load_rest(loaded_file *out, input_stream *in, complaint *why)
 {
     *out = (loaded_file){0};
     const bool done = read_all(out, in, why);
@@ -61,7 +61,7 @@ bool file_load_rest(loaded_file *out, input *in, complaint *why)
 bool file_load(loaded_file *out, const char *path, complaint *why)
 {
     *out = (loaded_file){0};
-    input in;
+    input_stream in;
     const bool done = input_open(&in, path, why) && file_load_rest(out, &in, why);
     input_close(&in);
     return done;
@@ -177,11 +177,21 @@ static bool complain_beside(const target *to, complaint *why)
                     strerror(errno));
 }
 
+// One that was closed has become what can only be read.
+static bool can_print(const char *path, complaint *why)
+{
+    const int how = fcntl(STDOUT_FILENO, F_GETFL);
+    return (how >= 0 && (how & O_ACCMODE) != O_RDONLY) ||
+           complain(why, "%s: standard output cannot be written", path);
+}
+
 bool file_can_save(const char *path, complaint *why)
 {
     target to = {.place = NULL};
-    if (path == NULL || file_is_standard_output(path))
+    if (path == NULL)
         return true;
+    if (file_is_standard_output(path))
+        return can_print(path, why);
     bool done = find_target(&to, path, why);
     if (done && !to.in_place) {
         char *name = NULL;

@@ -18,7 +18,7 @@ typedef struct loaded_file {
 bool file_load(loaded_file *out, const char *path, complaint *why);
 
 // What is left of it.
-bool file_load_rest(loaded_file *out, input *in, complaint *why);
+bool file_load_rest(loaded_file *out, input_stream *in, complaint *why);
 
 // Frees the bytes and zeroes the struct.
 void file_free(loaded_file *file);

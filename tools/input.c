@@ -13,13 +13,13 @@
 
 // ---- as it stands in the file
 
-static bool complain_errno(const input *in, complaint *why)
+static bool complain_errno(const input_stream *in, complaint *why)
 {
     return complain(why, "%s: %s", in->path, strerror(errno));
 }
 
 // *n is 0 at the end of the file, or of the member.
-static bool read_file(input *in, void *bytes, size_t size, size_t *n, complaint *why)
+static bool read_file(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     const bool is_bounded = in->is_member && size > in->left;
     *n = fread(bytes, 1, is_bounded ? (size_t)in->left : size, in->stream);
@@ -31,14 +31,14 @@ static bool read_file(input *in, void *bytes, size_t size, size_t *n, complaint 
     return true;
 }
 
-static bool read_chunk(input *in, complaint *why)
+static bool read_chunk(input_stream *in, complaint *why)
 {
     in->chunk_at = 0;
     return read_file(in, in->chunk, sizeof(in->chunk), &in->n_chunk, why);
 }
 
 // What is left of the chunk, and then the file itself.
-static bool read_plain(input *in, void *bytes, size_t size, size_t *n, complaint *why)
+static bool read_plain(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     const size_t kept = in->n_chunk - in->chunk_at;
     const size_t taken = kept < size ? kept : size;
@@ -52,7 +52,7 @@ static bool read_plain(input *in, void *bytes, size_t size, size_t *n, complaint
 
 // ---- unpacked
 
-static bool begin_to_inflate(input *in, complaint *why)
+static bool begin_to_inflate(input_stream *in, complaint *why)
 {
     enum { RAW = -MAX_WBITS, GZIP = MAX_WBITS + 16 };
     in->is_packed = inflateInit2(&in->inflate, in->is_member ? RAW : GZIP) == Z_OK;
@@ -60,7 +60,7 @@ static bool begin_to_inflate(input *in, complaint *why)
 }
 
 // Files of gzip may stand one behind the other. What else follows is no part of them.
-static bool end_stream(input *in, complaint *why)
+static bool end_stream(input_stream *in, complaint *why)
 {
     if (!in->is_member && in->chunk_at == in->n_chunk && !read_chunk(in, why))
         return false;
@@ -69,7 +69,7 @@ static bool end_stream(input *in, complaint *why)
            complain(why, "%s: no memory to unpack it", in->path);
 }
 
-static bool inflate_chunk(input *in, complaint *why)
+static bool inflate_chunk(input_stream *in, complaint *why)
 {
     z_stream *z = &in->inflate;
     if (in->chunk_at == in->n_chunk && !read_chunk(in, why))
@@ -87,7 +87,7 @@ static bool inflate_chunk(input *in, complaint *why)
                     z->msg != NULL ? z->msg : "it makes no sense");
 }
 
-static bool read_packed(input *in, void *bytes, size_t size, size_t *n, complaint *why)
+static bool read_packed(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     enum { MOST = 1 << 30 };
     bool done = true;
@@ -103,13 +103,13 @@ static bool read_packed(input *in, void *bytes, size_t size, size_t *n, complain
 
 // ---- either
 
-static bool check_member(const input *in, complaint *why)
+static bool check_member(const input_stream *in, complaint *why)
 {
     return (in->n_read == in->member_bytes && in->crc == in->member_crc) ||
            complain(why, "%s: is damaged: its checksum or its size is not the archive's", in->path);
 }
 
-static bool read_next(input *in, void *bytes, size_t size, size_t *n, complaint *why)
+static bool read_next(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     if (!(in->is_packed ? read_packed : read_plain)(in, bytes, size, n, why))
         return false;
@@ -120,7 +120,7 @@ static bool read_next(input *in, void *bytes, size_t size, size_t *n, complaint 
     return *n == size || check_member(in, why);
 }
 
-bool input_read(input *in, void *bytes, size_t size, size_t *n, complaint *why)
+bool input_read(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why)
 {
     const size_t kept = in->n_head - in->head_at;
     const size_t taken = kept < size ? kept : size;
@@ -132,13 +132,13 @@ bool input_read(input *in, void *bytes, size_t size, size_t *n, complaint *why)
     return done;
 }
 
-size_t input_peek(const input *in, const char **bytes)
+size_t input_peek(const input_stream *in, const char **bytes)
 {
     *bytes = in->head + in->head_at;
     return in->n_head - in->head_at;
 }
 
-uint64_t input_left(const input *in)
+uint64_t input_left(const input_stream *in)
 {
     const uint64_t kept = in->n_head - in->head_at;
     if (in->is_member)
@@ -148,7 +148,7 @@ uint64_t input_left(const input *in)
     return kept + (in->n_chunk - in->chunk_at) + in->left;
 }
 
-bool input_is_bloated(const input *in)
+bool input_is_bloated(const input_stream *in)
 {
     const uint64_t small = UINT64_C(64) << 20, most_times = 256;
     return in->is_packed && in->n_read > small && in->n_read / most_times > in->n_packed;
@@ -177,7 +177,7 @@ static FILE *open_stream(const char *path, const char *name)
     return stream;
 }
 
-static bool begin_member(input *in, const char *name, complaint *why)
+static bool begin_member(input_stream *in, const char *name, complaint *why)
 {
     archive_member member;
     if (!archive_find(&member, in->stream, in->path, *name != '\0' ? name : NULL, why))
@@ -202,7 +202,7 @@ static uint64_t bytes_left(FILE *stream)
     return (uint64_t)(status.st_size - at);
 }
 
-static bool begin_file(input *in, complaint *why)
+static bool begin_file(input_stream *in, complaint *why)
 {
     in->left = bytes_left(in->stream);
     if (!read_chunk(in, why))
@@ -211,10 +211,10 @@ static bool begin_file(input *in, complaint *why)
     return !is_gzip || begin_to_inflate(in, why);
 }
 
-bool input_open(input *out, const char *path, complaint *why)
+bool input_open(input_stream *out, const char *path, complaint *why)
 {
     const char *name = member_name(path);
-    *out = (input){.path = path};
+    *out = (input_stream){.path = path};
     if (strcmp(path, "-") == 0 && feof(stdin))
         return complain(why, "-: standard input was read already, and can be one operand alone");
     out->stream = strcmp(path, "-") == 0 ? stdin : open_stream(path, name);
@@ -224,11 +224,11 @@ bool input_open(input *out, const char *path, complaint *why)
            read_next(out, out->head, sizeof(out->head), &out->n_head, why);
 }
 
-void input_close(input *in)
+void input_close(input_stream *in)
 {
     if (in->is_packed)
         inflateEnd(&in->inflate);
     if (in->stream != NULL && in->stream != stdin)
         fclose(in->stream);
-    *in = (input){0};
+    *in = (input_stream){0};
 }

@@ -14,7 +14,7 @@
 
 enum { INPUT_PEEK = 512, INPUT_CHUNK = 32768 };
 
-typedef struct input {
+typedef struct input_stream {
     const char *path;
     FILE *stream;
     z_stream inflate;
@@ -28,22 +28,22 @@ typedef struct input {
     size_t n_chunk, chunk_at;
     char head[INPUT_PEEK];
     unsigned char chunk[INPUT_CHUNK]; // as it stands in the file
-} input;
+} input_stream;
 
 // The caller closes it, even after a failure.
-bool input_open(input *out, const char *path, complaint *why);
-void input_close(input *in);
+bool input_open(input_stream *out, const char *path, complaint *why);
+void input_close(input_stream *in);
 
 // The first bytes, fewer than INPUT_PEEK only where the file is shorter, which are read again.
-size_t input_peek(const input *in, const char **bytes);
+size_t input_peek(const input_stream *in, const char **bytes);
 
 // The next `size` bytes, fewer only at the end: *n.
-bool input_read(input *in, void *bytes, size_t size, size_t *n, complaint *why);
+bool input_read(input_stream *in, void *bytes, size_t size, size_t *n, complaint *why);
 
 // Bytes still to be read, UINT64_MAX where only reading tells.
-uint64_t input_left(const input *in);
+uint64_t input_left(const input_stream *in);
 
 // Whether unpacking has made so much of so little as no file of text does.
-bool input_is_bloated(const input *in);
+bool input_is_bloated(const input_stream *in);
 
 #endif

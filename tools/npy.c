@@ -146,7 +146,7 @@ static uint64_t little_endian(const unsigned char *bytes, int n)
 }
 
 // Reads the header between magic number and elements.
-static bool read_header(npy_header *header, input *in, complaint *why)
+static bool read_header(npy_header *header, input_stream *in, complaint *why)
 {
     enum { MOST = 1 << 20 };
     unsigned char start[12];
@@ -264,7 +264,8 @@ static bool complain_size(const npy_array *array, const char *path, size_t size,
 }
 
 // Memory grows as bytes come: what a header says costs nothing.
-static bool read_bytes(npy_array *out, input *in, size_t needed, size_t *held, complaint *why)
+static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *held,
+                       complaint *why)
 {
     enum { FIRST = 1 << 20 };
     size_t n = 1;
@@ -284,7 +285,7 @@ static bool read_bytes(npy_array *out, input *in, size_t needed, size_t *held, c
     return true;
 }
 
-static bool read_elements(npy_array *out, input *in, size_t size, complaint *why)
+static bool read_elements(npy_array *out, input_stream *in, size_t size, complaint *why)
 {
     const uint64_t needed = (uint64_t)out->count * size, left = input_left(in);
     size_t held = 0, more = 0;
@@ -425,7 +426,7 @@ bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint
 }
 
 // What stands behind the header.
-static bool read_array(npy_array *out, const npy_header *header, input *in,
+static bool read_array(npy_array *out, const npy_header *header, input_stream *in,
                        const npy_params *params, complaint *why)
 {
     const npy_type *type = NULL;
@@ -442,7 +443,7 @@ static bool read_array(npy_array *out, const npy_header *header, input *in,
            npy_convert(out, params->dtype, header->path, why);
 }
 
-bool npy_take(npy_array *out, input *in, const npy_params *params, complaint *why)
+bool npy_take(npy_array *out, input_stream *in, const npy_params *params, complaint *why)
 {
     *out = (npy_array){0};
     npy_header header = {.path = in->path};
@@ -457,7 +458,7 @@ bool npy_take(npy_array *out, input *in, const npy_params *params, complaint *wh
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why)
 {
     *out = (npy_array){0};
-    input in;
+    input_stream in;
     const bool done =
         input_open(&in, path, why) && npy_take(out, &in, &(npy_params){.dtype = dtype}, why);
     input_close(&in);

@@ -33,7 +33,7 @@ typedef struct npy_params {
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why);
 
 // The same of what is open, to its end.
-bool npy_take(npy_array *out, input *in, const npy_params *params, complaint *why);
+bool npy_take(npy_array *out, input_stream *in, const npy_params *params, complaint *why);
 
 // Writes version 1.0, as file_save() does; bf16 as '<u2'.
 bool npy_write(const char *path, weft_dtype dtype, int ndim, const int64_t *shape, const void *data,

@@ -6,7 +6,7 @@
 #include "mtx.h"
 #include "smtx.h"
 
-static file_format find_format(const input *in, const operand_params *params)
+static file_format find_format(const input_stream *in, const operand_params *params)
 {
     const char *bytes;
     const size_t size = input_peek(in, &bytes);
@@ -28,8 +28,8 @@ static bool parse_text(operand *out, const char *path, const loaded_file *file, 
                                 : smtx_parse(&out->sparse, path, file, dtype, params->seed, why);
 }
 
-static bool take_text(operand *out, input *in, file_format format, const operand_params *params,
-                      complaint *why)
+static bool take_text(operand *out, input_stream *in, file_format format,
+                      const operand_params *params, complaint *why)
 {
     loaded_file file;
     if (!file_load_rest(&file, in, why))
@@ -39,7 +39,7 @@ static bool take_text(operand *out, input *in, file_format format, const operand
     return done;
 }
 
-static bool take(operand *out, input *in, const operand_params *params, complaint *why)
+static bool take(operand *out, input_stream *in, const operand_params *params, complaint *why)
 {
     const npy_params how = {params->dtype, params->u2_is_bf16, params->max_bytes};
     const file_format format = find_format(in, params);
@@ -59,7 +59,7 @@ static bool take(operand *out, input *in, const operand_params *params, complain
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)
 {
     *out = (operand){.is_sparse = false};
-    input in;
+    input_stream in;
     const bool done = input_open(&in, path, why) && take(out, &in, params, why);
     input_close(&in);
     return done;
