@@ -409,6 +409,23 @@ static void spmm_and_sddmm_keep_the_type(void **state)
     expect_refusal("spmm large.mtx narrow_X.npy", 1, "large.mtx: 1e+300 is too large for f32");
 }
 
+// As it is on many a GPU.
+static void arrays_of_f64_are_refused_without_it(void **state)
+{
+    static const char *const lines[] = {"spmm third.mtx wide_X.npy",
+                                        "sddmm third.mtx wide_X.npy wide_X.npy -t"};
+    (void)state;
+    char *before = getenv("WEFT_PROFILE") ? strdup(getenv("WEFT_PROFILE")) : NULL;
+    setenv("WEFT_PROFILE", "intel-arc-a770", 1);
+    for (int i = 0; i < 2; i++)
+        expect_refusal(lines[i], 1, " has no f64; --dtype f32 converts");
+    if (before)
+        setenv("WEFT_PROFILE", before, 1);
+    else
+        unsetenv("WEFT_PROFILE");
+    free(before);
+}
+
 // ---- sizes
 
 // Before numbers are made up for them, which takes minutes.
@@ -449,6 +466,7 @@ int main(void)
         cmocka_unit_test(arrays_of_every_kind_are_taken),
         cmocka_unit_test(text_is_taken_by_its_content),
         cmocka_unit_test(spmm_and_sddmm_keep_the_type),
+        cmocka_unit_test(arrays_of_f64_are_refused_without_it),
         cmocka_unit_test(sizes_are_told_before_the_work),
         cmocka_unit_test(compiling_is_told_at_a_terminal), // last: what it leaves is cold
     };
