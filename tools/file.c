@@ -139,8 +139,8 @@ static bool find_target(target *out, const char *path, complaint *why)
         return complain(why, "%s: %s", path, strerror(errno));
     out->is_there = stat(path, &out->status) == 0;
     if (!out->is_there)
-        return errno == ENOENT && *path != '\0' ? true
-                                                : complain(why, "%s: %s", path, strerror(errno));
+        return (errno == ENOENT && *path != '\0') ||
+               complain(why, "%s: %s", *path != '\0' ? path : "''", strerror(errno));
     if (S_ISDIR(out->status.st_mode))
         return complain(why, "%s: %s", path, strerror(EISDIR));
     if (access(path, W_OK) != 0)
