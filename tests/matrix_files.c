@@ -4,8 +4,8 @@
 
 #include <dirent.h>
 
+#include "operand.h"
 #include "runtime.h"
-#include "sparse.h"
 
 static int64_t most_entries(void)
 {
@@ -17,9 +17,9 @@ static bool run_file(const char *path, void (*run)(const weft_csr_host *host))
 {
     weft_csr_host host;
     complaint why;
-    if (!sparse_is_known(path))
+    if (!format_is_sparse(path))
         return false;
-    if (!sparse_read(&host, path, WEFT_F32, 3, &why))
+    if (!operand_read_sparse(&host, path, OPERAND(.dtype = WEFT_F32, .seed = 3), &why))
         fail_msg("%s", why.text);
     const bool is_wanted = host.nnz <= most_entries();
     if (is_wanted)

@@ -50,8 +50,17 @@ static inline void drop_lines(char *text, const char *beginning)
     *kept = '\0';
 }
 
-// As waitpid() says how it ended. With output_path NULL standard input and output are closed.
-static inline int run_words(char *const *words, const char *output_path)
+// Standard input comes from a file of the test's folder.
+static inline void redirect_input(const char *name)
+{
+    const int file = open(path_of(name), O_RDONLY);
+    if (file < 0 || dup2(file, STDIN_FILENO) < 0)
+        _exit(125);
+}
+
+// As waitpid() says how it ended. With input NULL standard input is the test's own, and with
+// output_path NULL standard input and output are closed.
+static inline int run_words(char *const *words, const char *input, const char *output_path)
 {
     fflush(stdout);
     const pid_t child = fork();
@@ -59,6 +68,8 @@ static inline int run_words(char *const *words, const char *output_path)
     if (child == 0) {
         if (output_path != NULL)
             redirect(STDOUT_FILENO, output_path); // before path_of() writes over it
+        if (input != NULL)
+            redirect_input(input);
         redirect(STDERR_FILENO, path_of("errors"));
         for (int stream = STDIN_FILENO; output_path == NULL && stream <= STDOUT_FILENO; stream++)
             close(stream);
@@ -75,7 +86,8 @@ static inline int run_words(char *const *words, const char *output_path)
 // Runs `weft` with the words of `line` in the folder of the test. On rusticl a run that ends by a
 // signal is tried once more: of some thousands one has been seen to (Mesa 22.3), and the
 // same one then ends well.
-static inline void run_to(outcome *out, const char *output_path, const char *line)
+static inline void run_between(outcome *out, const char *input, const char *output_path,
+                               const char *line)
 {
     char text[1024];
     char *words[24] = {"weft"};
@@ -86,18 +98,23 @@ static inline void run_to(outcome *out, const char *output_path, const char *lin
         assert_true(n_words < 23);
         words[n_words++] = word;
     }
-    int status = run_words(words, output_path);
+    int status = run_words(words, input, output_path);
     if (WIFSIGNALED(status) && is_on("rusticl")) {
         slurp("errors", out->errors, sizeof(out->errors));
         print_message("# weft %s: ended by signal %d, and is run once more: %s\n", line,
                       WTERMSIG(status), out->errors);
-        status = run_words(words, output_path);
+        status = run_words(words, input, output_path);
     }
     slurp("errors", out->errors, sizeof(out->errors));
     drop_lines(out->errors, "MESA: ");
     if (!WIFEXITED(status))
         fail_msg("weft %s: ended by signal %d: %s", line, WTERMSIG(status), out->errors);
     out->status = WEXITSTATUS(status);
+}
+
+static inline void run_to(outcome *out, const char *output_path, const char *line)
+{
+    run_between(out, NULL, output_path, line);
 }
 
 static inline void run(outcome *out, const char *line)
@@ -151,6 +168,17 @@ static inline json_t *run_json(const char *line)
     if (!json_is_object(object))
         fail_msg("weft %s: %s: %s", line, error.text, out.output);
     return object;
+}
+
+static inline bool device_has_f64(void)
+{
+    json_t *info = run_json("info --json");
+    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
+    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
+    const json_t *limits = json_object_get(device, "limits");
+    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
+    json_decref(info);
+    return has_f64;
 }
 
 #endif

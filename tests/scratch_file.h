@@ -37,6 +37,20 @@ static inline const char *put_text(const char *name, const char *text)
     return put(name, text, strlen(text));
 }
 
+// A .npy file of version 1.0 with this header and these elements.
+static inline const char *put_npy_of(const char *name, const char *header, const void *elements,
+                                     size_t element_bytes)
+{
+    unsigned char bytes[2048] = "\x93NUMPY\x01\x00";
+    const size_t length = strlen(header);
+    assert_true(10 + length + element_bytes <= sizeof(bytes));
+    bytes[8] = (unsigned char)(length & 0xff);
+    bytes[9] = (unsigned char)(length >> 8);
+    memcpy(bytes + 10, header, length);
+    memcpy(bytes + 10 + length, elements, element_bytes);
+    return put(name, bytes, 10 + length + element_bytes);
+}
+
 static inline void expect_complaint(const complaint *why, const char *part)
 {
     if (strstr(why->text, part) == NULL)

@@ -6,18 +6,14 @@
 #include "scalar.h"
 #include "scratch_file.h"
 
-// A file of version 1.0 with this header and so many bytes of elements, 0, 1, 2 and so on.
+// A file with this header and so many bytes of elements, 0, 1, 2 and so on.
 static const char *put_npy(const char *header, size_t element_bytes)
 {
-    unsigned char bytes[2048] = "\x93NUMPY\x01\x00";
-    const size_t length = strlen(header);
-    assert_true(10 + length + element_bytes <= sizeof(bytes));
-    bytes[8] = (unsigned char)(length & 0xff);
-    bytes[9] = (unsigned char)(length >> 8);
-    memcpy(bytes + 10, header, length);
+    unsigned char elements[256];
+    assert_true(element_bytes <= sizeof(elements));
     for (size_t i = 0; i < element_bytes; i++)
-        bytes[10 + length + i] = (unsigned char)i;
-    return put("header.npy", bytes, 10 + length + element_bytes);
+        elements[i] = (unsigned char)i;
+    return put_npy_of("header.npy", header, elements, element_bytes);
 }
 
 static void npy_comes_back_as_written(void **state)
@@ -118,10 +114,10 @@ static void npy_refuses_what_it_cannot_read(void **state)
         size_t element_bytes;
         const char *complaint;
     } cases[] = {
-        {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,)}", 8, "big-endian ('>f4')"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, "Fortran order"},
+        {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}", 8, "type 'f4'"},
+        {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", 8, "type ''"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8, "type '<c8'"},
-        {"{'descr': '<u2', 'fortran_order': False, 'shape': (4,)}", 8, "bf16"},
+        {"{'descr': '<u2', 'fortran_order': False, 'shape': (4,)}", 8, "bf16 or whole numbers"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8, "'descr'"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8, "'fortran_order'"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", 8, "no tuple"},
@@ -158,6 +154,317 @@ static void npy_refuses_what_it_cannot_read(void **state)
         expect_complaint(&why, "header.npy: ");
         expect_complaint(&why, cases[i].complaint);
     }
+}
+
+// ---- other orders and types
+
+#define ARRAY(descr, order, shape)                                                                 \
+    "{'descr': '" descr "', 'fortran_order': " order ", 'shape': (" shape ")}"
+
+static void expect_elements(const char *path, weft_dtype asked, weft_dtype dtype, int n,
+                            const double *want)
+{
+    npy_array array;
+    complaint why;
+    if (!npy_read(&array, path, asked, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(array.dtype, dtype);
+    assert_int_equal(array.count, n);
+    for (int i = 0; i < n; i++)
+        if (scalar_get(dtype, array.data, i) != want[i])
+            fail_msg("element %d is %g, not %g", i, scalar_get(dtype, array.data, i), want[i]);
+    npy_free(&array);
+}
+
+static void npy_reads_every_order_and_type(void **state)
+{
+    static const struct {
+        const char *header, *bytes;
+        size_t n_bytes;
+        weft_dtype asked, dtype;
+        int n;
+        double want[6];
+    } cases[] = {
+        {ARRAY(">i2", "False", "2,"), "\xff\xfe\1\2", 4, WEFT_DEFAULT, WEFT_I16, 2, {-2, 258}},
+        {ARRAY(">f4", "False", "1,"), "\xc0\x20\0\0", 4, WEFT_DEFAULT, WEFT_F32, 1, {-2.5}},
+        {ARRAY(">f8", "False", "1,"), "\x3f\xf8\0\0\0\0\0", 8, WEFT_F32, WEFT_F32, 1, {1.5}},
+        {ARRAY("|b1", "False", "3,"), "\0\1\2", 3, WEFT_DEFAULT, WEFT_U8, 3, {0, 1, 1}},
+        {ARRAY("<u2", "False", "2,"), "\1\0\xff\xff", 4, WEFT_F32, WEFT_F32, 2, {1, 65535}},
+        {ARRAY(">u2", "False", "1,"), "\x3f\x80", 2, WEFT_BF16, WEFT_BF16, 1, {1}},
+        {ARRAY("<u4", "False", "1,"),
+         "\xff\xff\xff\xff",
+         4,
+         WEFT_DEFAULT,
+         WEFT_I64,
+         1,
+         {4294967295.0}},
+        {ARRAY(">u8", "False", "1,"),
+         "\0\0\0\1\0\0\0\2",
+         8,
+         WEFT_DEFAULT,
+         WEFT_I64,
+         1,
+         {4294967298.0}},
+        {ARRAY("|i1", "False", "2,"), "\xff\2", 2, WEFT_I32, WEFT_I32, 2, {-1, 2}},
+        {ARRAY("<i2", "False", "1,"), "\xfe\xff", 2, WEFT_I64, WEFT_I64, 1, {-2}},
+        {ARRAY("|u1", "True", "2, 3"),
+         "\1\2\3\4\5\6",
+         6,
+         WEFT_DEFAULT,
+         WEFT_U8,
+         6,
+         {1, 3, 5, 2, 4, 6}},
+        {ARRAY("|u1", "True", "1, 3, 2"),
+         "\1\2\3\4\5\6",
+         6,
+         WEFT_F16,
+         WEFT_F16,
+         6,
+         {1, 4, 2, 5, 3, 6}},
+        {ARRAY(">u2", "True", "2, 2"), "\0\1\0\2\0\3\0\4", 8, WEFT_F64, WEFT_F64, 4, {1, 3, 2, 4}},
+        {ARRAY("<f4", "True", "0, 3"), "", 0, WEFT_DEFAULT, WEFT_F32, 0, {0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_elements(put_npy_of("order.npy", cases[i].header, cases[i].bytes, cases[i].n_bytes),
+                        cases[i].asked, cases[i].dtype, cases[i].n, cases[i].want);
+}
+
+static void npy_refuses_what_does_not_fit(void **state)
+{
+    static const char sign[] = "\0\0\0\0\0\0\0\x80";
+    const char *header = ARRAY("<u8", "False", "1,");
+    npy_array array;
+    complaint why;
+    (void)state;
+    assert_false(npy_read(&array, put_npy_of("sign.npy", header, sign, 8), WEFT_F32, &why));
+    expect_complaint(&why, "sign.npy: element 0 is 9223372036854775808, which is beyond i64");
+    assert_false(npy_read(&array, put_npy_of("sign.npy", header, sign, 8), WEFT_I32, &why));
+    input_stream in;
+    const char *path = put_npy_of("most.npy", ARRAY("|u1", "False", "4,"), "abcd", 4);
+    for (uint64_t limit = 15; limit <= 16; limit++) {
+        assert_true(input_open(&in, path, &why));
+        assert_int_equal(npy_take(&array, &in, &(npy_params){WEFT_F32, false, limit}, &why),
+                         limit == 16);
+        input_close(&in);
+        npy_free(&array);
+    }
+    expect_complaint(&why, "most.npy: is larger than the device's largest buffer: 16 bytes as f32");
+}
+
+// ---- what is packed
+
+typedef struct packed {
+    unsigned char bytes[1 << 16];
+    size_t size;
+} packed;
+
+// By gzip (31) or bare (-15), behind what is there.
+static void pack(packed *out, int window_bits, const void *bytes, size_t size)
+{
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)bytes,
+                  .avail_in = (uInt)size,
+                  .next_out = out->bytes + out->size,
+                  .avail_out = (uInt)(sizeof(out->bytes) - out->size)};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    out->size = (size_t)(z.next_out - out->bytes);
+    deflateEnd(&z);
+}
+
+static void add(packed *out, const void *bytes, size_t size)
+{
+    assert_true(out->size + size <= sizeof(out->bytes));
+    memcpy(out->bytes + out->size, bytes, size);
+    out->size += size;
+}
+
+static void add_number(packed *out, uint64_t value, int n_bytes)
+{
+    for (int i = 0; i < n_bytes; i++, value >>= 8)
+        add(out, &(unsigned char){(unsigned char)value}, 1);
+}
+
+// What the local header and the directory both say of a member. With `wide` sizes stand in an extra
+// field, as in archives beyond 4 GiB.
+static void add_member_words(packed *out, bool is_deflated, bool wide, const char *name,
+                             const void *bytes, size_t size, size_t n_packed)
+{
+    add_number(out, 0, 2);
+    add_number(out, is_deflated ? 8 : 0, 2);
+    add_number(out, 0, 4);
+    add_number(out, crc32_z(0, bytes, size), 4);
+    add_number(out, wide ? UINT32_MAX : n_packed, 4);
+    add_number(out, wide ? UINT32_MAX : size, 4);
+    add_number(out, strlen(name), 2);
+    add_number(out, wide ? 20 : 0, 2);
+}
+
+static void add_name(packed *out, const char *name, bool wide, size_t size, size_t n_packed)
+{
+    add(out, name, strlen(name));
+    if (!wide)
+        return;
+    add_number(out, 1, 2);
+    add_number(out, 16, 2);
+    add_number(out, size, 8);
+    add_number(out, n_packed, 8);
+}
+
+typedef struct member {
+    const char *name;
+    const void *bytes;
+    size_t size;
+    bool is_deflated, wide;
+} member;
+
+// An archive of a few members.
+static void make_archive(packed *out, const member *members, int n)
+{
+    static packed body;
+    static packed directory;
+    directory.size = 0;
+    for (int i = 0; i < n; i++) {
+        const member *m = &members[i];
+        const size_t at = out->size;
+        body.size = 0;
+        if (m->is_deflated)
+            pack(&body, -15, m->bytes, m->size);
+        else
+            add(&body, m->bytes, m->size);
+        add(out, "PK\3\4\x14", 6);
+        add_member_words(out, m->is_deflated, m->wide, m->name, m->bytes, m->size, body.size);
+        add_name(out, m->name, m->wide, m->size, body.size);
+        add(out, body.bytes, body.size);
+        add(&directory, "PK\1\2\x14\0\x14", 8);
+        add_member_words(&directory, m->is_deflated, m->wide, m->name, m->bytes, m->size,
+                         body.size);
+        add_number(&directory, 0, 10);
+        add_number(&directory, at, 4);
+        add_name(&directory, m->name, m->wide, m->size, body.size);
+    }
+    const size_t at = out->size;
+    add(out, directory.bytes, directory.size);
+    add(out, "PK\5\6\0\0\0", 8);
+    add_number(out, (uint64_t)n, 2);
+    add_number(out, (uint64_t)n, 2);
+    add_number(out, directory.size, 4);
+    add_number(out, at, 4);
+    add_number(out, 0, 2);
+}
+
+static size_t slurp_npy(char *bytes, size_t size, const char *header, const char *elements,
+                        size_t n)
+{
+    FILE *stream = fopen(put_npy_of("plain.npy", header, elements, n), "rb");
+    assert_non_null(stream);
+    const size_t length = fread(bytes, 1, size, stream);
+    fclose(stream);
+    return length;
+}
+
+static const double abc[] = {'a', 'b', 'c', 'd', 'e', 'f'};
+
+static void npy_unpacks_gzip(void **state)
+{
+    static packed file;
+    char bytes[256];
+    npy_array array;
+    complaint why;
+    (void)state;
+    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    pack(&file, 31, bytes, 50); // as two files of gzip, one behind the other
+    pack(&file, 31, bytes + 50, size - 50);
+    expect_elements(put("packed.npy.gz", file.bytes, file.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
+    expect_elements(put("packed", file.bytes, file.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
+    for (size_t cut = 0; cut < file.size; cut++) {
+        assert_false(npy_read(&array, put("cut.gz", file.bytes, cut), WEFT_DEFAULT, &why));
+        expect_complaint(&why, "cut.gz: ");
+    }
+    file.bytes[file.size - 6] ^= 1; // of the checksum
+    assert_false(npy_read(&array, put("bad.gz", file.bytes, file.size), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "bad.gz: what is packed in it is damaged: incorrect data check");
+}
+
+static void npy_unpacks_members_of_archives(void **state)
+{
+    static packed file, one;
+    char bytes[256], path[1100];
+    npy_array array;
+    complaint why;
+    (void)state;
+    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    const member members[] = {
+        {"none.npy", "", 0, false, false},
+        {"stored.npy", bytes, size, false, false},
+        {"deflated.npy", bytes, size, true, false},
+        {"wide.npy", bytes, size, true, true},
+    };
+    make_archive(&file, members, 4);
+    put("some.npz", file.bytes, file.size);
+    for (int i = 1; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s:%s", path_of("some.npz"), members[i].name);
+        expect_elements(path, WEFT_DEFAULT, WEFT_U8, 6, abc);
+        path[strlen(path) - 4] = '\0'; // .npy
+        expect_elements(path, WEFT_DEFAULT, WEFT_U8, 6, abc);
+    }
+    assert_false(npy_read(&array, path_of("some.npz"), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "some.npz: holds the arrays none, stored, deflated, wide; one is named");
+    assert_false(npy_read(&array, path_of("some.npz:other"), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "some.npz:other: holds the arrays none, stored");
+    assert_false(npy_read(&array, path_of("some.npz:none"), WEFT_DEFAULT, &why));
+    assert_false(npy_read(&array, path_of("absent.npz:a"), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "absent.npz:a: No such file");
+    make_archive(&one, &members[2], 1);
+    expect_elements(put("one.npz", one.bytes, one.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
+}
+
+// No byte of an archive can lead beyond it, and the checksum knows its elements.
+static void npy_survives_damaged_archives(void **state)
+{
+    static packed file;
+    char bytes[256];
+    npy_array array;
+    complaint why;
+    (void)state;
+    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    make_archive(&file, &(member){"a.npy", bytes, size, true, true}, 1);
+    expect_elements(put("whole.npz", file.bytes, file.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
+    for (size_t cut = 0; cut < file.size; cut++) {
+        assert_false(npy_read(&array, put("cut.npz", file.bytes, cut), WEFT_DEFAULT, &why));
+        expect_complaint(&why, "cut.npz: ");
+    }
+    for (size_t at = 0; at < file.size; at++)
+        for (int flip = 1; flip < 256; flip *= 2) {
+            file.bytes[at] ^= (unsigned char)flip;
+            if (npy_read(&array, put("flip.npz", file.bytes, file.size), WEFT_DEFAULT, &why)) {
+                assert_memory_equal(array.data, "abcdef", 6);
+                npy_free(&array);
+            } else {
+                expect_complaint(&why, "flip.npz: ");
+            }
+            file.bytes[at] ^= (unsigned char)flip;
+        }
+}
+
+// 16 MiB of zeros in 16 KiB: as many are read as the shape wants, and memory grows with them.
+static void npy_is_no_bomb(void **state)
+{
+    static packed file;
+    static char bytes[1 << 24];
+    npy_array array;
+    complaint why;
+    (void)state;
+    slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "", 0);
+    pack(&file, 31, bytes, sizeof(bytes));
+    assert_false(npy_read(&array, put("bomb.gz", file.bytes, file.size), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "needs 6 bytes of elements (6 of 1), the file holds more than 6");
+    file.size = 0;
+    slurp_npy(bytes, sizeof(bytes), ARRAY("<f8", "False", "100000000000,"), "", 0);
+    pack(&file, 31, bytes, sizeof(bytes));
+    assert_false(npy_read(&array, put("bomb.gz", file.bytes, file.size), WEFT_DEFAULT, &why));
+    expect_complaint(&why, "needs 800000000000 bytes of elements (100000000000 of 8), the file "
+                           "holds 167");
 }
 
 static void npy_converts(void **state)
@@ -235,6 +542,12 @@ int main(void)
         cmocka_unit_test(npy_reads_every_header_that_is_sound),
         cmocka_unit_test(npy_reads_versions_2_and_3),
         cmocka_unit_test(npy_refuses_what_it_cannot_read),
+        cmocka_unit_test(npy_reads_every_order_and_type),
+        cmocka_unit_test(npy_refuses_what_does_not_fit),
+        cmocka_unit_test(npy_unpacks_gzip),
+        cmocka_unit_test(npy_unpacks_members_of_archives),
+        cmocka_unit_test(npy_survives_damaged_archives),
+        cmocka_unit_test(npy_is_no_bomb),
         cmocka_unit_test(npy_converts),
         cmocka_unit_test(npy_survives_damage),
         cmocka_unit_test(npy_names_what_is_no_file),

@@ -1,119 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program weft from end to end: exit status, what goes to which stream, and right results.
-#include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "npy.h"
 #include "scalar.h"
-#include "scratch_file.h"
 
-#include "implementation.h"
-#include "json.h"
-
-// What one run left behind.
-typedef struct outcome {
-    int status;
-    char output[65536], errors[8192]; // standard output and standard error
-} outcome;
-
-static void slurp(const char *name, char *text, size_t size)
-{
-    FILE *stream = fopen(path_of(name), "rb");
-    assert_non_null(stream);
-    const size_t length = fread(text, 1, size - 1, stream);
-    text[length] = '\0';
-    fclose(stream);
-}
-
-static void redirect(int stream, const char *path)
-{
-    const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (file < 0 || dup2(file, stream) < 0)
-        _exit(125);
-}
-
-enum { MAX_WORDS = 24 };
-
-// Lines that rusticl writes to standard error while it compiles are not the program's.
-static void drop_lines(char *text, const char *beginning)
-{
-    char *kept = text;
-    for (char *line = text; *line != '\0';) {
-        const size_t length = strcspn(line, "\n") + (strchr(line, '\n') != NULL);
-        if (strncmp(line, beginning, strlen(beginning)) != 0) {
-            memmove(kept, line, length);
-            kept += length;
-        }
-        line += length;
-    }
-    *kept = '\0';
-}
-
-// Runs `weft` with the words of `line` in the folder of the test.
-static void run_to(outcome *out, const char *output_path, const char *line)
-{
-    char text[1024];
-    char *words[MAX_WORDS] = {"weft"};
-    assert_true(strlen(line) < sizeof(text));
-    strcpy(text, line);
-    int n_words = 1;
-    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
-        assert_true(n_words < MAX_WORDS - 1);
-        words[n_words++] = word;
-    }
-    fflush(stdout);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        redirect(STDOUT_FILENO, output_path); // before path_of() writes over it
-        redirect(STDERR_FILENO, path_of("errors"));
-        if (chdir(path_of(".")) != 0)
-            _exit(125);
-        execv(WEFT_PROGRAM, words);
-        _exit(125);
-    }
-    int status = 0;
-    assert_true(waitpid(child, &status, 0) == child);
-    slurp("errors", out->errors, sizeof(out->errors));
-    drop_lines(out->errors, "MESA: ");
-    if (!WIFEXITED(status))
-        fail_msg("weft %s: ended by signal %d: %s", line, WTERMSIG(status), out->errors);
-    out->status = WEXITSTATUS(status);
-}
-
-static void run(outcome *out, const char *line)
-{
-    run_to(out, path_of("output"), line);
-    slurp("output", out->output, sizeof(out->output));
-}
-
-static void expect_status(const outcome *out, const char *line, int status)
-{
-    if (out->status != status)
-        fail_msg("weft %s: exit status %d, not %d: %s", line, out->status, status, out->errors);
-}
-
-static void expect_part(const char *text, const char *part)
-{
-    if (strstr(text, part) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", text, part);
-}
-
-// Runs, and takes standard output for one JSON object and nothing else.
-static json_t *run_json(const char *line)
-{
-    static outcome out;
-    json_error_t error;
-    run(&out, line);
-    expect_status(&out, line, 0);
-    json_t *object = json_loads(out.output, JSON_REJECT_DUPLICATES, &error);
-    if (!json_is_object(object))
-        fail_msg("weft %s: %s: %s", line, error.text, out.output);
-    return object;
-}
+#include "program_run.h"
 
 // ---- operands
 //
@@ -233,7 +126,7 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx --device no-such-device", "no-such-device"},
         {"spmm absent.mtx", "absent.mtx: No such file or directory"},
         {"spmm bad.mtx", "bad.mtx:3: entry (4, 1) is outside the 3 x 3 matrix"},
-        {"spmm B.npy", "B.npy: a sparse matrix is read from .mtx or .smtx"},
+        {"spmm B.npy", "B.npy: holds a dense array, a sparse matrix is needed"},
         {"spmm A.mtx damaged.npy", "damaged.npy: no .npy file"},
         {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
         {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},
@@ -245,15 +138,8 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx -o absent/C.npy", "absent/C.npy: No such file or directory"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        static outcome out;
-        run(&out, cases[i].line);
-        expect_status(&out, cases[i].line, 1);
-        assert_string_equal(out.output, "");
-        expect_part(out.errors, cases[i].errors);
-        assert_memory_equal(out.errors, "weft ", 5);
-        assert_ptr_equal(strchr(out.errors, '\n'), out.errors + strlen(out.errors) - 1);
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_refusal(cases[i].line, 1, cases[i].errors);
 }
 
 static void output_that_cannot_be_written_fails(void **state)
@@ -563,17 +449,6 @@ static void spmm_reduces_by_other_means(void **state)
         expect_part(out.output, "of its bound");
         expect_C("C.npy", WEFT_DEFAULT, 3, 2, cases[i].want);
     }
-}
-
-static bool device_has_f64(void)
-{
-    json_t *info = run_json("info --json");
-    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
-    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
-    const json_t *limits = json_object_get(device, "limits");
-    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
-    json_decref(info);
-    return has_f64;
 }
 
 static void spmm_takes_every_float_type(void **state)

@@ -16,8 +16,6 @@ static const float X[] = {1, -2, 3, 4, 0, -5};
 static int write_operands(void **state)
 {
     static const int32_t whole[] = {1, -2, 3, 4, 0, -5};
-    static const int8_t signs[] = {-1, 0, 1};
-    static const int16_t narrow[] = {1, 2, 3};
     static const int64_t large[] = {INT64_C(1) << 60, 5, -7};
     static const uint8_t bytes[] = {200, 100, 0};
     static const float masked[] = {-INFINITY, -INFINITY, -INFINITY, 0, -INFINITY, 0};
@@ -40,8 +38,6 @@ static int write_operands(void **state)
            !npy_write(path_of("wide.npy"), WEFT_F32, 2, wide, X, &why) ||
            !npy_write(path_of("tall.npy"), WEFT_F32, 2, tall, X, &why) ||
            !npy_write(path_of("whole.npy"), WEFT_I32, 2, shape, whole, &why) ||
-           !npy_write(path_of("narrow.npy"), WEFT_I16, 1, shape + 1, narrow, &why) ||
-           !npy_write(path_of("signs.npy"), WEFT_I8, 1, shape + 1, signs, &why) ||
            !npy_write(path_of("large.npy"), WEFT_I64, 1, shape + 1, large, &why) ||
            !npy_write(path_of("bytes.npy"), WEFT_U8, 1, shape + 1, bytes, &why) ||
            !npy_write(path_of("masked.npy"), WEFT_F32, 2, shape, masked, &why) ||
@@ -145,12 +141,10 @@ static void failures_are_one_sentence(void **state)
         {"reduce X.npy --op sum --axis -3", "X.npy: has the shape (2, 3), and so no axis -3"},
         {"reduce X.npy --op sum --axis 1,-1", "X.npy: axis -1 is named twice"},
         {"reduce scalar.npy --op sum --axis 0", "scalar.npy: has the shape (), and so no axis 0"},
-        {"reduce narrow.npy --op sum", "narrow.npy: holds i16"},
-        {"reduce signs.npy --op sum", "signs.npy: holds i8"},
         {"reduce nothing.npy --op max --axis 1", "nothing.npy: "},
         {"reduce X.npy --op sum -o absent/Y.npy", "absent/Y.npy: No such file or directory"},
         {"reduce --shape 2000000000,2000000000,2000000000 --op sum",
-         "no memory for a random array of shape (2000000000, 2000000000, 2000000000)"},
+         "the random array, f32 of shape (2000000000, 2000000000, 2000000000), is larger than"},
         {"softmax X.npy --axis 2", "X.npy: has the shape (2, 3), and so no axis 2"},
         {"softmax scalar.npy", "scalar.npy: has the shape (), and so no axis -1"},
         {"softmax whole.npy", "whole.npy: holds i32, but softmax takes floating-point numbers"},
@@ -210,17 +204,6 @@ static void reduce_knows_its_ops(void **state)
         snprintf(line, sizeof(line), "reduce X.npy --axis 1 --op %s", cases[i].op);
         expect_result(line, cases[i].dtype, 1, rows, cases[i].of_rows, 2e-6);
     }
-}
-
-static bool device_has_f64(void)
-{
-    json_t *info = run_json("info --json");
-    const json_t *platform = json_array_get(json_object_get(info, "platforms"), 0);
-    const json_t *device = json_array_get(json_object_get(platform, "devices"), 0);
-    const json_t *limits = json_object_get(device, "limits");
-    const bool has_f64 = json_is_true(json_object_get(limits, "has_f64"));
-    json_decref(info);
-    return has_f64;
 }
 
 static void reduce_takes_every_type(void **state)

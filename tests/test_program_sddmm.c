@@ -113,7 +113,7 @@ static void failures_are_one_sentence(void **state)
     expect_refusal("sddmm C.mtx --device no-such-device", 1, "no-such-device");
     expect_refusal("sddmm absent.mtx", 1, "absent.mtx: No such file or directory");
     expect_refusal("sddmm bad.mtx", 1, "bad.mtx:3: entry (4, 1) is outside the 3 x 3 matrix");
-    expect_refusal("sddmm A.npy", 1, "A.npy: a sparse matrix is read from .mtx or .smtx");
+    expect_refusal("sddmm A.npy", 1, "A.npy: holds a dense array, a sparse matrix is needed");
     expect_refusal("sddmm C.mtx damaged.npy B.npy", 1, "damaged.npy: no .npy file");
     expect_refusal("sddmm C.mtx A.npy absent.npy", 1, "absent.npy: No such file or directory");
     expect_refusal("sddmm C.mtx cube.npy B.npy", 1, "cube.npy: has 3 dimensions, a matrix has 2");

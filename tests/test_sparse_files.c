@@ -4,11 +4,16 @@
 #include <math.h>
 
 #include "mtx.h"
+#include "operand.h"
+#include "scalar.h"
 #include "scratch_file.h"
 #include "smtx.h"
 #include "sparse.h"
 
 // ---- .mtx
+
+#define GENERAL "%%MatrixMarket matrix coordinate real general\n"
+#define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
 
 static weft_csr_host read_mtx(const char *text)
 {
@@ -54,6 +59,35 @@ static void mtx_reads_what_people_write(void **state)
     weft_csr_host csr = read_mtx("%%matrixmarket MATRIX Coordinate REAL General\r\n%\r\n\r\n"
                                  "  2\t2  2 \r\n\r\n% between\r\n +1 2 3\r\n2 1 4.0E0");
     expect_rows(&csr, want);
+}
+
+// A byte order mark, empty lines first, lines that end with \\r, comments behind entries.
+static void mtx_reads_what_programs_write(void **state)
+{
+    static const char *const texts[] = {
+        "\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 3\n2 1 4\n",
+        "\n \r\n%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 3\n2 1 4\n",
+        "%%MatrixMarket matrix coordinate real general\r%\r2 2 2\r1 2 3\r2 1 4\r",
+        "%%MatrixMarket matrix coordinate unsigned-integer general\n%\n2 2 2\n1 2 3\n2 1 4\n",
+        GENERAL "2 2 2 % sizes\n1 2 3 % first\n2 1 4 %second\n% the end\n\n%",
+    };
+    const double want[] = {1, 3, -1, 0, 4, -1};
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        weft_csr_host csr = read_mtx(texts[i]);
+        expect_rows(&csr, want);
+    }
+}
+
+static void mtx_counts_every_kind_of_line(void **state)
+{
+    weft_csr_host csr;
+    complaint why;
+    (void)state;
+    const char *path = put_text(
+        "lines.mtx", "\r\n\r\r\n%%MatrixMarket matrix coordinate real general\r2 2 1\n\r9 1 1\n");
+    assert_false(mtx_read(&csr, path, NULL, &why));
+    expect_complaint(&why, "lines.mtx:7: entry (9, 1) is outside");
 }
 
 static void mtx_mirrors_symmetric(void **state)
@@ -104,9 +138,6 @@ static void mtx_reads_empty_matrices(void **state)
     assert_int_equal(csr.n_rows, 0);
     weft_csr_host_destroy(&csr);
 }
-
-#define GENERAL "%%MatrixMarket matrix coordinate real general\n"
-#define PATTERN "%%MatrixMarket matrix coordinate pattern general\n"
 
 static void mtx_names_the_line_that_is_wrong(void **state)
 {
@@ -169,6 +200,107 @@ static void mtx_names_the_line_that_is_wrong(void **state)
         expect_complaint(&why, "bad.mtx:");
         expect_complaint(&why, cases[i].complaint);
     }
+}
+
+// ---- .mtx with arrays
+
+#define DENSE "%%MatrixMarket matrix array real general\n"
+
+static void expect_array(const char *path, weft_dtype asked, weft_dtype dtype, int64_t n_rows,
+                         int64_t n_cols, const double *want)
+{
+    npy_array array;
+    complaint why;
+    if (!operand_read_dense(&array, path, OPERAND(.dtype = asked), &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(array.dtype, dtype);
+    assert_int_equal(array.ndim, 2);
+    assert_int_equal(array.shape[0], n_rows);
+    assert_int_equal(array.shape[1], n_cols);
+    assert_int_equal(array.count, n_rows * n_cols);
+    for (int64_t i = 0; i < array.count; i++)
+        assert_true(scalar_get(dtype, array.data, i) == want[i]);
+    npy_free(&array);
+}
+
+static void mtx_arrays_are_dense(void **state)
+{
+    static const struct {
+        const char *text;
+        weft_dtype asked, dtype;
+        int64_t n_rows, n_cols;
+        double want[9];
+    } cases[] = {
+        {DENSE "2 3\n1\n2\n\n% between\n3.5\n-4\n5 6\n",
+         WEFT_DEFAULT,
+         WEFT_F32,
+         2,
+         3,
+         {1, 3.5, 5, 2, -4, 6}},
+        {DENSE "1 2\n0.1 1e300\n", WEFT_F64, WEFT_F64, 1, 2, {0.1, 1e300}},
+        {DENSE "0 2\n", WEFT_DEFAULT, WEFT_F32, 0, 2, {0}},
+        {"%%MatrixMarket matrix array integer general\n2 1\n-9007199254740993\n2\n",
+         WEFT_DEFAULT,
+         WEFT_I64,
+         2,
+         1,
+         {-9007199254740993.0, 2}},
+        {"%%MatrixMarket matrix array unsigned-integer general\n1 1\n7\n",
+         WEFT_F16,
+         WEFT_F16,
+         1,
+         1,
+         {7}},
+        {"%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n",
+         WEFT_DEFAULT,
+         WEFT_F32,
+         3,
+         3,
+         {1, 2, 3, 2, 4, 5, 3, 5, 6}},
+        {"%%MatrixMarket matrix array integer skew-symmetric\n3 3\n1\n2\n3\n",
+         WEFT_DEFAULT,
+         WEFT_I64,
+         3,
+         3,
+         {0, -1, -2, 1, 0, -3, 2, 3, 0}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_array(put_text("array.mtx", cases[i].text), cases[i].asked, cases[i].dtype,
+                     cases[i].n_rows, cases[i].n_cols, cases[i].want);
+}
+
+static void mtx_arrays_that_are_wrong_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *complaint;
+    } cases[] = {
+        {"%%MatrixMarket matrix array complex general\n1 1\n1 1\n", ":1: entries are 'complex'"},
+        {"%%MatrixMarket matrix array real hermitian\n1 1\n1\n", ":1: the matrix is 'hermitian'"},
+        {"%%MatrixMarket matrix array pattern general\n1 1\n", ":1: a pattern has entries"},
+        {"%%MatrixMarket matrix array real symmetric\n1 2\n1 2\n", ":2: symmetric, but 1 x 2"},
+        {"%%MatrixMarket matrix array unsigned-integer general\n1 1\n-7\n", ":3: -7 is below 0"},
+        {DENSE "2 2\n1.0\n2\n3\n", ":6: the file ends where an element is expected"},
+        {DENSE "2 2\n1\n2\n3\n4\n5\n", ":7: more than the 4 elements of 2 x 2"},
+        {DENSE "2000000 2000000\n1\n", ":2: 2000000 x 2000000 elements declared, but the 2 bytes"},
+        {DENSE "4294967296 1\n1\n", ":2: sizes out of range"},
+        {DENSE "-1 1\n1\n", ":2: sizes out of range"},
+        {DENSE "1 1\nx\n", ":3: expected an element, found 'x'"},
+        {GENERAL "1 1 1\n1 1 1\n", "holds a sparse matrix, a dense array is needed"},
+    };
+    complaint why;
+    npy_array array;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (operand_read_dense(&array, put_text("bad.mtx", cases[i].text), OPERAND(0), &why))
+            fail_msg("read: %s", cases[i].text);
+        assert_null(array.data);
+        expect_complaint(&why, "bad.mtx:");
+        expect_complaint(&why, cases[i].complaint);
+    }
+    const char *path = put_text("most.mtx", DENSE "2 2\n1\n2\n3\n4\n");
+    assert_false(operand_read_dense(&array, path, OPERAND(.max_bytes = 15), &why));
+    expect_complaint(&why, "most.mtx: is larger than the device's largest buffer: 16 bytes as f32");
 }
 
 // ---- .smtx
@@ -293,7 +425,8 @@ static void expect_no_lie(const char *name, const void *bytes, size_t size)
 {
     weft_csr_host csr;
     complaint why = {.text = ""};
-    if (sparse_read(&csr, put(name, bytes, size), WEFT_F32, 1, &why)) {
+    if (operand_read_sparse(&csr, put(name, bytes, size), OPERAND(.dtype = WEFT_F32, .seed = 1),
+                            &why)) {
         assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SOUND), WEFT_OK);
         weft_csr_host_destroy(&csr);
     } else {
@@ -332,10 +465,72 @@ static void missing_and_unknown_files_are_named(void **state)
     weft_csr_host csr;
     complaint why;
     (void)state;
-    assert_false(sparse_read(&csr, path_of("absent.mtx"), WEFT_F32, 1, &why));
+    assert_false(operand_read_sparse(&csr, path_of("absent.mtx"),
+                                     OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
     expect_complaint(&why, "absent.mtx: No such file");
-    assert_false(sparse_read(&csr, path_of("graph.txt"), WEFT_F32, 1, &why));
-    expect_complaint(&why, "graph.txt: a sparse matrix is read from .mtx or .smtx");
+    assert_false(operand_read_sparse(&csr, put_text("graph.txt", "1 2\n"),
+                                     OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
+    expect_complaint(&why,
+                     "graph.txt: is neither .npy nor .mtx nor .smtx by its name or its content");
+}
+
+static void pack(const char *name, const char *text)
+{
+    gzFile file = gzopen(path_of(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), strlen(text));
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+// By name, by name and packing, or by how they begin.
+static void files_are_known_by_their_content(void **state)
+{
+    static const char general[] = GENERAL "3 4 2\n1 2 3\n3 1 4\n";
+    static const char dense[] = "\n" DENSE "2 1\n1\n2\n";
+    static const char *const sparse_names[] = {"graph",         "graph.txt",      "packed.mtx",
+                                               "packed.mtx.gz", "packed.smtx.gz", "pattern",
+                                               "marked.txt"};
+    static const double column[] = {1, 2};
+    weft_csr_host csr;
+    complaint why;
+    (void)state;
+    put_text("graph", general);
+    put_text("graph.txt", general);
+    put_text("marked.txt", "\xef\xbb\xbf\n" GENERAL "3 4 0\n");
+    pack("packed.mtx", general);
+    pack("packed.mtx.gz", general);
+    pack("packed.smtx.gz", smtx_text);
+    put_text("pattern", smtx_text);
+    for (size_t i = 0; i < sizeof(sparse_names) / sizeof(sparse_names[0]); i++) {
+        if (!operand_read_sparse(&csr, path_of(sparse_names[i]), OPERAND(.seed = 1), &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(csr.n_rows, 3);
+        assert_int_equal(csr.n_cols, 4);
+        weft_csr_host_destroy(&csr);
+    }
+    expect_array(put_text("array", dense), WEFT_DEFAULT, WEFT_F32, 2, 1, column);
+    assert_false(operand_read_sparse(&csr, path_of("array"), OPERAND(.seed = 1), &why));
+    expect_complaint(&why, "array: holds a dense array, a sparse matrix is needed");
+    assert_false(operand_read_sparse(&csr, put_text("words", "Hello, 1, 2\n"), OPERAND(0), &why));
+    expect_complaint(&why, "words: is neither .npy nor .mtx nor .smtx");
+}
+
+// 128 MiB of empty lines, which gzip makes an eighth of a MiB.
+static void packed_text_is_no_bomb(void **state)
+{
+    static char lines[1 << 20];
+    loaded_file file;
+    complaint why;
+    (void)state;
+    memset(lines, '\n', sizeof(lines));
+    gzFile packed = gzopen(path_of("bomb.mtx"), "wb9");
+    assert_non_null(packed);
+    for (int i = 0; i < 129; i++)
+        assert_int_equal(gzwrite(packed, lines, sizeof(lines)), sizeof(lines));
+    assert_int_equal(gzclose(packed), Z_OK);
+    const bool is_loaded = file_load(&file, path_of("bomb.mtx"), &why);
+    assert_false(is_loaded);
+    expect_complaint(&why, "bomb.mtx: unpacks to ");
 }
 
 // The real matrices, where they are: counts published with the files.
@@ -371,7 +566,7 @@ static void real_files_have_their_known_counts(void **state)
             continue;
         fclose(stream);
         n_found++;
-        if (!sparse_read(&csr, path, WEFT_F32, 1, &why))
+        if (!operand_read_sparse(&csr, path, OPERAND(.dtype = WEFT_F32, .seed = 1), &why))
             fail_msg("%s", why.text);
         assert_int_equal(weft_csr_host_check(&csr, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE), WEFT_OK);
         const weft_row_stats stats = weft_row_stats_of(csr.offsets, csr.offset_dtype, csr.n_rows);
@@ -392,12 +587,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mtx_reads_general),
         cmocka_unit_test(mtx_reads_what_people_write),
+        cmocka_unit_test(mtx_reads_what_programs_write),
+        cmocka_unit_test(mtx_counts_every_kind_of_line),
         cmocka_unit_test(mtx_mirrors_symmetric),
         cmocka_unit_test(mtx_negates_skew),
         cmocka_unit_test(mtx_reads_pattern_and_sums_duplicates),
         cmocka_unit_test(mtx_reads_large_integers),
         cmocka_unit_test(mtx_reads_empty_matrices),
         cmocka_unit_test(mtx_names_the_line_that_is_wrong),
+        cmocka_unit_test(mtx_arrays_are_dense),
+        cmocka_unit_test(mtx_arrays_that_are_wrong_are_refused),
         cmocka_unit_test(smtx_reads_a_pattern),
         cmocka_unit_test(smtx_reads_empty_patterns),
         cmocka_unit_test(smtx_names_the_line_that_is_wrong),
@@ -405,6 +604,8 @@ int main(void)
         cmocka_unit_test(sampled_terms_are_counted),
         cmocka_unit_test(sparse_files_survive_damage),
         cmocka_unit_test(missing_and_unknown_files_are_named),
+        cmocka_unit_test(files_are_known_by_their_content),
+        cmocka_unit_test(packed_text_is_no_bomb),
         cmocka_unit_test(real_files_have_their_known_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

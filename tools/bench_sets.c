@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
-#include "sparse.h"
+#include "operand.h"
 
 enum { SEED = 1, GRAPH_NODES = 32768, GRAPH_DEGREE = 8 };
 
@@ -174,7 +173,7 @@ static bool add_file(bench_sets *sets, const char *folder, const char *file, com
 
 static int is_sparse(const struct dirent *entry)
 {
-    return sparse_is_known(entry->d_name);
+    return format_is_sparse(entry->d_name);
 }
 
 static bool add_files(bench_sets *sets, const char *folder, complaint *why)
@@ -222,7 +221,7 @@ bool bench_matrix_make(weft_csr_host *out, const bench_matrix *matrix, weft_dtyp
     case BENCH_GRAPH:
         return generate_graph_csr(out, &graph, why);
     default:
-        return sparse_read(out, matrix->path, dtype, SEED, why);
+        return operand_read_sparse(out, matrix->path, OPERAND(.dtype = dtype, .seed = SEED), why);
     }
 }
 

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "file.h"
 
 static const struct argp_option options[] = {
     {"device", 'd', "TEXT", 0,
@@ -69,6 +73,14 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
     return dtype;
 }
 
+file_format command_format(struct argp_state *state, const char *text)
+{
+    file_format format = FORMAT_UNKNOWN;
+    if (!format_find(text, &format))
+        argp_error(state, "--format: '%s' is none of npy, mtx and smtx", text);
+    return format;
+}
+
 static void print_log(void *user, weft_log_level level, const char *message)
 {
     const command_options *common = user;
@@ -76,11 +88,39 @@ static void print_log(void *user, weft_log_level level, const char *message)
         fprintf(stderr, "weft: %s\n", message);
 }
 
+static void tell_compiling(int signal_number)
+{
+    static const char text[] =
+        "weft: compiling, which takes seconds where device or kernels are new\n";
+    static volatile sig_atomic_t is_told;
+    const int last_errno = errno;
+    (void)signal_number;
+    if (!is_told && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+        is_told = 1;
+    errno = last_errno;
+}
+
+void command_compiles(void)
+{
+    enum { PATIENCE_S = 1 };
+    if (!isatty(STDERR_FILENO))
+        return;
+    signal(SIGALRM, tell_compiling);
+    alarm(PATIENCE_S);
+}
+
+void command_has_compiled(void)
+{
+    alarm(0);
+}
+
 bool command_open(weft_context **out, const command_options *common, complaint *why)
 {
+    command_compiles();
     const weft_status status =
         weft_context_open(out, WEFT_CONTEXT(.device = common->device, .log = print_log,
                                             .log_user = (void *)(uintptr_t)common));
+    command_has_compiled();
     return status == WEFT_OK || complain_weft(why);
 }
 
@@ -102,14 +142,30 @@ int command_failed(const char *command, const complaint *why)
     return why->is_usage ? EXIT_USAGE : EXIT_FAILURE;
 }
 
-bool command_print_json(json_t *object, complaint *why)
+static bool print_json(json_t *object, FILE *out, complaint *why)
 {
     if (object == NULL)
         return complain(why, "no memory for the JSON output");
-    const int code = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    const int code = json_dumpf(object, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     json_decref(object);
-    putchar('\n');
+    putc('\n', out);
     return code == 0 || complain(why, "the JSON output cannot be written");
+}
+
+bool command_print_json(json_t *object, complaint *why)
+{
+    return print_json(object, stdout, why);
+}
+
+bool command_print_report(const timed_report *report, const command_options *common,
+                          const char *output_path, complaint *why)
+{
+    const bool is_taken = output_path != NULL && file_is_standard_output(output_path);
+    FILE *out = is_taken ? stderr : stdout;
+    if (common->json)
+        return print_json(report_json(report), out, why);
+    report_print(report, out);
+    return true;
 }
 
 bool command_finish_output(complaint *why)

@@ -17,6 +17,8 @@
 #include <weft/dtype.h>
 
 #include "complaint.h"
+#include "format.h"
+#include "report.h"
 
 // The options of every command. A parser that has command_argp as a child hands them on:
 //
@@ -39,6 +41,14 @@ double command_number(struct argp_state *state, const char *option, const char *
 // A floating-point data type by its name, or a usage error.
 weft_dtype command_dtype(struct argp_state *state, const char *option, const char *text);
 
+// A file format by its name, or a usage error.
+file_format command_format(struct argp_state *state, const char *text);
+
+// Compilers may be at work from here to the end of that: who waits at a terminal is told on
+// standard error, once, where it takes seconds.
+void command_compiles(void);
+void command_has_compiled(void);
+
 // The device asked for, with the library's messages on standard error. The caller destroys it.
 bool command_open(weft_context **out, const command_options *options, complaint *why);
 
@@ -49,6 +59,11 @@ int command_failed(const char *command, const complaint *why);
 
 // Prints the object on standard output and releases it. NULL complains about memory.
 bool command_print_json(json_t *object, complaint *why);
+
+// Prints the report of a command that writes its result to output_path, which may be NULL: on
+// standard output, or where the result is there, on standard error.
+bool command_print_report(const timed_report *report, const command_options *options,
+                          const char *output_path, complaint *why);
 
 // Every command ends with it: false where standard output could not take all that was printed.
 bool command_finish_output(complaint *why);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buffer.h"
+#include "file.h"
 #include "scalar.h"
 
 const char *dense_job_name(const dense_job *job)
@@ -42,6 +43,15 @@ bool dense_job_check_float(const dense_job *job, complaint *why)
                     dense_job_name(job), weft_dtype_name(job->host_X.dtype), job->operation->name);
 }
 
+bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft_dtype dtype,
+                    complaint *why)
+{
+    const uint64_t limit = weft_context_limits(job->ctx)->max_alloc_bytes;
+    return operand_read_dense(
+        out, path, OPERAND(.format = job->options->format, .dtype = dtype, .max_bytes = limit),
+        why);
+}
+
 double dense_bytes(weft_dtype dtype, int ndim, const int64_t *shape)
 {
     double bytes = (double)weft_dtype_size(dtype);
@@ -59,17 +69,12 @@ static bool count_bytes(weft_dtype dtype, int ndim, const int64_t *shape, uint64
     return dense_bytes(dtype, ndim, shape) < 0x1p63;
 }
 
-bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,
-                         const int64_t *shape, const void *data, size_t *bytes, const char *what,
-                         complaint *why)
+static bool check_fits(weft_context *ctx, weft_dtype dtype, int ndim, const int64_t *shape,
+                       size_t *bytes, const char *what, complaint *why)
 {
     const uint64_t limit = weft_context_limits(ctx)->max_alloc_bytes;
-    const host_tensor view = host_tensor_dense(dtype, NULL, ndim, shape);
     uint64_t size;
     char text[256];
-    *out = (weft_tensor){.dtype = dtype, .ndim = ndim};
-    memcpy(out->shape, view.shape, sizeof(out->shape));
-    memcpy(out->stride, view.stride, sizeof(out->stride));
     if (!count_bytes(dtype, ndim, shape, &size) || size > limit)
         return complain(
             why,
@@ -78,22 +83,41 @@ bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, 
             what, weft_dtype_name(dtype), dense_shape_text(ndim, shape, text, sizeof(text)),
             dense_bytes(dtype, ndim, shape), limit);
     *bytes = (size_t)size;
-    return buffer_create(&out->buffer, ctx, data, *bytes, what, why);
+    return true;
 }
 
-bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
-                const int64_t *shape, const char *what, complaint *why)
+bool dense_tensor_create(weft_tensor *out, weft_context *ctx, weft_dtype dtype, int ndim,
+                         const int64_t *shape, const void *data, size_t *bytes, const char *what,
+                         complaint *why)
 {
-    uint64_t bytes;
+    const host_tensor view = host_tensor_dense(dtype, NULL, ndim, shape);
+    *out = (weft_tensor){.dtype = dtype, .ndim = ndim};
+    memcpy(out->shape, view.shape, sizeof(out->shape));
+    memcpy(out->stride, view.stride, sizeof(out->stride));
+    return check_fits(ctx, dtype, ndim, shape, bytes, what, why) &&
+           buffer_create(&out->buffer, ctx, data, *bytes, what, why);
+}
+
+bool dense_lay_out(npy_array *out, weft_context *ctx, weft_dtype dtype, int ndim,
+                   const int64_t *shape, const char *what, complaint *why)
+{
+    size_t bytes;
     *out = (npy_array){.dtype = dtype == WEFT_DEFAULT ? WEFT_F32 : dtype, .ndim = ndim};
     memcpy(out->shape, shape, (size_t)ndim * sizeof(*shape));
-    const bool fits = count_bytes(out->dtype, ndim, shape, &bytes) && bytes < SIZE_MAX;
+    if (!check_fits(ctx, out->dtype, ndim, shape, &bytes, what, why))
+        return false;
     out->count = (int64_t)(bytes / weft_dtype_size(out->dtype));
-    out->data = fits ? malloc((size_t)bytes + 1) : NULL;
+    return true;
+}
+
+bool dense_fill(npy_array *out, uint64_t seed, random_use use, const char *what, complaint *why)
+{
+    const size_t bytes = (size_t)out->count * weft_dtype_size(out->dtype);
     char text[256];
+    out->data = malloc(bytes > 0 ? bytes : 1);
     if (out->data == NULL)
         return complain(why, "no memory for %s of shape %s", what,
-                        dense_shape_text(ndim, shape, text, sizeof(text)));
+                        dense_shape_text(out->ndim, out->shape, text, sizeof(text)));
     random_fill(seed, use, out->dtype, out->data, out->count);
     return true;
 }
@@ -118,25 +142,34 @@ static bool load_X(dense_job *job, complaint *why)
 {
     const dense_options *options = job->options;
     return options->x_path != NULL
-               ? npy_read(&job->host_X, options->x_path, options->dtype, why)
-               : dense_make(&job->host_X, options->seed, RANDOM_DENSE, options->dtype,
-                            options->ndim, options->shape, "a random array", why);
+               ? dense_job_read(&job->host_X, job, options->x_path, options->dtype, why)
+               : dense_lay_out(&job->host_X, job->ctx, options->dtype, options->ndim,
+                               options->shape, dense_job_name(job), why);
+}
+
+static bool make_Y(dense_job *job, complaint *why)
+{
+    if (!dense_tensor_create(&job->Y, job->ctx, job->Y.dtype, job->Y.ndim, job->Y.shape, NULL,
+                             &job->y_bytes, "the result", why))
+        return false;
+    job->bytes = job->y_bytes;
+    job->host_Y = malloc(job->y_bytes > 0 ? job->y_bytes : 1);
+    job->runs_ms = malloc((size_t)job->options->runs * sizeof(double));
+    return (job->host_Y != NULL && job->runs_ms != NULL) ||
+           complain(why, "no memory for the result, %zu bytes", job->y_bytes);
 }
 
 static bool upload(dense_job *job, complaint *why)
 {
-    const npy_array *X = &job->host_X;
-    size_t x_bytes;
-    if (!dense_tensor_create(&job->X, job->ctx, X->dtype, X->ndim, X->shape, X->data, &x_bytes,
-                             dense_job_name(job), why) ||
-        !dense_tensor_create(&job->Y, job->ctx, job->Y.dtype, job->Y.ndim, job->Y.shape, NULL,
-                             &job->y_bytes, "the result", why))
+    npy_array *X = &job->host_X;
+    const char *name = dense_job_name(job);
+    size_t x_bytes = 0;
+    if ((job->options->x_path == NULL &&
+         !dense_fill(X, job->options->seed, RANDOM_DENSE, name, why)) ||
+        !dense_tensor_create(&job->X, job->ctx, X->dtype, X->ndim, X->shape, X->data, &x_bytes,
+                             name, why))
         return false;
-    job->bytes = x_bytes + job->y_bytes;
-    job->host_Y = malloc(job->y_bytes > 0 ? job->y_bytes : 1);
-    job->runs_ms = malloc((size_t)job->options->runs * sizeof(double));
-    if (job->host_Y == NULL || job->runs_ms == NULL)
-        return complain(why, "no memory for the result, %zu bytes", job->y_bytes);
+    job->bytes += x_bytes;
     return job->operation->upload == NULL || job->operation->upload(job, why);
 }
 
@@ -163,7 +196,7 @@ static bool restore(const dense_job *job, complaint *why)
 }
 
 // Set-up is the compiler inside the first call; what it enqueues takes its time afterwards.
-static bool set_up(dense_job *job, complaint *why)
+static bool first_run(dense_job *job, complaint *why)
 {
     if (!restore(job, why))
         return false;
@@ -174,6 +207,14 @@ static bool set_up(dense_job *job, complaint *why)
     if (job->operation->describe(job, job->plan_text, sizeof(job->plan_text)) < 0)
         return complain_library(job, why);
     return finish(job, why);
+}
+
+static bool set_up(dense_job *job, complaint *why)
+{
+    command_compiles();
+    const bool done = first_run(job, why);
+    command_has_compiled();
+    return done;
 }
 
 static bool measure(dense_job *job, complaint *why)
@@ -224,22 +265,21 @@ static bool print(dense_job *job, complaint *why)
         memcpy(job->report.shape, job->host_X.shape, sizeof(job->report.shape));
     }
     job->report.plan = job->plan_text;
-    if (job->options->common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options->common, job->options->output_path,
+                                why);
 }
 
 static bool run(dense_job *job, complaint *why)
 {
-    if (!load_X(job, why) || !command_open(&job->ctx, &job->options->common, why))
+    if (!file_can_save(job->options->output_path, why) ||
+        !command_open(&job->ctx, &job->options->common, why) || !load_X(job, why))
         return false;
     job->queue = weft_context_queue(job->ctx);
     job->report =
         report_new(job->operation->name, weft_context_limits(job->ctx)->name, job->host_X.dtype);
-    return job->operation->prepare(job, why) && upload(job, why) && set_up(job, why) &&
-           measure(job, why) && fetch(job, why) && compare(job, why) && print(job, why) &&
-           dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
+    return job->operation->prepare(job, why) && make_Y(job, why) && upload(job, why) &&
+           set_up(job, why) && measure(job, why) && fetch(job, why) && compare(job, why) &&
+           print(job, why) && dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
 }
 
 static void clean_up(dense_job *job)

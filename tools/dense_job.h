@@ -5,7 +5,7 @@
 #define WEFT_TOOLS_DENSE_JOB_H
 
 #include "dense_options.h"
-#include "npy.h"
+#include "operand.h"
 #include "random.h"
 #include "reference_axis.h"
 #include "report.h"
@@ -15,10 +15,11 @@ typedef struct dense_job dense_job;
 // Each hook has the job, and the command's own options in job->own. NULL for none.
 typedef struct dense_operation {
     const char *name;
-    // Looks at X on the host, and says Y's data type and shape. Where the sizes to report are not
-    // X's shape but those of a product, it puts them into the report.
+    // Looks at X's data type and shape, and says Y's. Where the sizes to report are not X's shape
+    // but those of a product, it puts them into the report.
     bool (*prepare)(dense_job *job, complaint *why);
-    // Puts further operands on the device, adding their bytes to job->bytes.
+    // Fills what it laid out, and puts further operands on the device, adding their bytes to
+    // job->bytes.
     bool (*upload)(dense_job *job, complaint *why);
     // Before each run: what makes it start from the same. Its time does not count.
     bool (*restore)(const dense_job *job, complaint *why);
@@ -59,12 +60,20 @@ const char *dense_shape_text(int ndim, const int64_t *shape, char *text, size_t 
 // Checks that X has an axis of that number, which may count from the end.
 bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why);
 
+// Reads another array, of `dtype`, or for WEFT_DEFAULT as it stands.
+bool dense_job_read(npy_array *out, const dense_job *job, const char *path, weft_dtype dtype,
+                    complaint *why);
+
 // Checks that X holds floating-point numbers.
 bool dense_job_check_float(const dense_job *job, complaint *why);
 
-// An array of random numbers, of floating-point data type. `what` is for the complaint.
-bool dense_make(npy_array *out, uint64_t seed, random_use use, weft_dtype dtype, int ndim,
-                const int64_t *shape, const char *what, complaint *why);
+// An array without numbers, which fits one buffer of the device; f32 for WEFT_DEFAULT. `what` is
+// for the complaint.
+bool dense_lay_out(npy_array *out, weft_context *ctx, weft_dtype dtype, int ndim,
+                   const int64_t *shape, const char *what, complaint *why);
+
+// Random numbers in it, of floating-point data type.
+bool dense_fill(npy_array *out, uint64_t seed, random_use use, const char *what, complaint *why);
 
 // Refuses a result of that shape whose worst element is beyond its bound. Said after the report,
 // which shows the error too.

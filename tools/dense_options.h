@@ -13,7 +13,8 @@ typedef struct dense_options {
     int ndim;
     int64_t shape[WEFT_MAX_NDIM];
     bool has_shape, check;
-    weft_dtype dtype; // WEFT_DEFAULT: the file's own, f32 for random numbers
+    file_format format; // of files whose names do not say it; FORMAT_UNKNOWN: as they begin
+    weft_dtype dtype;   // WEFT_DEFAULT: the file's own, f32 for random numbers
     uint64_t seed;
     int64_t runs;
 } dense_options;

@@ -7,6 +7,7 @@
 #include "buffer.h"
 #include "dense_job.h"
 #include "elementwise_options.h"
+#include "file.h"
 #include "scalar.h"
 
 typedef struct elementwise_job {
@@ -232,11 +233,9 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
     return true;
 }
 
-static bool set_up(elementwise_job *job, complaint *why)
+static bool make_ready(elementwise_job *job, complaint *why)
 {
     const double start_ms = timing_now_ms();
-    if (!lay_out(job, &job->Y, why))
-        return false;
     choose_types(job);
     if (make_plan(job, job->arithmetic) != WEFT_OK)
         return complain_weft(why);
@@ -245,11 +244,19 @@ static bool set_up(elementwise_job *job, complaint *why)
     return true;
 }
 
+// With the first run, in which some devices compile.
+static bool set_up(elementwise_job *job, complaint *why)
+{
+    command_compiles();
+    const bool done = make_ready(job, why) && make_result(job, why) && describe(job, why) &&
+                      enqueue(job, why) && finish(job, why);
+    command_has_compiled();
+    return done;
+}
+
 static bool measure(elementwise_job *job, complaint *why)
 {
     const size_t n_runs = (size_t)job->options.runs;
-    if (!enqueue(job, why) || !finish(job, why))
-        return false;
     for (size_t run = 0; run < n_runs; run++) {
         const double start_ms = timing_now_ms();
         if (!enqueue(job, why) || !finish(job, why))
@@ -297,21 +304,20 @@ static bool print(elementwise_job *job, complaint *why)
     job->report.ndim = job->Y.ndim;
     memcpy(job->report.shape, job->Y.shape, sizeof(job->report.shape));
     job->report.plan = job->plan_text;
-    if (job->options.common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options.common, job->options.output_path, why);
 }
 
 static bool run(elementwise_job *job, complaint *why)
 {
-    return formula_arrays_read(&job->arrays, &job->options.words, why) &&
-           (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
+    return file_can_save(job->options.output_path, why) &&
            command_open(&job->ctx, &job->options.common, why) &&
+           formula_arrays_read(&job->arrays, &job->options.words, job->options.format, job->ctx,
+                               why) &&
+           (job->options.has_shape ? take_shape(job, why) : broadcast(job, why)) &&
+           lay_out(job, &job->Y, why) &&
            formula_arrays_upload(&job->arrays, &job->options.words, job->ctx, &job->bytes, why) &&
-           set_up(job, why) && make_result(job, why) && describe(job, why) && measure(job, why) &&
-           fetch(job, why) && compare(job, why) && print(job, why) &&
-           dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
+           set_up(job, why) && measure(job, why) && fetch(job, why) && compare(job, why) &&
+           print(job, why) && dense_judge(&job->worst, job->Y.ndim, job->Y.shape, why);
 }
 
 static void clean_up(elementwise_job *job)

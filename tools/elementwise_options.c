@@ -4,7 +4,7 @@
 
 #include "dense_options.h"
 
-enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS, OPTION_CHECK };
+enum { OPTION_ARITHMETIC = 256, OPTION_SHAPE, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT };
 
 // The first word is the formula, which may have '=' too.
 static void take_word(elementwise_options *out, char *word, struct argp_state *state)
@@ -55,6 +55,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case 'o':
         out->output_path = argument;
         return 0;
+    case OPTION_FORMAT:
+        out->format = command_format(state, argument);
+        return 0;
     case 'T':
         out->dtype = take_dtype(state, argument);
         return 0;
@@ -79,7 +82,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "OUT.npy", 0, "Write the result", 0},
+        {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+        {"format", OPTION_FORMAT, "F", 0,
+         "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
+         "they begin)",
+         0},
         {"dtype", 'T', "T", 0, "Of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
         {"arithmetic", OPTION_ARITHMETIC, "T", 0,
          "What is reckoned in: f32, f64, i32 or i64 (default: f64 where an array is, f32 for other "
@@ -108,7 +115,9 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
             "Without --dtype the result has the type that the arrays share. Of several types it is "
             "f64 if one is, else f32 if one has floating-point numbers, else i64 if one is, else "
             "i32; and f32 where whole numbers go through a formula of real ones, as in \"a / 2.0\" "
-            "or \"sqrt(a)\". Arrays of '<u2' are bf16, and so is --dtype bf16 written.\n\n"
+            "or \"sqrt(a)\". Arrays of i8 and i16 are taken as i32, of u32 and u64 as i64, of bool "
+            "as u8 "
+            "of 0 and 1. Those of '<u2' are bf16, and so is --dtype bf16 written.\n\n"
             "Reports the plan, the time for setting up (compiling), the median and range of the "
             "run time, and the traffic: each array read once and the result written once. With "
             "--check, the largest error as a multiple of the bound that follows from what OpenCL "

@@ -15,6 +15,7 @@ typedef struct elementwise_options {
     int64_t shape[WEFT_MAX_NDIM];
     bool has_shape; // or else that of the inputs
     bool check;
+    file_format format; // of files whose names do not say it; FORMAT_UNKNOWN: as they begin
     int64_t runs;
 } elementwise_options;
 

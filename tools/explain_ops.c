@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operation weft explain rehearses, and its sparse operands, which are made once.
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explain_stage.h"
 #include "generate.h"
-#include "sparse.h"
+#include "operand.h"
 
 enum { SEED = 1 };
 
@@ -52,6 +54,13 @@ static bool make_pattern(weft_csr_host *out, const explain_options *options, con
     return true;
 }
 
+// What is no shape, where there is a file of that name.
+static bool is_file(const char *text)
+{
+    return format_is_sparse(text) || strcmp(text, "-") == 0 ||
+           (!isdigit((unsigned char)*text) && access(text, F_OK) == 0);
+}
+
 // From a file, or from sizes. Values are never looked at, and stay f32.
 static bool make_sparse(weft_csr_host *out, const explain_options *options, const char *text,
                         bool wants_pattern, complaint *why)
@@ -59,8 +68,8 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
     int ndim;
     int64_t shape[WEFT_MAX_NDIM] = {0};
     bool turned;
-    if (sparse_is_known(text))
-        return sparse_read(out, text, WEFT_F32, SEED, why);
+    if (is_file(text))
+        return operand_read_sparse(out, text, OPERAND(.dtype = WEFT_F32, .seed = SEED), why);
     if (!stage_shape(&ndim, shape, &turned, text, why))
         return false;
     if (ndim != 2 || turned)

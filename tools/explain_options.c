@@ -247,7 +247,7 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
                "  matmul A B                any batches; i8 gives i32\n"
                "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
-               "the other way round. A sparse one may also be a file, .mtx or .smtx. With "
+               "the other way round. A sparse one may also be a file, .mtx or .smtx, or -. With "
                "--profile alone nothing is compiled, and no device is needed; on a device "
                "the kernels are compiled and asked. Nothing is enqueued.",
         .children = children,

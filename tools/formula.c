@@ -66,22 +66,24 @@ void formula_words_take(formula_words *out, char *word, int room, struct argp_st
 
 // ---- arrays
 
-// '<u2' is read as bf16 alone, and nothing else is read only then.
-static bool read_array(npy_array *out, const char *path, complaint *why)
+// Short whole numbers are widened to those that formulas have.
+static bool read_array(npy_array *out, const char *path, const operand_params *params,
+                       complaint *why)
 {
-    complaint as_bf16;
-    if (!npy_read(out, path, WEFT_DEFAULT, why) && !npy_read(out, path, WEFT_BF16, &as_bf16))
+    if (!operand_read_dense(out, path, params, why))
         return false;
-    if (out->dtype == WEFT_I16 || out->dtype == WEFT_I8)
-        return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are taken",
-                        path, weft_dtype_name(out->dtype));
-    return true;
+    const bool is_short = out->dtype == WEFT_I16 || out->dtype == WEFT_I8;
+    return !is_short || npy_convert(out, WEFT_I32, path, why);
 }
 
-bool formula_arrays_read(formula_arrays *out, const formula_words *words, complaint *why)
+bool formula_arrays_read(formula_arrays *out, const formula_words *words, file_format format,
+                         weft_context *ctx, complaint *why)
 {
+    const operand_params params = {.format = format,
+                                   .u2_is_bf16 = true,
+                                   .max_bytes = weft_context_limits(ctx)->max_alloc_bytes};
     for (int i = 0; i < words->n_inputs; i++)
-        if (!read_array(&out->host[i], words->paths[i], why))
+        if (!read_array(&out->host[i], words->paths[i], &params, why))
             return false;
     return true;
 }

@@ -7,7 +7,7 @@
 #include <weft/elementwise.h>
 
 #include "command.h"
-#include "npy.h"
+#include "operand.h"
 #include "reference_elementwise.h"
 
 typedef struct formula_words {
@@ -28,8 +28,10 @@ typedef struct formula_arrays {
     weft_elementwise_input inputs[WEFT_ELEMENTWISE_INPUTS];
 } formula_arrays;
 
-// Reads the files. `out` is all zeroes before, and to be freed even after a failure.
-bool formula_arrays_read(formula_arrays *out, const formula_words *words, complaint *why);
+// Reads the files, none larger than the device's largest buffer; `format` is that of those whose
+// names do not tell it. `out` is all zeroes before, and to be freed even after a failure.
+bool formula_arrays_read(formula_arrays *out, const formula_words *words, file_format format,
+                         weft_context *ctx, complaint *why);
 
 // Puts them on the device, and adds their bytes to *bytes.
 bool formula_arrays_upload(formula_arrays *out, const formula_words *words, weft_context *ctx,

@@ -42,20 +42,20 @@ static bool read_B(const dense_job *job, matmul_run *run, complaint *why)
 {
     const npy_array *A = &job->host_X, *B = &run->host_B;
     const char *path = run->options.b_path;
-    if (!npy_read(&run->host_B, path, job->options->dtype, why) || !check_matrix(B, path, why))
+    if (!dense_job_read(&run->host_B, job, path, job->options->dtype, why) ||
+        !check_matrix(B, path, why))
         return false;
     return A->dtype == B->dtype ||
            complain(why, "%s: holds %s, but %s holds %s; --dtype converts both", path,
                     weft_dtype_name(B->dtype), dense_job_name(job), weft_dtype_name(A->dtype));
 }
 
-static bool make_B(const dense_job *job, matmul_run *run, complaint *why)
+static bool lay_out_B(const dense_job *job, matmul_run *run, complaint *why)
 {
     const int64_t k = extent_of(&job->host_X, run->options.transpose_a, 1);
     const bool is_turned = run->options.transpose_b;
     const int64_t shape[] = {is_turned ? run->options.n : k, is_turned ? k : run->options.n};
-    return dense_make(&run->host_B, job->options->seed, RANDOM_SECOND, job->options->dtype, 2,
-                      shape, b_name(run), why);
+    return dense_lay_out(&run->host_B, job->ctx, job->options->dtype, 2, shape, b_name(run), why);
 }
 
 static bool check_inner(const dense_job *job, const matmul_run *run, complaint *why)
@@ -110,7 +110,7 @@ static bool read_C0(const dense_job *job, matmul_run *run, complaint *why)
     const npy_array *C0 = &run->host_C0;
     const weft_tensor *C = &job->Y;
     char has[256], needs[256];
-    if (!npy_read(&run->host_C0, path, C->dtype, why))
+    if (!dense_job_read(&run->host_C0, job, path, C->dtype, why))
         return false;
     return (C0->ndim == C->ndim &&
             memcmp(C0->shape, C->shape, (size_t)C->ndim * sizeof(C->shape[0])) == 0) ||
@@ -125,7 +125,7 @@ static bool prepare(dense_job *job, complaint *why)
     const matmul_options *options = &run->options;
     const weft_dtype dtype = job->host_X.dtype;
     if (!check_matrix(&job->host_X, dense_job_name(job), why) ||
-        !(options->b_path != NULL ? read_B(job, run, why) : make_B(job, run, why)) ||
+        !(options->b_path != NULL ? read_B(job, run, why) : lay_out_B(job, run, why)) ||
         !check_inner(job, run, why) || !broadcast(job, run, why))
         return false;
     size_up(job, run);
@@ -133,7 +133,7 @@ static bool prepare(dense_job *job, complaint *why)
                    : dtype == WEFT_I8               ? WEFT_I32
                                                     : dtype;
     return (options->c0_path == NULL || read_C0(job, run, why)) &&
-           formula_arrays_read(&run->arrays, &options->words, why);
+           formula_arrays_read(&run->arrays, &options->words, job->options->format, job->ctx, why);
 }
 
 static bool upload_C0(dense_job *job, matmul_run *run, complaint *why)
@@ -149,9 +149,11 @@ static bool upload(dense_job *job, complaint *why)
 {
     matmul_run *run = job->own;
     const matmul_options *options = &run->options;
-    const npy_array *B = &run->host_B;
+    npy_array *B = &run->host_B;
     size_t b_bytes = 0;
-    if (!dense_tensor_create(&run->B, job->ctx, B->dtype, B->ndim, B->shape, B->data, &b_bytes,
+    if ((options->b_path == NULL &&
+         !dense_fill(B, job->options->seed, RANDOM_SECOND, b_name(run), why)) ||
+        !dense_tensor_create(&run->B, job->ctx, B->dtype, B->ndim, B->shape, B->data, &b_bytes,
                              b_name(run), why))
         return false;
     run->B_buffer = run->B.buffer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix Market coordinate files: banner, sizes, entries.
+// Matrix Market files: banner, sizes, then entries, or the elements of an array.
 #include "mtx.h"
 
 #include <inttypes.h>
@@ -10,13 +10,14 @@
 #include "scalar.h"
 #include "scan.h"
 
-typedef enum mtx_field { FIELD_REAL, FIELD_INTEGER, FIELD_PATTERN } mtx_field;
+typedef enum mtx_field { FIELD_REAL, FIELD_INTEGER, FIELD_UNSIGNED, FIELD_PATTERN } mtx_field;
 typedef enum mtx_symmetry { SYMMETRY_GENERAL, SYMMETRY_SYMMETRIC, SYMMETRY_SKEW } mtx_symmetry;
 
 // One file while it is read. The arrays have room for the mirrored entries too.
 typedef struct mtx_reader {
     scanner text;
     weft_dtype dtype; // that values are to have
+    bool is_array;    // all elements, column by column
     mtx_field field;
     mtx_symmetry symmetry;
     int64_t n_rows, n_cols, n_stored;
@@ -34,45 +35,77 @@ static int find_word(const char *word, const char *const *words, int n_words)
     return -1;
 }
 
-static bool read_banner(mtx_reader *reader, complaint *why)
-{
-    static const char *const fields[] = {"real", "integer", "pattern"};
-    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    char words[5][32];
-    for (int i = 0; i < 5; i++)
-        scan_word(&reader->text, words[i], sizeof(words[i]));
-
-    const char *path = reader->text.path;
-    if (strcmp(words[0], "%%matrixmarket") != 0)
-        return complain(why,
-                        "%s:1: no Matrix Market file: the first line must begin with "
-                        "%%%%MatrixMarket",
-                        path);
-    if (strcmp(words[1], "matrix") != 0 || strcmp(words[2], "coordinate") != 0)
-        return complain(why, "%s:1: holds a '%s %s', but only 'matrix coordinate' is read", path,
-                        words[1], words[2]);
-    const int field = find_word(words[3], fields, 3);
-    if (field < 0)
-        return complain(why, "%s:1: entries are '%s', but only real, integer and pattern are read",
-                        path, words[3]);
-    const int symmetry = find_word(words[4], symmetries, 3);
-    if (symmetry < 0)
-        return complain(why,
-                        "%s:1: the matrix is '%s', but only general, symmetric and skew-symmetric "
-                        "are read",
-                        path, words[4]);
-    reader->field = (mtx_field)field;
-    reader->symmetry = (mtx_symmetry)symmetry;
-    if (reader->field == FIELD_PATTERN && reader->symmetry == SYMMETRY_SKEW)
-        return complain(why, "%s:1: a pattern has no signs and cannot be skew-symmetric", path);
-    return scan_end_line(&reader->text, why);
-}
-
 // Comments and empty lines may stand anywhere behind the banner.
 static void skip_comments(scanner *text)
 {
     while (!scan_is_done(text) && (scan_is_line_end(text) || *text->at == '%'))
         scan_next_line(text);
+}
+
+// A comment may stand there, too.
+static bool end_line(scanner *text, complaint *why)
+{
+    if (scan_is_line_end(text) || *text->at != '%')
+        return scan_end_line(text, why);
+    scan_next_line(text);
+    return true;
+}
+
+enum { BANNER_WORDS = 5 };
+
+// Empty lines may stand before it.
+static void read_words(scanner *text, char words[BANNER_WORDS][32])
+{
+    while (!scan_is_done(text) && scan_is_line_end(text))
+        scan_next_line(text);
+    for (int i = 0; i < BANNER_WORDS; i++)
+        scan_word(text, words[i], sizeof(words[i]));
+}
+
+static bool read_symmetry(mtx_reader *reader, const char *word, complaint *why)
+{
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    const char *path = reader->text.path;
+    const int64_t line = reader->text.line;
+    const int symmetry = find_word(word, symmetries, 3);
+    if (symmetry < 0)
+        return complain(why,
+                        "%s:%" PRId64 ": the matrix is '%s', but only general, symmetric and "
+                        "skew-symmetric are read",
+                        path, line, word);
+    reader->symmetry = (mtx_symmetry)symmetry;
+    if (reader->field == FIELD_PATTERN && reader->symmetry == SYMMETRY_SKEW)
+        return complain(why, "%s:%" PRId64 ": a pattern has no signs and cannot be skew-symmetric",
+                        path, line);
+    return reader->field != FIELD_PATTERN || !reader->is_array ||
+           complain(why, "%s:%" PRId64 ": a pattern has entries, and is no array", path, line);
+}
+
+static bool read_banner(mtx_reader *reader, complaint *why)
+{
+    static const char *const fields[] = {"real", "integer", "unsigned-integer", "pattern"};
+    char words[BANNER_WORDS][32];
+    read_words(&reader->text, words);
+
+    const char *path = reader->text.path;
+    const int64_t line = reader->text.line;
+    if (strcmp(words[0], "%%matrixmarket") != 0)
+        return complain(why,
+                        "%s:%" PRId64 ": no Matrix Market file: the first line must begin with "
+                        "%%%%MatrixMarket",
+                        path, line);
+    if (strcmp(words[1], "matrix") != 0 ||
+        strcmp(words[2], reader->is_array ? "array" : "coordinate") != 0)
+        return complain(why, "%s:%" PRId64 ": holds a '%s %s', but only 'matrix %s' is read here",
+                        path, line, words[1], words[2], reader->is_array ? "array" : "coordinate");
+    const int field = find_word(words[3], fields, 4);
+    if (field < 0)
+        return complain(why,
+                        "%s:%" PRId64 ": entries are '%s', but only real, integer, "
+                        "unsigned-integer and pattern are read",
+                        path, line, words[3]);
+    reader->field = (mtx_field)field;
+    return read_symmetry(reader, words[4], why) && end_line(&reader->text, why);
 }
 
 // More rows than this only with a file to match: offsets take memory for empty rows, too.
@@ -117,7 +150,7 @@ static bool read_sizes(mtx_reader *reader, complaint *why)
     return scan_integer(text, "the number of rows", &reader->n_rows, why) &&
            scan_integer(text, "the number of columns", &reader->n_cols, why) &&
            scan_integer(text, "the number of entries", &reader->n_stored, why) &&
-           scan_end_line(text, why) && check_sizes(reader, why);
+           end_line(text, why) && check_sizes(reader, why);
 }
 
 static bool allocate_entries(mtx_reader *reader, complaint *why)
@@ -141,14 +174,22 @@ static void add_entry(mtx_reader *reader, int64_t row, int64_t col, double value
     reader->n_entries++;
 }
 
+static bool complain_sign(const mtx_reader *reader, int64_t value, complaint *why)
+{
+    return complain(why, "%s:%" PRId64 ": %" PRId64 " is below 0, but unsigned-integer",
+                    reader->text.path, reader->text.line, value);
+}
+
 static bool read_value(mtx_reader *reader, double *value, complaint *why)
 {
     *value = 1.0;
     if (reader->field == FIELD_REAL)
         return scan_number(&reader->text, "a value", value, why);
     int64_t integer = 1;
-    if (reader->field == FIELD_INTEGER && !scan_integer(&reader->text, "a value", &integer, why))
+    if (reader->field != FIELD_PATTERN && !scan_integer(&reader->text, "a value", &integer, why))
         return false;
+    if (reader->field == FIELD_UNSIGNED && integer < 0)
+        return complain_sign(reader, integer, why);
     *value = (double)integer;
     return true;
 }
@@ -190,7 +231,7 @@ static bool read_entry(mtx_reader *reader, complaint *why)
     add_entry(reader, row - 1, col - 1, value);
     if (reader->symmetry != SYMMETRY_GENERAL && row != col)
         add_entry(reader, col - 1, row - 1, reader->symmetry == SYMMETRY_SKEW ? -value : value);
-    return scan_end_line(&reader->text, why);
+    return end_line(&reader->text, why);
 }
 
 static bool read_entries(mtx_reader *reader, complaint *why)
@@ -213,14 +254,12 @@ static bool read_entries(mtx_reader *reader, complaint *why)
     return true;
 }
 
-bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why)
+bool mtx_parse(weft_csr_host *out, const char *path, const loaded_file *file,
+               const weft_csr_params *params, complaint *why)
 {
     *out = (weft_csr_host){0};
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
     mtx_reader reader = {
-        .text = scan_start(path, &file),
+        .text = scan_start(path, file),
         .dtype = params && params->dtype ? params->dtype : WEFT_F32,
     };
     bool done = read_banner(&reader, why) && read_sizes(&reader, why) &&
@@ -231,6 +270,137 @@ bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *param
     free(reader.rows);
     free(reader.cols);
     free(reader.values);
+    return done;
+}
+
+bool mtx_read(weft_csr_host *out, const char *path, const weft_csr_params *params, complaint *why)
+{
+    *out = (weft_csr_host){0};
+    loaded_file file;
+    if (!file_load(&file, path, why))
+        return false;
+    const bool done = mtx_parse(out, path, &file, params, why);
     file_free(&file);
+    return done;
+}
+
+// ---- arrays
+
+bool mtx_holds_array(const loaded_file *file)
+{
+    char words[BANNER_WORDS][32];
+    scanner text = scan_start("", file);
+    read_words(&text, words);
+    return strcmp(words[2], "array") == 0;
+}
+
+// Elements that stand in the file: those of symmetric matrices on and below the diagonal.
+static int64_t stored_elements(const mtx_reader *reader)
+{
+    const int64_t m = reader->n_rows, n = reader->n_cols;
+    return reader->symmetry == SYMMETRY_GENERAL     ? m * n
+           : reader->symmetry == SYMMETRY_SYMMETRIC ? m * (m + 1) / 2
+                                                    : m * (m - 1) / 2;
+}
+
+static bool check_array_sizes(const mtx_reader *reader, complaint *why)
+{
+    const scanner *text = &reader->text;
+    const int64_t m = reader->n_rows, n = reader->n_cols, bytes = text->end - text->at;
+    if (m < 0 || n < 0 || m > INT32_MAX || n > INT32_MAX)
+        return complain(why, "%s:%" PRId64 ": sizes out of range: %" PRId64 " x %" PRId64,
+                        text->path, reader->size_line, m, n);
+    if (reader->symmetry != SYMMETRY_GENERAL && m != n)
+        return complain(why, "%s:%" PRId64 ": symmetric, but %" PRId64 " x %" PRId64, text->path,
+                        reader->size_line, m, n);
+    return stored_elements(reader) <= (bytes + 1) / 2 ||
+           complain(why,
+                    "%s:%" PRId64 ": %" PRId64 " x %" PRId64 " elements declared, but the %" PRId64
+                    " bytes that follow cannot hold them",
+                    text->path, reader->size_line, m, n, bytes);
+}
+
+static bool read_array_sizes(mtx_reader *reader, complaint *why)
+{
+    scanner *text = &reader->text;
+    skip_comments(text);
+    reader->size_line = text->line;
+    return scan_integer(text, "the number of rows", &reader->n_rows, why) &&
+           scan_integer(text, "the number of columns", &reader->n_cols, why) &&
+           end_line(text, why) && check_array_sizes(reader, why);
+}
+
+// Real numbers as f64, whole ones as i64: as text they have no type.
+static npy_array lay_out_array(const mtx_reader *reader)
+{
+    return (npy_array){
+        .dtype = reader->field == FIELD_REAL ? WEFT_F64 : WEFT_I64,
+        .is_untyped = reader->field == FIELD_REAL,
+        .ndim = 2,
+        .shape = {reader->n_rows, reader->n_cols},
+        .count = reader->n_rows * reader->n_cols,
+    };
+}
+
+static bool allocate_array(npy_array *out, const char *path, complaint *why)
+{
+    out->data = calloc((size_t)out->count + 1, sizeof(double));
+    return out->data != NULL ||
+           complain(why, "%s: no memory for %" PRId64 " elements", path, out->count);
+}
+
+// One element, and in a symmetric matrix the one that mirrors it.
+static bool read_element(npy_array *out, mtx_reader *reader, int64_t row, int64_t col,
+                         complaint *why)
+{
+    const int64_t at = row * reader->n_cols + col, mirrored = col * reader->n_cols + row;
+    const bool is_mirrored = reader->symmetry != SYMMETRY_GENERAL && row != col;
+    const int sign = reader->symmetry == SYMMETRY_SKEW ? -1 : 1;
+    double *reals = out->data;
+    int64_t *integers = out->data;
+    skip_comments(&reader->text);
+    if (!(reader->field == FIELD_REAL
+              ? scan_number(&reader->text, "an element", &reals[at], why)
+              : scan_integer(&reader->text, "an element", &integers[at], why)))
+        return false;
+    if (reader->field == FIELD_UNSIGNED && integers[at] < 0)
+        return complain_sign(reader, integers[at], why);
+    if (is_mirrored && reader->field == FIELD_REAL)
+        reals[mirrored] = sign * reals[at];
+    else if (is_mirrored)
+        integers[mirrored] = sign * integers[at];
+    return true;
+}
+
+static bool read_elements(npy_array *out, mtx_reader *reader, complaint *why)
+{
+    const int64_t below = reader->symmetry == SYMMETRY_SKEW ? 1 : 0;
+    for (int64_t col = 0; col < reader->n_cols; col++) {
+        const int64_t first = reader->symmetry == SYMMETRY_GENERAL ? 0 : col + below;
+        for (int64_t row = first; row < reader->n_rows; row++)
+            if (!read_element(out, reader, row, col, why))
+                return false;
+    }
+    skip_comments(&reader->text);
+    return scan_is_done(&reader->text) ||
+           complain(why,
+                    "%s:%" PRId64 ": more than the %" PRId64 " elements of %" PRId64 " x %" PRId64,
+                    reader->text.path, reader->text.line, stored_elements(reader), reader->n_rows,
+                    reader->n_cols);
+}
+
+bool mtx_parse_array(npy_array *out, const char *path, const loaded_file *file,
+                     const npy_params *params, complaint *why)
+{
+    mtx_reader reader = {.text = scan_start(path, file), .is_array = true};
+    *out = (npy_array){0};
+    if (!read_banner(&reader, why) || !read_array_sizes(&reader, why))
+        return false;
+    *out = lay_out_array(&reader);
+    const bool done = npy_check_limit(out, path, params, why) && allocate_array(out, path, why) &&
+                      read_elements(out, &reader, why) &&
+                      npy_convert(out, params->dtype, path, why);
+    if (!done)
+        npy_free(out);
     return done;
 }

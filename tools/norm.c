@@ -24,7 +24,7 @@ static bool load_operand(npy_array *out, const dense_job *job, const char *path,
     const npy_array *X = &job->host_X;
     const int64_t *want = X->shape + X->ndim - options->n_axes;
     char has[256], needs[256];
-    if (!npy_read(out, path, X->dtype, why))
+    if (!dense_job_read(out, job, path, X->dtype, why))
         return false;
     if (out->ndim == options->n_axes &&
         memcmp(out->shape, want, (size_t)options->n_axes * sizeof(*want)) == 0)

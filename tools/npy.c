@@ -14,6 +14,7 @@
 // The header while it is read. A field is known once `has_` says so.
 typedef struct npy_header {
     const char *path;
+    char *text; // malloc'd
     const char *at, *end;
     char descr[16];
     bool has_descr, has_order, has_shape, is_fortran;
@@ -133,9 +134,6 @@ static bool read_dictionary(npy_header *header, complaint *why)
         return complain_header(header, "something follows the dictionary", why);
     if (!header->has_descr || !header->has_order || !header->has_shape)
         return complain_header(header, "'descr', 'fortran_order' or 'shape' is missing", why);
-    if (header->is_fortran)
-        return complain(why, "%s: the array is in Fortran order; only C order is read",
-                        header->path);
     return true;
 }
 
@@ -147,62 +145,88 @@ static uint64_t little_endian(const unsigned char *bytes, int n)
     return value;
 }
 
-// Finds the header between magic number and elements.
-static bool find_header(npy_header *header, const loaded_file *file, complaint *why)
+// Reads the header between magic number and elements.
+static bool read_header(npy_header *header, input_stream *in, complaint *why)
 {
-    const unsigned char *bytes = (const unsigned char *)file->bytes;
-    if (file->size < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-        return complain(why, "%s: no .npy file, or one cut short: %zu bytes", header->path,
-                        file->size);
-    if (bytes[6] < 1 || bytes[6] > 3)
+    enum { MOST = 1 << 20 };
+    unsigned char start[12];
+    size_t n = 0;
+    if (!input_read(in, start, 8, &n, why))
+        return false;
+    if (n < 8 || memcmp(start, "\x93NUMPY", 6) != 0)
+        return complain(why, "%s: no .npy file, or one cut short", header->path);
+    if (start[6] < 1 || start[6] > 3)
         return complain(why, "%s: .npy version %d.%d; versions 1 to 3 are read", header->path,
-                        bytes[6], bytes[7]);
-    const size_t start = bytes[6] == 1 ? 10 : 12;
-    if (file->size < start)
-        return complain(why, "%s: cut short: %zu bytes", header->path, file->size);
-    const uint64_t length = little_endian(bytes + 8, (int)start - 8);
-    if (length > file->size - start)
-        return complain(why, "%s: the header has %" PRIu64 " bytes, the file ends after %zu",
-                        header->path, length, file->size - start);
-    header->at = file->bytes + start;
-    header->end = header->at + length;
-    return true;
+                        start[6], start[7]);
+    const size_t n_length = start[6] == 1 ? 2 : 4;
+    if (!input_read(in, start + 8, n_length, &n, why))
+        return false;
+    const uint64_t length = little_endian(start + 8, (int)n_length);
+    if (n < n_length || length > MOST)
+        return complain(why, "%s: cut short, or its header has more than %d bytes", header->path,
+                        MOST);
+    header->text = malloc((size_t)length + 1);
+    if (header->text == NULL)
+        return complain(why, "%s: no memory for its header", header->path);
+    header->at = header->text;
+    if (!input_read(in, header->text, (size_t)length, &n, why))
+        return false;
+    header->end = header->at + n;
+    return n == length || complain(why,
+                                   "%s: the header has %" PRIu64 " bytes, the file ends after "
+                                   "%zu",
+                                   header->path, length, n);
 }
 
-static bool find_dtype(const npy_header *header, weft_dtype wanted, weft_dtype *out, complaint *why)
+// ---- elements
+
+// What stands behind the byte order in 'descr', and what it is on the host: wide enough.
+typedef struct npy_type {
+    const char *name;
+    size_t size;
+    weft_dtype dtype;
+} npy_type;
+
+static const npy_type bf16_type = {"u2", 2, WEFT_BF16};
+
+static const npy_type *find_name(const char *name)
 {
-    static const struct {
-        const char *descr;
-        weft_dtype dtype;
-    } known[] = {{"<f2", WEFT_F16}, {"<f4", WEFT_F32}, {"<f8", WEFT_F64}, {"<i4", WEFT_I32},
-                 {"<i8", WEFT_I64}, {"<i2", WEFT_I16}, {"|u1", WEFT_U8},  {"<u1", WEFT_U8},
-                 {"|i1", WEFT_I8},  {"<i1", WEFT_I8},  {"<u2", WEFT_BF16}};
-    *out = WEFT_DEFAULT;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strcmp(header->descr, known[i].descr) == 0)
-            *out = known[i].dtype;
-    if (header->descr[0] == '>')
-        return complain(why, "%s: elements are big-endian ('%s'); only little-endian ones are read",
-                        header->path, header->descr);
-    if (*out == WEFT_DEFAULT)
+    static const npy_type types[] = {{"f2", 2, WEFT_F16}, {"f4", 4, WEFT_F32}, {"f8", 8, WEFT_F64},
+                                     {"i1", 1, WEFT_I8},  {"i2", 2, WEFT_I16}, {"i4", 4, WEFT_I32},
+                                     {"i8", 8, WEFT_I64}, {"b1", 1, WEFT_U8},  {"u1", 1, WEFT_U8},
+                                     {"u2", 2, WEFT_I32}, {"u4", 4, WEFT_I64}, {"u8", 8, WEFT_I64}};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (strcmp(name, types[i].name) == 0)
+            return &types[i];
+    return NULL;
+}
+
+static bool find_type(const npy_header *header, const npy_params *params, const npy_type **out,
+                      complaint *why)
+{
+    const bool has_order = header->descr[0] != '\0' && strchr("<>|", header->descr[0]) != NULL;
+    const weft_dtype wanted = params->dtype;
+    *out = has_order ? find_name(header->descr + 1) : NULL;
+    if (*out == NULL)
         return complain(why,
-                        "%s: elements of type '%s'; f2, f4, f8, i1, i2, i4, i8 and u1 are read",
+                        "%s: elements of type '%s'; f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and "
+                        "b1 are read",
                         header->path, header->descr);
-    if (*out == WEFT_BF16 && wanted != WEFT_BF16)
-        return complain(why, "%s: elements of type '<u2', which can only be read as bf16",
-                        header->path);
-    return true;
+    if (strcmp((*out)->name, "u2") != 0)
+        return true;
+    if (wanted == WEFT_BF16 || (wanted == WEFT_DEFAULT && params->u2_is_bf16))
+        *out = &bf16_type;
+    return wanted != WEFT_DEFAULT || params->u2_is_bf16 ||
+           complain(why,
+                    "%s: elements of type '%s', which are bf16 or whole numbers: --dtype bf16 or "
+                    "another one tells",
+                    header->path, header->descr);
 }
 
-static bool can_convert(weft_dtype from, weft_dtype to)
+// Elements of the shape; false where they do not fit 63 bits of bytes, stored or wanted.
+static bool count_elements(const npy_header *header, int64_t *count)
 {
-    return to == WEFT_DEFAULT || from == to || scalar_is_float(to);
-}
-
-// Elements of the shape; false where they do not fit 63 bits of bytes.
-static bool count_elements(const npy_header *header, weft_dtype dtype, int64_t *count)
-{
-    const int64_t limit = INT64_MAX / (int64_t)weft_dtype_size(dtype);
+    const int64_t limit = INT64_MAX / 8;
     int64_t product = 1;
     bool fits = true;
     for (int d = 0; d < header->ndim; d++) {
@@ -217,66 +241,227 @@ static bool count_elements(const npy_header *header, weft_dtype dtype, int64_t *
     return fits;
 }
 
-static bool check_size(const npy_header *header, const loaded_file *file, weft_dtype dtype,
-                       int64_t *count, complaint *why)
+bool npy_check_limit(const npy_array *array, const char *path, const npy_params *params,
+                     complaint *why)
 {
-    const uint64_t held = (uint64_t)(file->bytes + file->size - header->end);
-    if (!count_elements(header, dtype, count))
-        return complain(why, "%s: the shape has more elements than any file", header->path);
-    const uint64_t needed = (uint64_t)*count * weft_dtype_size(dtype);
-    if (needed != held)
-        return complain(why,
-                        "%s: the shape needs %" PRIu64 " bytes of elements (%" PRId64
-                        " of %zu), the file holds %" PRIu64,
-                        header->path, needed, *count, weft_dtype_size(dtype), held);
+    const weft_dtype own = array->is_untyped ? WEFT_F32 : array->dtype;
+    const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : own;
+    const uint64_t bytes = (uint64_t)array->count * weft_dtype_size(dtype);
+    return params->max_bytes == 0 || bytes <= params->max_bytes ||
+           complain(why,
+                    "%s: is larger than the device's largest buffer: %" PRIu64
+                    " bytes as %s, there are %" PRIu64,
+                    path, bytes, weft_dtype_name(dtype), params->max_bytes);
+}
+
+static bool complain_size(const npy_array *array, const char *path, size_t size, const char *more,
+                          uint64_t held, complaint *why)
+{
+    return complain(why,
+                    "%s: the shape needs %" PRIu64 " bytes of elements (%" PRId64
+                    " of %zu), the file holds %s%" PRIu64,
+                    path, (uint64_t)array->count * size, array->count, size, more, held);
+}
+
+// Memory grows as bytes come: what a header says costs nothing.
+static bool read_bytes(npy_array *out, input_stream *in, size_t needed, size_t *held,
+                       complaint *why)
+{
+    enum { FIRST = 1 << 20 };
+    size_t n = 1;
+    *held = 0;
+    for (size_t room = 0; n > 0 && *held < needed; *held += n) {
+        if (*held == room) {
+            room = room == 0 ? FIRST : 2 * room;
+            room = room < needed ? room : needed;
+            void *data = realloc(out->data, room);
+            if (data == NULL)
+                return complain(why, "%s: no memory for %zu bytes of elements", in->path, room);
+            out->data = data;
+        }
+        if (!input_read(in, (char *)out->data + *held, room - *held, &n, why))
+            return false;
+    }
     return true;
 }
 
-// Hands the file's memory on, the elements moved to its start.
-static void adopt(npy_array *out, loaded_file *file, const char *elements)
+static bool read_elements(npy_array *out, input_stream *in, size_t size, complaint *why)
 {
-    memmove(file->bytes, elements, (size_t)out->count * weft_dtype_size(out->dtype));
-    out->data = file->bytes;
-    *file = (loaded_file){0};
+    const uint64_t needed = (uint64_t)out->count * size, left = input_left(in);
+    size_t held = 0, more = 0;
+    char next;
+    if (left != UINT64_MAX && left != needed)
+        return complain_size(out, in->path, size, "", left, why);
+    out->data = malloc(1);
+    if (out->data == NULL)
+        return complain(why, "%s: no memory", in->path);
+    if (!read_bytes(out, in, (size_t)needed, &held, why))
+        return false;
+    if (held < needed)
+        return complain_size(out, in->path, size, "", held, why);
+    return input_read(in, &next, 1, &more, why) &&
+           (more == 0 || complain_size(out, in->path, size, "more than ", needed, why));
 }
 
-static bool convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why)
+static void swap_bytes(npy_array *array, size_t size)
 {
+    unsigned char *at = array->data;
+    for (int64_t i = 0; i < array->count; i++, at += size)
+        for (size_t b = 0; b < size / 2; b++) {
+            const unsigned char byte = at[b];
+            at[b] = at[size - 1 - b];
+            at[size - 1 - b] = byte;
+        }
+}
+
+// Numbers without a sign in a type twice as wide, that has one.
+static bool widen(npy_array *array, size_t size, const char *path, complaint *why)
+{
+    void *data = malloc((size_t)array->count * 2 * size + 1);
+    if (data == NULL)
+        return complain(why, "%s: no memory for %" PRId64 " elements", path, array->count);
+    for (int64_t i = 0; i < array->count; i++)
+        if (size == 2)
+            ((int32_t *)data)[i] = ((const uint16_t *)array->data)[i];
+        else
+            ((int64_t *)data)[i] = ((const uint32_t *)array->data)[i];
+    free(array->data);
+    array->data = data;
+    return true;
+}
+
+static bool check_signs(const npy_array *array, const char *path, complaint *why)
+{
+    const uint64_t *elements = array->data;
+    for (int64_t i = 0; i < array->count; i++)
+        if (elements[i] > INT64_MAX)
+            return complain(why, "%s: element %" PRId64 " is %" PRIu64 ", which is beyond i64",
+                            path, i, elements[i]);
+    return true;
+}
+
+static void take_truth(npy_array *array)
+{
+    unsigned char *elements = array->data;
+    for (int64_t i = 0; i < array->count; i++)
+        elements[i] = elements[i] != 0;
+}
+
+// What stands in the file, as the host has it.
+static bool decode(npy_array *array, const npy_header *header, const npy_type *type, complaint *why)
+{
+    if (header->descr[0] == '>')
+        swap_bytes(array, type->size);
+    if (strcmp(type->name, "b1") == 0)
+        take_truth(array);
+    if (strcmp(type->name, "u8") == 0)
+        return check_signs(array, header->path, why);
+    return weft_dtype_size(type->dtype) == type->size ||
+           widen(array, type->size, header->path, why);
+}
+
+// From the first index running fastest to the last.
+static bool turn(npy_array *array, const char *path, complaint *why)
+{
+    const size_t size = weft_dtype_size(array->dtype);
+    int64_t stride[WEFT_MAX_NDIM], index[WEFT_MAX_NDIM] = {0}, from = 0;
+    char *data = malloc((size_t)array->count * size + 1);
+    if (data == NULL)
+        return complain(why, "%s: no memory for %" PRId64 " elements", path, array->count);
+    for (int d = 0; d < array->ndim; d++)
+        stride[d] = d == 0 ? 1 : stride[d - 1] * array->shape[d - 1];
+    for (int64_t to = 0; to < array->count; to++) {
+        memcpy(data + (size_t)to * size, (char *)array->data + (size_t)from * size, size);
+        for (int d = array->ndim - 1; d >= 0; d--) {
+            from += stride[d];
+            if (++index[d] < array->shape[d])
+                break;
+            from -= stride[d] * array->shape[d];
+            index[d] = 0;
+        }
+    }
+    free(array->data);
+    array->data = data;
+    return true;
+}
+
+// To any floating-point type, and whole numbers to wider ones.
+static bool can_convert(weft_dtype from, weft_dtype to)
+{
+    const bool is_wider = weft_dtype_size(to) > weft_dtype_size(from);
+    return scalar_is_float(to) ||
+           ((to == WEFT_I32 || to == WEFT_I64) && !scalar_is_float(from) && is_wider);
+}
+
+static void put(weft_dtype to, void *data, const npy_array *array, int64_t i)
+{
+    if (scalar_is_float(to))
+        scalar_put(to, data, i, scalar_get(array->dtype, array->data, i));
+    else if (to == WEFT_I32)
+        ((int32_t *)data)[i] = (int32_t)scalar_whole(array->dtype, array->data, i);
+    else
+        ((int64_t *)data)[i] = scalar_whole(array->dtype, array->data, i);
+}
+
+bool npy_convert(npy_array *array, weft_dtype dtype, const char *path, complaint *why)
+{
+    if (dtype == WEFT_DEFAULT)
+        return true;
+    array->is_untyped = false;
+    if (dtype == array->dtype)
+        return true;
+    if (!can_convert(array->dtype, dtype))
+        return complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(array->dtype),
+                        weft_dtype_name(dtype));
     const size_t bytes = (size_t)array->count * weft_dtype_size(dtype);
     void *data = malloc(bytes > 0 ? bytes : 1);
     if (data == NULL)
         return complain(why, "%s: no memory for %" PRId64 " elements", path, array->count);
     for (int64_t i = 0; i < array->count; i++)
-        scalar_put(dtype, data, i, scalar_get(array->dtype, array->data, i));
+        put(dtype, data, array, i);
     free(array->data);
     array->data = data;
     array->dtype = dtype;
     return true;
 }
 
+// What stands behind the header.
+static bool read_array(npy_array *out, const npy_header *header, input_stream *in,
+                       const npy_params *params, complaint *why)
+{
+    const npy_type *type = NULL;
+    if (!find_type(header, params, &type, why))
+        return false;
+    if (!count_elements(header, &out->count))
+        return complain(why, "%s: the shape has more elements than any file", header->path);
+    out->dtype = type->dtype;
+    out->ndim = header->ndim;
+    memcpy(out->shape, header->shape, sizeof(out->shape));
+    return npy_check_limit(out, header->path, params, why) &&
+           read_elements(out, in, type->size, why) && decode(out, header, type, why) &&
+           (!header->is_fortran || header->ndim < 2 || turn(out, header->path, why)) &&
+           npy_convert(out, params->dtype, header->path, why);
+}
+
+bool npy_take(npy_array *out, input_stream *in, const npy_params *params, complaint *why)
+{
+    *out = (npy_array){0};
+    npy_header header = {.path = in->path};
+    const bool done = read_header(&header, in, why) && read_dictionary(&header, why) &&
+                      read_array(out, &header, in, params, why);
+    free(header.text);
+    if (!done)
+        npy_free(out);
+    return done;
+}
+
 bool npy_read(npy_array *out, const char *path, weft_dtype dtype, complaint *why)
 {
     *out = (npy_array){0};
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
-    npy_header header = {.path = path};
-    bool done = find_header(&header, &file, why) && read_dictionary(&header, why) &&
-                find_dtype(&header, dtype, &out->dtype, why) &&
-                check_size(&header, &file, out->dtype, &out->count, why);
-    if (done && !can_convert(out->dtype, dtype))
-        done = complain(why, "%s: holds %s, but %s is needed", path, weft_dtype_name(out->dtype),
-                        weft_dtype_name(dtype));
-    if (done) {
-        out->ndim = header.ndim;
-        memcpy(out->shape, header.shape, sizeof(out->shape));
-        adopt(out, &file, header.end);
-    }
-    if (done && dtype != WEFT_DEFAULT && dtype != out->dtype)
-        done = convert(out, dtype, path, why);
-    if (!done)
-        npy_free(out);
-    file_free(&file);
+    input_stream in;
+    const bool done =
+        input_open(&in, path, why) && npy_take(out, &in, &(npy_params){.dtype = dtype}, why);
+    input_close(&in);
     return done;
 }
 

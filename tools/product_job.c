@@ -2,11 +2,14 @@
 // Running a command on a sparse matrix and others.
 #include "product_job.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "buffer.h"
+#include "file.h"
+#include "scalar.h"
 #include "sparse.h"
 
 // ---- what operations load and upload with
@@ -15,40 +18,115 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
                          size_t *bytes, complaint *why)
 {
     const uint64_t limit = weft_context_limits(job->ctx)->max_alloc_bytes;
-    const uint64_t row_bytes = (uint64_t)n_cols * weft_dtype_size(job->options->dtype);
+    const uint64_t row_bytes = (uint64_t)n_cols * weft_dtype_size(job->dtype);
     *bytes = (size_t)(row_bytes * (uint64_t)n_rows);
     if (row_bytes == 0 || (uint64_t)n_rows <= limit / row_bytes)
         return true;
     return complain(why,
                     "%s, %" PRId64 " x %" PRId64 " %s, is larger than the device's largest buffer: "
                     "%.0f bytes, there are %" PRIu64,
-                    name, n_rows, n_cols, weft_dtype_name(job->options->dtype),
+                    name, n_rows, n_cols, weft_dtype_name(job->dtype),
                     (double)n_rows * (double)row_bytes, limit);
 }
 
-bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why)
-{
-    if (!npy_read(out, path, job->options->dtype, why))
-        return false;
-    return out->ndim == 2 ||
-           complain(why, "%s: has %d dimensions, a matrix has 2", path, out->ndim);
-}
-
-bool product_make(npy_array *out, const product_job *job, const char *name, random_use use,
-                  int64_t n_rows, int64_t n_cols, complaint *why)
+// As they stand, where --dtype says nothing.
+static operand_params reading_of(const product_job *job)
 {
     const product_options *options = job->options;
-    size_t bytes;
-    if (!product_count_bytes(job, name, n_rows, n_cols, &bytes, why))
+    return (operand_params){.format = options->format,
+                            .dtype = options->dtype,
+                            .keeps_untyped = true,
+                            .seed = options->seed,
+                            .max_bytes = weft_context_limits(job->ctx)->max_alloc_bytes};
+}
+
+static void keep_file(product_job *job, const char *path, npy_array *dense, weft_csr_host *sparse)
+{
+    assert(job->n_files < PRODUCT_FILES);
+    job->files[job->n_files++] = (product_file){path, dense, sparse};
+}
+
+static bool check_matrix(const npy_array *array, const char *path, complaint *why)
+{
+    return array->ndim == 2 ||
+           complain(why, "%s: has %d dimensions, a matrix has 2", path, array->ndim);
+}
+
+bool product_read_dense(npy_array *out, product_job *job, const char *path, complaint *why)
+{
+    const operand_params params = reading_of(job);
+    keep_file(job, path, out, NULL);
+    return operand_read_dense(out, path, &params, why) && check_matrix(out, path, why);
+}
+
+bool product_read(operand *out, product_job *job, const char *path, complaint *why)
+{
+    const operand_params params = reading_of(job);
+    if (!operand_read(out, path, &params, why))
         return false;
-    *out = (npy_array){.dtype = options->dtype,
-                       .ndim = 2,
-                       .shape = {n_rows, n_cols},
-                       .count = n_rows * n_cols,
-                       .data = malloc(bytes > 0 ? bytes : 1)};
+    keep_file(job, path, out->is_sparse ? NULL : &out->dense, out->is_sparse ? &out->sparse : NULL);
+    return out->is_sparse || check_matrix(&out->dense, path, why);
+}
+
+static bool is_typed(const product_file *file)
+{
+    return file->dense != NULL && !file->dense->is_untyped && scalar_is_float(file->dense->dtype);
+}
+
+// The first file from number `from` on that holds floating-point numbers of some type, or n_files.
+static int find_typed(const product_job *job, int from)
+{
+    int i = from;
+    while (i < job->n_files && !is_typed(&job->files[i]))
+        i++;
+    return i;
+}
+
+static bool convert(const product_file *file, weft_dtype dtype, complaint *why)
+{
+    return file->dense != NULL ? npy_convert(file->dense, dtype, file->path, why)
+                               : sparse_convert(file->sparse, dtype, file->path, why);
+}
+
+bool product_settle(product_job *job, complaint *why)
+{
+    const weft_limits *limits = weft_context_limits(job->ctx);
+    const int first = find_typed(job, 0), second = find_typed(job, first + 1);
+    const product_file *files = job->files;
+    job->dtype = job->options->dtype    ? job->options->dtype
+                 : first < job->n_files ? files[first].dense->dtype
+                                        : WEFT_F32;
+    if (second < job->n_files && files[second].dense->dtype != job->dtype)
+        return complain(why, "%s: holds %s, but %s holds %s; --dtype converts both",
+                        files[second].path, weft_dtype_name(files[second].dense->dtype),
+                        files[first].path, weft_dtype_name(job->dtype));
+    if (job->dtype == WEFT_F64 && !limits->has_f64 && job->options->dtype == WEFT_DEFAULT)
+        return complain(why, "%s: holds f64, and %s has no f64; --dtype f32 converts",
+                        files[first].path, limits->name);
+    for (int i = 0; i < job->n_files; i++)
+        if (!convert(&files[i], job->dtype, why))
+            return false;
+    job->report.dtype = job->dtype;
+    return true;
+}
+
+bool product_lay_out(npy_array *out, const product_job *job, const char *name, int64_t n_rows,
+                     int64_t n_cols, complaint *why)
+{
+    size_t bytes;
+    *out = (npy_array){
+        .dtype = job->dtype, .ndim = 2, .shape = {n_rows, n_cols}, .count = n_rows * n_cols};
+    return product_count_bytes(job, name, n_rows, n_cols, &bytes, why);
+}
+
+bool product_fill(npy_array *out, const product_job *job, const char *name, random_use use,
+                  complaint *why)
+{
+    const size_t bytes = (size_t)out->count * weft_dtype_size(out->dtype);
+    out->data = malloc(bytes > 0 ? bytes : 1);
     if (out->data == NULL)
         return complain(why, "no memory for %s, %zu bytes", name, bytes);
-    random_fill(options->seed, use, out->dtype, out->data, out->count);
+    random_fill(job->options->seed, use, out->dtype, out->data, out->count);
     return true;
 }
 
@@ -65,8 +143,10 @@ bool product_upload(weft_tensor *out, const product_job *job, const npy_array *m
 
 static bool load_sparse(product_job *job, complaint *why)
 {
-    const product_options *options = job->options;
-    return sparse_read(&job->host_sparse, options->sparse_path, options->dtype, options->seed, why);
+    const operand_params params = reading_of(job);
+    const char *path = job->options->sparse_path;
+    keep_file(job, path, NULL, &job->host_sparse);
+    return operand_read_sparse(&job->host_sparse, path, &params, why);
 }
 
 static bool make_output(product_job *job, complaint *why)
@@ -81,7 +161,6 @@ static bool make_output(product_job *job, complaint *why)
     if (job->host_output == NULL || job->runs_ms == NULL)
         return complain(why, "no memory for %s, %zu bytes", job->operation->output,
                         job->output_bytes);
-    memset(job->host_output, 0xff, job->output_bytes); // NaN, which beta = 0 must not read
     return true;
 }
 
@@ -89,6 +168,7 @@ static bool upload(product_job *job, complaint *why)
 {
     const char *name = job->operation->output;
     const size_t bytes = job->output_bytes;
+    memset(job->host_output, 0xff, bytes); // NaN, which beta = 0 must not read
     if (weft_csr_create(&job->sparse, job->ctx, job->queue, &job->host_sparse) != WEFT_OK)
         return complain_weft(why);
     return job->operation->upload(job, why) &&
@@ -122,7 +202,7 @@ static bool enqueue(const product_job *job, complaint *why)
 
 // Set-up is what is prepared and, inside the first product, the compiler; the product itself is
 // enqueued and takes its time afterwards.
-static bool set_up(product_job *job, complaint *why)
+static bool first_run(product_job *job, complaint *why)
 {
     const product_operation *operation = job->operation;
     if (!restore(job, why))
@@ -134,6 +214,14 @@ static bool set_up(product_job *job, complaint *why)
     if (operation->describe(job, job->plan_text, sizeof(job->plan_text)) < 0)
         return complain_weft(why);
     return finish(job, why);
+}
+
+static bool set_up(product_job *job, complaint *why)
+{
+    command_compiles();
+    const bool done = first_run(job, why);
+    command_has_compiled();
+    return done;
 }
 
 static bool measure(product_job *job, complaint *why)
@@ -157,7 +245,7 @@ static bool fetch(product_job *job, complaint *why)
     if (!buffer_read(output->buffer, job->queue, job->host_output, job->output_bytes, why))
         return false;
     return job->options->output_path == NULL ||
-           npy_write(job->options->output_path, job->options->dtype, output->ndim, output->shape,
+           npy_write(job->options->output_path, output->dtype, output->ndim, output->shape,
                      job->host_output, why);
 }
 
@@ -178,10 +266,8 @@ static bool print(product_job *job, complaint *why)
     job->report.n = job->n;
     job->report.nnz = job->host_sparse.nnz;
     job->report.plan = job->plan_text;
-    if (job->options->common.json)
-        return command_print_json(report_json(&job->report), why);
-    report_print(&job->report, stdout);
-    return true;
+    return command_print_report(&job->report, &job->options->common, job->options->output_path,
+                                why);
 }
 
 // After the report, which shows the error too.
@@ -198,15 +284,17 @@ static bool judge(const product_job *job, complaint *why)
 
 static bool run(product_job *job, complaint *why)
 {
-    if (!load_sparse(job, why) || !command_open(&job->ctx, &job->options->common, why))
+    if (!file_can_save(job->options->output_path, why) ||
+        !command_open(&job->ctx, &job->options->common, why))
         return false;
     job->queue = weft_context_queue(job->ctx);
     job->report =
-        report_new(job->operation->name, weft_context_limits(job->ctx)->name, job->options->dtype);
+        report_new(job->operation->name, weft_context_limits(job->ctx)->name, WEFT_DEFAULT);
     job->report.is_product = true;
-    return job->operation->load(job, why) && make_output(job, why) && upload(job, why) &&
-           set_up(job, why) && measure(job, why) && fetch(job, why) && compare(job, why) &&
-           print(job, why) && judge(job, why);
+    return load_sparse(job, why) && job->operation->load(job, why) && make_output(job, why) &&
+           job->operation->fill(job, why) && upload(job, why) && set_up(job, why) &&
+           measure(job, why) && fetch(job, why) && compare(job, why) && print(job, why) &&
+           judge(job, why);
 }
 
 static void clean_up(product_job *job)

@@ -7,7 +7,7 @@
 #include <weft/csr.h>
 #include <weft/tensor.h>
 
-#include "npy.h"
+#include "operand.h"
 #include "product_options.h"
 #include "random.h"
 #include "reference.h"
@@ -18,8 +18,11 @@ typedef struct product_job product_job;
 // Each hook has the job, and the command's own options in job->own. NULL for none.
 typedef struct product_operation {
     const char *name, *output; // "spmm", "C"
-    // Reads or makes the other operands and says m, k, n, the operations and the output's shape.
+    // Reads the other operands or lays them out, settles the data type, and says m, k, n, the
+    // operations and the output's shape.
     bool (*load)(product_job *job, complaint *why);
+    // Fills what was laid out, once all sizes are known to fit.
+    bool (*fill)(product_job *job, complaint *why);
     // Puts them on the device.
     bool (*upload)(product_job *job, complaint *why);
     // What is done once, before the first product, and timed with it.
@@ -30,10 +33,22 @@ typedef struct product_operation {
     void (*clean_up)(product_job *job);
 } product_operation;
 
+enum { PRODUCT_FILES = 3 };
+
+// An operand out of a file: one of the two.
+typedef struct product_file {
+    const char *path;
+    npy_array *dense;
+    weft_csr_host *sparse;
+} product_file;
+
 struct product_job {
     const product_operation *operation;
     const product_options *options;
     void *own;
+    int n_files;
+    product_file files[PRODUCT_FILES];
+    weft_dtype dtype; // of all operands and the output, once it is settled
     weft_csr_host host_sparse;
     int64_t m, k, n; // op(A) is m x k
     double flops;
@@ -59,12 +74,19 @@ int product_job_run(const product_operation *operation, const product_options *o
 bool product_count_bytes(const product_job *job, const char *name, int64_t n_rows, int64_t n_cols,
                          size_t *bytes, complaint *why);
 
-// A matrix out of a file.
-bool product_read(npy_array *out, const product_job *job, const char *path, complaint *why);
+// A dense matrix out of a file, or a sparse one as well.
+bool product_read_dense(npy_array *out, product_job *job, const char *path, complaint *why);
+bool product_read(operand *out, product_job *job, const char *path, complaint *why);
 
-// One of random numbers.
-bool product_make(npy_array *out, const product_job *job, const char *name, random_use use,
-                  int64_t n_rows, int64_t n_cols, complaint *why);
+// Once all files are read: --dtype, else what dense files have that hold floating-point numbers,
+// which is one type, else f32. Converts what was read.
+bool product_settle(product_job *job, complaint *why);
+
+// A matrix without numbers, which fits one buffer of the device; and random numbers in it.
+bool product_lay_out(npy_array *out, const product_job *job, const char *name, int64_t n_rows,
+                     int64_t n_cols, complaint *why);
+bool product_fill(npy_array *out, const product_job *job, const char *name, random_use use,
+                  complaint *why);
 
 // Puts it on the device: a row-major view of the new buffer, which the caller releases.
 bool product_upload(weft_tensor *out, const product_job *job, const npy_array *matrix,

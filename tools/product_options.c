@@ -2,12 +2,18 @@
 // Parsing what commands on a sparse matrix and others share.
 #include "product_options.h"
 
-enum { OPTION_ALPHA = 512, OPTION_SEED, OPTION_RUNS, OPTION_CHECK };
+enum { OPTION_ALPHA = 512, OPTION_SEED, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "OUT.npy", 0, "Write the result", 0},
+    {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+    {"format", OPTION_FORMAT, "F", 0,
+     "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
+     "they begin)",
+     0},
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
-    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: operands are converted (default: f32)", 0},
+    {"dtype", 'T', "T", 0,
+     "f32, f64, f16 or bf16: operands are converted (default: as dense files have it, else f32)",
+     0},
     {"seed", OPTION_SEED, "S", 0,
      "Of random matrices, and of the values of an .smtx file (default: 1)", 0},
     {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
@@ -25,6 +31,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'o':
         product->output_path = argument;
+        return 0;
+    case OPTION_FORMAT:
+        product->format = command_format(state, argument);
         return 0;
     case OPTION_ALPHA:
         product->alpha = command_number(state, "--alpha", argument);
@@ -51,5 +60,5 @@ const struct argp product_argp = {.options = options, .parser = parse_option, .c
 
 product_options product_options_new(void)
 {
-    return (product_options){.alpha = 1, .dtype = WEFT_F32, .seed = 1, .runs = 20};
+    return (product_options){.alpha = 1, .seed = 1, .runs = 20};
 }

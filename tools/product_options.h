@@ -9,10 +9,11 @@ typedef struct product_options {
     command_options common;
     const char *sparse_path, *output_path;
     double alpha;
-    weft_dtype dtype;
+    weft_dtype dtype; // WEFT_DEFAULT: what dense files have
     uint64_t seed;
     int64_t runs;
     bool check;
+    file_format format; // of files whose names do not say it; FORMAT_UNKNOWN: as they begin
 } product_options;
 
 // Defaults: what is not said stays at them.

@@ -54,14 +54,22 @@ static bool check_axes(const dense_job *job, const reduce_options *options, comp
     return true;
 }
 
+// Short whole numbers become those that are reduced.
+static bool widen(dense_job *job, complaint *why)
+{
+    npy_array *X = &job->host_X;
+    const bool is_short = X->dtype == WEFT_I16 || X->dtype == WEFT_I8;
+    if (is_short && !npy_convert(X, WEFT_I32, dense_job_name(job), why))
+        return false;
+    job->report.dtype = X->dtype;
+    return true;
+}
+
 static bool prepare(dense_job *job, complaint *why)
 {
     const reduce_options *options = job->own;
     const npy_array *X = &job->host_X;
-    if (X->dtype == WEFT_I16 || X->dtype == WEFT_I8)
-        return complain(why, "%s: holds %s; floating-point numbers, i32, i64 and u8 are reduced",
-                        dense_job_name(job), weft_dtype_name(X->dtype));
-    if (!check_axes(job, options, why))
+    if (!check_axes(job, options, why) || !widen(job, why))
         return false;
     job->Y.dtype = reduce_dtype(weft_context_limits(job->ctx), options->op, X->dtype);
     job->Y.ndim = reference_reduced_shape(X->ndim, X->shape, options->n_axes, options->axes,
@@ -177,11 +185,12 @@ int weft_reduce_main(int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "IN.npy",
-        .doc = "Reduce an array along some of its axes."
-               "\vSums and products of whole numbers are i64, places i64, truth u8; means and "
-               "norms of whole numbers f64 where the device has it. Reports the plan, the time for "
-               "setting up (compiling), the median and range of the run time, and the traffic: the "
-               "array read once and the result written once.",
+        .doc =
+            "Reduce an array along some of its axes."
+            "\vArrays of i8 and i16 are taken as i32. Sums and products of whole numbers are i64, "
+            "places i64, truth u8; means and norms of whole numbers f64 where the device has it. "
+            "Reports the plan, the time for setting up (compiling), the median and range of the "
+            "run time, and the traffic: the array read once and the result written once.",
         .children = children,
     };
     static const dense_operation operation = {

@@ -11,12 +11,18 @@
 
 scanner scan_start(const char *path, const loaded_file *file)
 {
-    return (scanner){path, file->bytes, file->bytes + file->size, 1};
+    const size_t n_mark = file->size >= 3 && memcmp(file->bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    return (scanner){path, file->bytes + n_mark, file->bytes + file->size, 1};
 }
 
 static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r';
+    return c == ' ' || c == '\t';
+}
+
+static bool is_end(char c)
+{
+    return c == '\n' || c == '\r';
 }
 
 static void skip_blanks(scanner *text)
@@ -33,21 +39,25 @@ bool scan_is_done(const scanner *text)
 bool scan_is_line_end(scanner *text)
 {
     skip_blanks(text);
-    return scan_is_done(text) || *text->at == '\n';
+    return scan_is_done(text) || is_end(*text->at);
 }
 
 void scan_next_line(scanner *text)
 {
-    const char *newline = memchr(text->at, '\n', (size_t)(text->end - text->at));
-    text->at = newline != NULL ? newline + 1 : text->end;
-    text->line += newline != NULL;
+    while (!scan_is_done(text) && !is_end(*text->at))
+        text->at++;
+    if (scan_is_done(text))
+        return;
+    const bool is_pair = text->at[0] == '\r' && text->at[1] == '\n';
+    text->at += is_pair ? 2 : 1;
+    text->line++;
 }
 
 // Bytes up to the next blank or line end.
 static size_t word_length(const scanner *text)
 {
     const char *c = text->at;
-    while (c < text->end && *c != '\n' && !is_blank(*c))
+    while (c < text->end && !is_end(*c) && !is_blank(*c))
         c++;
     return (size_t)(c - text->at);
 }
@@ -74,7 +84,7 @@ static bool complain_range(const scanner *text, const char *what, complaint *why
 // What may follow a number.
 static bool is_number_end(char c)
 {
-    return c == '\0' || c == '\n' || c == ',' || is_blank(c);
+    return c == '\0' || c == ',' || is_end(c) || is_blank(c);
 }
 
 bool scan_integer(scanner *text, const char *what, int64_t *out, complaint *why)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and words in a loaded text file, line by line; complaints begin with "file:line: ".
+// Numbers and words in a loaded text file, line by line; complaints begin with "file:line: ". Lines
+// end with \n, with \r\n or with \r.
 #ifndef WEFT_TOOLS_SCAN_H
 #define WEFT_TOOLS_SCAN_H
 
@@ -13,6 +14,7 @@ typedef struct scanner {
     int64_t line;         // from 1
 } scanner;
 
+// Behind a byte order mark, where there is one.
 scanner scan_start(const char *path, const loaded_file *file);
 
 bool scan_is_done(const scanner *text);

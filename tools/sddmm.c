@@ -14,10 +14,8 @@
 
 // A or B: dense, or sparse by rows, for which weft_sddmm_sparse() wants B transposed.
 typedef struct sddmm_factor {
-    bool is_sparse;
-    npy_array host; // as it stands in its file
+    operand host; // as it stands in its file
     weft_tensor dense;
-    weft_csr_host host_sparse;
     weft_csr sparse;
 } sddmm_factor;
 
@@ -27,35 +25,18 @@ typedef struct sddmm_run {
     sddmm_factor A, B;
 } sddmm_run;
 
-static bool make_operands(product_job *job, complaint *why)
-{
-    sddmm_run *run = job->own;
-    const int64_t k = run->options.k;
-    const bool transpose_b = run->options.transpose_b;
-    return product_make(&run->A.host, job, "A", RANDOM_LEFT, job->m, k, why) &&
-           product_make(&run->B.host, job, "B", RANDOM_DENSE, transpose_b ? job->n : k,
-                        transpose_b ? k : job->n, why);
-}
-
-static bool read_factor(sddmm_factor *out, const product_job *job, const char *path, complaint *why)
-{
-    const product_options *options = job->options;
-    out->is_sparse = sparse_is_known(path);
-    return out->is_sparse ? sparse_read(&out->host_sparse, path, options->dtype, options->seed, why)
-                          : product_read(&out->host, job, path, why);
-}
-
 static int64_t extent_of(const sddmm_factor *factor, int which)
 {
-    const int64_t sparse[] = {factor->host_sparse.n_rows, factor->host_sparse.n_cols};
-    return factor->is_sparse ? sparse[which] : factor->host.shape[which];
+    const operand *host = &factor->host;
+    const int64_t sparse[] = {host->sparse.n_rows, host->sparse.n_cols};
+    return host->is_sparse ? sparse[which] : host->dense.shape[which];
 }
 
 static bool read_A(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
-    if (!read_factor(&run->A, job, options->a_path, why))
+    if (!product_read(&run->A.host, job, options->a_path, why))
         return false;
     return extent_of(&run->A, 0) == job->m ||
            complain(why, "%s: has %" PRId64 " rows, but %s is %" PRId64 " x %" PRId64,
@@ -68,7 +49,7 @@ static bool read_B(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     const sddmm_options *options = &run->options;
     const int64_t k = extent_of(&run->A, 1);
-    if (!read_factor(&run->B, job, options->b_path, why))
+    if (!product_read(&run->B.host, job, options->b_path, why))
         return false;
     const int row = options->transpose_b ? 1 : 0;
     const int64_t n_rows = extent_of(&run->B, row), n_columns = extent_of(&run->B, 1 - row);
@@ -78,12 +59,13 @@ static bool read_B(product_job *job, complaint *why)
                         " x %" PRId64,
                         options->b_path, options->transpose_b ? "transposed is" : "is", n_rows,
                         n_columns, options->a_path, options->product.sparse_path, k, job->n);
-    return !run->B.is_sparse || options->transpose_b || sparse_transpose(&run->B.host_sparse, why);
+    return !run->B.host.is_sparse || options->transpose_b ||
+           sparse_transpose(&run->B.host.sparse, why);
 }
 
 static bool is_sparse(const sddmm_run *run)
 {
-    return run->A.is_sparse || run->B.is_sparse;
+    return run->A.host.is_sparse || run->B.host.is_sparse;
 }
 
 // Products: for each entry of C all k, or as many as are gone through of a sparse factor.
@@ -91,34 +73,53 @@ static double count_products(const product_job *job)
 {
     const sddmm_run *run = job->own;
     const weft_csr_host *C = &job->host_sparse;
-    return is_sparse(run) ? sparse_sampled_terms(&run->A.host_sparse,
-                                                 run->B.is_sparse ? &run->B.host_sparse : NULL, C)
-                          : (double)C->nnz * (double)job->k;
+    return is_sparse(run)
+               ? sparse_sampled_terms(&run->A.host.sparse,
+                                      run->B.host.is_sparse ? &run->B.host.sparse : NULL, C)
+               : (double)C->nnz * (double)job->k;
+}
+
+static bool lay_out_factors(product_job *job, complaint *why)
+{
+    sddmm_run *run = job->own;
+    const int64_t k = run->options.k, n = job->n;
+    const bool transpose_b = run->options.transpose_b;
+    return product_lay_out(&run->A.host.dense, job, "A", job->m, k, why) &&
+           product_lay_out(&run->B.host.dense, job, "B", transpose_b ? n : k, transpose_b ? k : n,
+                           why);
 }
 
 static bool load(product_job *job, complaint *why)
 {
     sddmm_run *run = job->own;
     const weft_csr_host *C = &job->host_sparse;
+    const bool is_random = run->options.a_path == NULL;
     job->m = C->n_rows;
     job->n = C->n_cols;
-    if (!(run->options.a_path != NULL ? read_A(job, why) && read_B(job, why)
-                                      : make_operands(job, why)))
+    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) || !product_settle(job, why) ||
+        (is_random && !lay_out_factors(job, why)))
         return false;
     job->k = extent_of(&run->A, 1);
     job->flops = 2 * count_products(job);
-    job->output =
-        (weft_tensor){.dtype = job->options->dtype, .ndim = 1, .shape = {C->nnz}, .stride = {1}};
+    job->output = (weft_tensor){.dtype = job->dtype, .ndim = 1, .shape = {C->nnz}, .stride = {1}};
     job->report.is_sampled = true;
     return true;
+}
+
+static bool fill(product_job *job, complaint *why)
+{
+    sddmm_run *run = job->own;
+    return run->options.a_path != NULL ||
+           (product_fill(&run->A.host.dense, job, "A", RANDOM_LEFT, why) &&
+            product_fill(&run->B.host.dense, job, "B", RANDOM_DENSE, why));
 }
 
 static bool upload_factor(sddmm_factor *factor, const product_job *job, const char *name,
                           complaint *why)
 {
-    if (!factor->is_sparse)
-        return product_upload(&factor->dense, job, &factor->host, name, why);
-    return weft_csr_create(&factor->sparse, job->ctx, job->queue, &factor->host_sparse) ==
+    if (!factor->host.is_sparse)
+        return product_upload(&factor->dense, job, &factor->host.dense, name, why);
+    return weft_csr_create(&factor->sparse, job->ctx, job->queue, &factor->host.sparse) ==
                WEFT_OK ||
            complain_weft(why);
 }
@@ -128,7 +129,7 @@ static bool upload(product_job *job, complaint *why)
     sddmm_run *run = job->own;
     if (!upload_factor(&run->A, job, "A", why) || !upload_factor(&run->B, job, "B", why))
         return false;
-    if (run->options.transpose_b && !run->B.is_sparse)
+    if (run->options.transpose_b && !run->B.host.is_sparse)
         run->B.dense = weft_tensor_transposed(&run->B.dense);
     return true;
 }
@@ -136,14 +137,14 @@ static bool upload(product_job *job, complaint *why)
 // As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *turned.
 static weft_factor factor_A(const sddmm_run *run)
 {
-    if (run->A.is_sparse)
+    if (run->A.host.is_sparse)
         return (weft_factor){.sparse = &run->A.sparse};
     return (weft_factor){.dense = &run->A.dense};
 }
 
 static weft_factor factor_B(const sddmm_run *run, weft_tensor *turned)
 {
-    if (run->B.is_sparse)
+    if (run->B.host.is_sparse)
         return (weft_factor){.sparse = &run->B.sparse};
     *turned = weft_tensor_transposed(&run->B.dense);
     return (weft_factor){.dense = turned};
@@ -184,12 +185,12 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
         .indicator = run->options.indicator,
         .k = job->k,
         .alpha = job->options->alpha,
-        .A = run->A.host.data,
-        .B = run->B.host.data,
+        .A = run->A.host.dense.data,
+        .B = run->B.host.dense.data,
         .b_row = run->B.dense.stride[0],
         .b_column = run->B.dense.stride[1],
-        .sparse_A = run->A.is_sparse ? &run->A.host_sparse : NULL,
-        .sparse_B = run->B.is_sparse ? &run->B.host_sparse : NULL,
+        .sparse_A = run->A.host.is_sparse ? &run->A.host.sparse : NULL,
+        .sparse_B = run->B.host.is_sparse ? &run->B.host.sparse : NULL,
     };
     return reference_sddmm_compare(&problem, job->host_output, out, why);
 }
@@ -197,9 +198,8 @@ static bool compare(const product_job *job, reference_result *out, complaint *wh
 static void free_factor(sddmm_factor *factor)
 {
     buffer_release(&factor->dense.buffer);
-    npy_free(&factor->host);
     weft_csr_destroy(&factor->sparse);
-    weft_csr_host_destroy(&factor->host_sparse);
+    operand_free(&factor->host);
 }
 
 static void clean_up(product_job *job)
@@ -215,13 +215,14 @@ int weft_sddmm_main(int argc, char **argv)
         .name = "sddmm",
         .output = "D",
         .load = load,
+        .fill = fill,
         .upload = upload,
         .enqueue = enqueue,
         .describe = describe,
         .compare = compare,
         .clean_up = clean_up,
     };
-    sddmm_run run = {.A = {.is_sparse = false}};
+    sddmm_run run = {.A = {.dense = {.buffer = NULL}}};
     sddmm_options_parse(&run.options, argc, argv);
     return product_job_run(&operation, &run.options.product, &run, argv[0]);
 }

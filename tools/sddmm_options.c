@@ -65,14 +65,15 @@ void sddmm_options_parse(sddmm_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "C [A B]",
-        .doc = "Multiply two matrices, random and dense where none are named, at the entries of a "
-               "sparse one (.mtx, .smtx) alone: D = alpha (A B) .* C. A and B are dense (.npy) or "
-               "sparse (.mtx, .smtx). D holds a value for each entry of C, row by row; those of a "
-               ".mtx by rising columns."
-               "\vReports the plan, the time for setting up (compiling), the median and range of "
-               "the run time, and the speed, at 2 nnz K operations, or with a sparse factor at 2 "
-               "for each element that is gone through: at each entry of C those of B's column, or "
-               "where B is dense those of A's row.",
+        .doc =
+            "Multiply two matrices, random and dense where none are named, at the entries of a "
+            "sparse one (.mtx, .smtx) alone: D = alpha (A B) .* C. A and B are dense (.npy, .mtx) "
+            "or sparse (.mtx, .smtx). D holds a value for each entry of C, row by row; those of a "
+            ".mtx by rising columns."
+            "\vReports the plan, the time for setting up (compiling), the median and range of "
+            "the run time, and the speed, at 2 nnz K operations, or with a sparse factor at 2 "
+            "for each element that is gone through: at each entry of C those of B's column, or "
+            "where B is dense those of A's row.",
         .children = children,
     };
     *out = (sddmm_options){.product = product_options_new(), .k = 128};

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034 # lists that the others use
 
 packages_to_build='meson ninja-build gcc libc6-dev pkg-config ocl-icd-opencl-dev opencl-headers
-    libjansson-dev libxxhash-dev'
+    libjansson-dev libxxhash-dev zlib1g-dev'
 packages_of_a_device='pocl-opencl-icd'
 packages_to_check='g++ clang libcmocka-dev python3'
 # Not on every release: see without(). FIRST|SECOND: the second where there is no first.

@@ -104,18 +104,15 @@ static bool read_end(scanner *text, complaint *why)
     return true;
 }
 
-bool smtx_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
-               complaint *why)
+bool smtx_parse(weft_csr_host *out, const char *path, const loaded_file *file, weft_dtype dtype,
+                uint64_t seed, complaint *why)
 {
     *out = (weft_csr_host){
         .offset_dtype = WEFT_I32,
         .index_dtype = WEFT_I32,
         .dtype = dtype == WEFT_DEFAULT ? WEFT_F32 : dtype,
     };
-    loaded_file file;
-    if (!file_load(&file, path, why))
-        return false;
-    scanner text = scan_start(path, &file);
+    scanner text = scan_start(path, file);
     const bool done = read_sizes(&text, out, why) && allocate(path, out, why) &&
                       read_offsets(&text, out, why) && read_indices(&text, out, why) &&
                       read_end(&text, why);
@@ -123,6 +120,17 @@ bool smtx_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t 
         random_fill(seed, RANDOM_VALUES, out->dtype, out->values, out->nnz);
     else
         weft_csr_host_destroy(out);
+    return done;
+}
+
+bool smtx_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
+               complaint *why)
+{
+    *out = (weft_csr_host){0};
+    loaded_file file;
+    if (!file_load(&file, path, why))
+        return false;
+    const bool done = smtx_parse(out, path, &file, dtype, seed, why);
     file_free(&file);
     return done;
 }

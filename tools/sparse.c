@@ -1,37 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse files by the end of their names; matrices the other way round.
+// Matrices the other way round, and what a product at their entries goes through.
 #include "sparse.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "mtx.h"
 #include "scalar.h"
-#include "smtx.h"
-
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t length = strlen(path);
-    return length > strlen(end) && strcasecmp(path + length - strlen(end), end) == 0;
-}
-
-bool sparse_is_known(const char *path)
-{
-    return ends_with(path, ".mtx") || ends_with(path, ".smtx");
-}
-
-bool sparse_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
-                 complaint *why)
-{
-    *out = (weft_csr_host){0};
-    if (ends_with(path, ".mtx"))
-        return mtx_read(out, path, WEFT_CSR(.dtype = dtype), why);
-    if (ends_with(path, ".smtx"))
-        return smtx_read(out, path, dtype, seed, why);
-    return complain(why, "%s: a sparse matrix is read from .mtx or .smtx", *path ? path : "''");
-}
 
 // ---- the other way round
 
@@ -83,6 +58,30 @@ bool sparse_transpose(weft_csr_host *matrix, complaint *why)
         return false;
     weft_csr_host_destroy(matrix);
     *matrix = turned;
+    return true;
+}
+
+// ---- of another data type
+
+bool sparse_convert(weft_csr_host *matrix, weft_dtype dtype, const char *path, complaint *why)
+{
+    if (matrix->dtype == dtype)
+        return true;
+    const size_t n = (size_t)(matrix->nnz > 0 ? matrix->nnz : 1);
+    void *values = malloc(n * weft_dtype_size(dtype));
+    if (values == NULL)
+        return complain(why, "%s: no memory for %" PRId64 " values", path, matrix->nnz);
+    for (int64_t e = 0; e < matrix->nnz; e++) {
+        const double value = scalar_get(matrix->dtype, matrix->values, e);
+        scalar_put(dtype, values, e, value);
+        if (isfinite(value) && !isfinite(scalar_get(dtype, values, e))) {
+            free(values);
+            return complain(why, "%s: %g is too large for %s", path, value, weft_dtype_name(dtype));
+        }
+    }
+    free(matrix->values);
+    matrix->values = values;
+    matrix->dtype = dtype;
     return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse matrices on the host: from whatever kind of file holds them, and the other way round.
+// Sparse matrices on the host: the other way round, and counted.
 #ifndef WEFT_TOOLS_SPARSE_H
 #define WEFT_TOOLS_SPARSE_H
 
@@ -7,16 +7,11 @@
 
 #include "complaint.h"
 
-// Whether the name ends like a sparse matrix: .mtx or .smtx, in any case.
-bool sparse_is_known(const char *path);
-
-// mtx_read() or smtx_read(), by the end of the name. The seed is for files without values. The
-// caller destroys `out` with weft_csr_host_destroy().
-bool sparse_read(weft_csr_host *out, const char *path, weft_dtype dtype, uint64_t seed,
-                 complaint *why);
-
 // Puts the transpose in its place, columns sorted; on a failure the matrix stays what it was.
 bool sparse_transpose(weft_csr_host *matrix, complaint *why);
+
+// Converts the values; complains, with the path, of one that is too large.
+bool sparse_convert(weft_csr_host *matrix, weft_dtype dtype, const char *path, complaint *why);
 
 // Of (A B^T) .* C: how many elements of sparse factors are gone through for all entries of C, as
 // weft_sddmm_sparse() does: those of B's rows, or where B is dense, NULL, those of A's.

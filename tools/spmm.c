@@ -22,13 +22,13 @@ static const char *operation_text(const spmm_options *options)
     return options->transpose_a ? "transposed is" : "is";
 }
 
-static bool load_B(product_job *job, complaint *why)
+static bool read_B(product_job *job, complaint *why)
 {
     spmm_run *run = job->own;
     const spmm_options *options = &run->options;
     if (options->b_path == NULL)
-        return product_make(&run->host_B, job, "B", RANDOM_DENSE, job->k, options->n, why);
-    if (!product_read(&run->host_B, job, options->b_path, why))
+        return true;
+    if (!product_read_dense(&run->host_B, job, options->b_path, why))
         return false;
     const int64_t *shape = run->host_B.shape;
     return shape[0] == job->k ||
@@ -37,17 +37,15 @@ static bool load_B(product_job *job, complaint *why)
                     operation_text(options), job->m, job->k);
 }
 
-static bool load_C0(product_job *job, complaint *why)
+static bool read_C0(product_job *job, complaint *why)
 {
     spmm_run *run = job->own;
     const char *path = run->options.c0_path;
     const npy_array *C0 = &run->host_C0;
     if (path == NULL)
         return true;
-    if (!product_read(&run->host_C0, job, path, why))
+    if (!product_read_dense(&run->host_C0, job, path, why))
         return false;
-    if (run->options.beta != 0)
-        job->output_before = C0->data;
     return (C0->shape[0] == job->m && C0->shape[1] == job->n) ||
            complain(why,
                     "%s: is %" PRId64 " x %" PRId64 ", but the product is %" PRId64 " x %" PRId64,
@@ -57,15 +55,26 @@ static bool load_C0(product_job *job, complaint *why)
 static bool load(product_job *job, complaint *why)
 {
     spmm_run *run = job->own;
+    const spmm_options *options = &run->options;
     const weft_csr_host *A = &job->host_sparse;
-    job->m = run->options.transpose_a ? A->n_cols : A->n_rows;
-    job->k = run->options.transpose_a ? A->n_rows : A->n_cols;
-    if (!load_B(job, why))
+    job->m = options->transpose_a ? A->n_cols : A->n_rows;
+    job->k = options->transpose_a ? A->n_rows : A->n_cols;
+    if (!read_B(job, why))
         return false;
-    job->n = run->host_B.shape[1];
+    job->n = options->b_path != NULL ? run->host_B.shape[1] : options->n;
+    if (!read_C0(job, why) || !product_settle(job, why))
+        return false;
     job->flops = 2.0 * (double)A->nnz * (double)job->n;
-    job->output = weft_matrix(NULL, job->options->dtype, job->m, job->n);
-    return load_C0(job, why);
+    job->output = weft_matrix(NULL, job->dtype, job->m, job->n);
+    if (options->beta != 0)
+        job->output_before = run->host_C0.data;
+    return options->b_path != NULL || product_lay_out(&run->host_B, job, "B", job->k, job->n, why);
+}
+
+static bool fill(product_job *job, complaint *why)
+{
+    spmm_run *run = job->own;
+    return run->options.b_path != NULL || product_fill(&run->host_B, job, "B", RANDOM_DENSE, why);
 }
 
 static bool upload(product_job *job, complaint *why)
@@ -135,6 +144,7 @@ int weft_spmm_main(int argc, char **argv)
         .name = "spmm",
         .output = "C",
         .load = load,
+        .fill = fill,
         .upload = upload,
         .prepare = prepare,
         .enqueue = enqueue,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program weft: one command after another, each with --help.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,10 @@ static void print_help(FILE *out)
           out);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
-    fputs("\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
+    fputs("\nArrays are read from .npy, from archives as FILE.npz:NAME, and from .mtx; sparse\n"
+          "matrices from .mtx and .smtx. Each may be packed by gzip; - is standard input, or\n"
+          "standard output.\n"
+          "\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
           "--json. WEFT_PROFILE=NAME in the environment plans as for a profile that `weft info\n"
           "--profiles' lists. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
           out);
@@ -92,6 +96,7 @@ int main(int argc, char **argv)
 {
     complaint why;
     keep_standard_descriptors();
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit is a write that fails
     atexit(finish_help);
     int status = run_without_command(argc, argv);
     if (status < 0) {

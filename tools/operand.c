@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading operands: which reader takes a file, and whether it gives what is wanted.
+#include "operand.h"
+
+#include "file.h"
+#include "mtx.h"
+#include "smtx.h"
+
+static file_format find_format(const input_stream *in, const operand_params *params)
+{
+    const char *bytes;
+    const size_t size = input_peek(in, &bytes);
+    file_format format = format_of_name(in->path);
+    if (format == FORMAT_UNKNOWN)
+        format = params->format;
+    return format != FORMAT_UNKNOWN ? format : format_of_content(bytes, size);
+}
+
+static bool parse_text(operand *out, const char *path, const loaded_file *file, file_format format,
+                       const operand_params *params, complaint *why)
+{
+    const weft_dtype dtype = params->dtype != WEFT_DEFAULT ? params->dtype : WEFT_F64;
+    const npy_params how = {.dtype = params->dtype, .max_bytes = params->max_bytes};
+    out->is_sparse = format == FORMAT_SMTX || !mtx_holds_array(file);
+    if (!out->is_sparse)
+        return mtx_parse_array(&out->dense, path, file, &how, why);
+    return format == FORMAT_MTX ? mtx_parse(&out->sparse, path, file, WEFT_CSR(.dtype = dtype), why)
+                                : smtx_parse(&out->sparse, path, file, dtype, params->seed, why);
+}
+
+static bool take_text(operand *out, input_stream *in, file_format format,
+                      const operand_params *params, complaint *why)
+{
+    loaded_file file;
+    if (!file_load_rest(&file, in, why))
+        return false;
+    const bool done = parse_text(out, in->path, &file, format, params, why);
+    file_free(&file);
+    return done;
+}
+
+static bool take(operand *out, input_stream *in, const operand_params *params, complaint *why)
+{
+    const npy_params how = {params->dtype, params->u2_is_bf16, params->max_bytes};
+    const file_format format = find_format(in, params);
+    switch (format) {
+    case FORMAT_NPY:
+        return npy_take(&out->dense, in, &how, why);
+    case FORMAT_MTX:
+    case FORMAT_SMTX:
+        return take_text(out, in, format, params, why);
+    case FORMAT_UNKNOWN:
+        break;
+    }
+    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content",
+                    in->path);
+}
+
+bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)
+{
+    *out = (operand){.is_sparse = false};
+    input_stream in;
+    const bool done = input_open(&in, path, why) && take(out, &in, params, why);
+    input_close(&in);
+    return done;
+}
+
+void operand_free(operand *any)
+{
+    npy_free(&any->dense);
+    weft_csr_host_destroy(&any->sparse);
+}
+
+bool operand_read_dense(npy_array *out, const char *path, const operand_params *params,
+                        complaint *why)
+{
+    operand any;
+    bool done = operand_read(&any, path, params, why);
+    if (done && any.is_sparse)
+        done = complain(why, "%s: holds a sparse matrix, a dense array is needed", path);
+    if (done && any.dense.is_untyped && !params->keeps_untyped)
+        done = npy_convert(&any.dense, WEFT_F32, path, why);
+    *out = (npy_array){0};
+    if (done)
+        *out = any.dense;
+    else
+        operand_free(&any);
+    return done;
+}
+
+bool operand_read_sparse(weft_csr_host *out, const char *path, const operand_params *params,
+                         complaint *why)
+{
+    operand any;
+    bool done = operand_read(&any, path, params, why);
+    if (done && !any.is_sparse)
+        done = complain(why, "%s: holds a dense array, a sparse matrix is needed", path);
+    *out = (weft_csr_host){0};
+    if (done)
+        *out = any.sparse;
+    else
+        operand_free(&any);
+    return done;
+}
