@@ -20,7 +20,7 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests)$|meson'
+code='\.([ch]|cl|clh|cmake|py|sh)$|^CMakeLists\.txt$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests)$|meson'
 sources='\.([ch]|cl|clh)$'
 
 without_spdx() {
