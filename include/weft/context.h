@@ -10,6 +10,7 @@
 #include <CL/cl.h>
 
 #include <weft/limits.h>
+#include <weft/params.h>
 #include <weft/status.h>
 
 WEFT_BEGIN
@@ -58,8 +59,7 @@ typedef struct weft_context_params {
     bool trusts_device;        // nothing is tried on the device, see below: what it claims counts
 } weft_context_params;
 
-#define WEFT_CONTEXT(...)                                                                          \
-    (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
+#define WEFT_CONTEXT(...) WEFT_PARAMS(weft_context_params, __VA_ARGS__)
 
 // With check_matrices no offset or index of a sparse operand is trusted: each operation waits for
 // its wait list, reads them back and demands what weft_csr_check() does, before it enqueues

@@ -47,7 +47,7 @@ typedef struct weft_csr_params {
     weft_dtype offset_dtype, index_dtype, dtype;
 } weft_csr_params;
 
-#define WEFT_CSR(...) (&(const weft_csr_params){.size = sizeof(weft_csr_params), __VA_ARGS__})
+#define WEFT_CSR(...) WEFT_PARAMS(weft_csr_params, __VA_ARGS__)
 
 // From coordinates in any order: entry e is values[e] at (rows[e], cols[e]), counted from 0.
 // Duplicates are summed, in double and in the order given; columns come out sorted; an entry whose

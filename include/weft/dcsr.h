@@ -64,7 +64,7 @@ typedef struct weft_dcsr_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_dcsr_params;
 
-#define WEFT_DCSR(...) (&(const weft_dcsr_params){.size = sizeof(weft_dcsr_params), __VA_ARGS__})
+#define WEFT_DCSR(...) WEFT_PARAMS(weft_dcsr_params, __VA_ARGS__)
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the

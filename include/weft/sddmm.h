@@ -74,7 +74,7 @@ typedef struct weft_sddmm_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sddmm_params;
 
-#define WEFT_SDDMM(...) (&(const weft_sddmm_params){.size = sizeof(weft_sddmm_params), __VA_ARGS__})
+#define WEFT_SDDMM(...) WEFT_PARAMS(weft_sddmm_params, __VA_ARGS__)
 
 // D = alpha (A B) .* C + beta D at the entries of C: for entry e in row i and column j
 //

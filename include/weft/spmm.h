@@ -119,8 +119,7 @@ typedef struct weft_spmm_plan_params {
     weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
 } weft_spmm_plan_params;
 
-#define WEFT_SPMM_PLAN(...)                                                                        \
-    (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
+#define WEFT_SPMM_PLAN(...) WEFT_PARAMS(weft_spmm_plan_params, __VA_ARGS__)
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
 // found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
@@ -165,7 +164,7 @@ typedef struct weft_spmm_params {
     weft_activation activation;   // what C goes through
 } weft_spmm_params;
 
-#define WEFT_SPMM(...) (&(const weft_spmm_params){.size = sizeof(weft_spmm_params), __VA_ARGS__})
+#define WEFT_SPMM(...) WEFT_PARAMS(weft_spmm_params, __VA_ARGS__)
 
 // C = alpha op(A) B + beta C
 //

@@ -75,6 +75,23 @@ check "pkg-config knows the version" test "$(flags --modversion)" = \
     "$(sed -n "s/^ *version: '\(.*\)',$/\1/p" "$source_dir/meson.build")"
 check "compiles against the prefix" build_with "$(flags --cflags --libs)"
 check "runs from the prefix" answers env LD_LIBRARY_PATH="$lib" ./installed
+
+# runs_in_cpp COMPILER STANDARD: every macro that fills in a struct.
+runs_in_cpp() {
+    # shellcheck disable=SC2046 # words
+    "$1" -std="c++$2" -O2 "$source_dir/tests/house/params.cc" -o params $(flags --cflags --libs) &&
+        env LD_LIBRARY_PATH="$lib" ./params
+}
+for compiler in g++ clang++; do
+    for standard in 17 20; do
+        if command -v "$compiler" >/dev/null; then
+            check "runs as C++$standard by $compiler" runs_in_cpp "$compiler" "$standard"
+        else
+            skip "runs as C++$standard by $compiler" "there is no $compiler"
+        fi
+    done
+done
+
 check "installs the licence" cmp "$source_dir/LICENSE" "$here/prefix/share/licenses/weft/LICENSE"
 
 check "set up with the static library alone" set_up static static
