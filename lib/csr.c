@@ -18,7 +18,8 @@
 static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                               const char *what)
 {
-    if (ctx && ctx->notes)
+    TRY(weft_context_check(ctx, what));
+    if (ctx->notes)
         return fail(WEFT_UNSUPPORTED, "%s: a rehearsal copies nothing", what);
     return weft_launch_begin(launch, ctx, queue, what, 0, NULL, false);
 }

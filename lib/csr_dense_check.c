@@ -130,11 +130,9 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
                                  weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                  const weft_csr_dense_params *params)
 {
-    if (!ctx || !A || !D)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                         : "D");
+    TRY(weft_context_check(ctx, names[step]));
+    if (!A || !D)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step], A ? "D" : "A");
     *out = call_of(step, ctx, A, D, params);
     char a[WEFT_OPERAND_TEXT], d[WEFT_OPERAND_TEXT];
     TRY(params_check(out, params));

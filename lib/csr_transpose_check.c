@@ -84,8 +84,9 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
                                      const weft_csr *A, const weft_csr *T,
                                      const weft_csr_transpose_params *params)
 {
-    if (!ctx || !A || !T)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, !ctx ? "ctx" : !A ? "A" : "T");
+    TRY(weft_context_check(ctx, op));
+    if (!A || !T)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, A ? "T" : "A");
     TRY(params_check(params));
     TRY(weft_csr_form_check(A, "csr_transpose: A"));
     TRY(weft_csr_form_check(T, "csr_transpose: T"));

@@ -314,8 +314,7 @@ weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double a
                               const weft_tensor *A, const weft_tensor *B, double beta,
                               const weft_tensor *C, const weft_matmul_params *params)
 {
-    if (!ctx)
-        return fail(WEFT_BAD_ARGUMENT, "matmul: ctx is NULL");
+    TRY(weft_context_check(ctx, "matmul"));
     TRY(params_check(params));
     *out = (weft_matmul_call){.ctx = ctx, .params = params};
     list_operands(out, A, B, C);

@@ -108,8 +108,9 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
                             double epsilon, const weft_tensor *X, int n_axes, const weft_tensor *Y,
                             const weft_norm_params *params)
 {
-    if (!ctx || !X || !Y)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", name, !ctx ? "ctx" : !X ? "X" : "Y");
+    TRY(weft_context_check(ctx, name));
+    if (!X || !Y)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", name, X ? "Y" : "X");
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_NORM()",
                     name, params->size, sizeof(*params));

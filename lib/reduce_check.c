@@ -206,8 +206,9 @@ weft_status weft_reduce_check(weft_reduce_call *out, weft_context *ctx, weft_red
                               const weft_tensor *X, int n_axes, const int *axes,
                               const weft_tensor *Y, const weft_reduce_params *params)
 {
-    if (!ctx || !X || !Y)
-        return fail(WEFT_BAD_ARGUMENT, "reduce: %s is NULL", !ctx ? "ctx" : !X ? "X" : "Y");
+    TRY(weft_context_check(ctx, "reduce"));
+    if (!X || !Y)
+        return fail(WEFT_BAD_ARGUMENT, "reduce: %s is NULL", X ? "Y" : "X");
     TRY(params_check(params));
     *out = (weft_reduce_call){
         .ctx = ctx,

@@ -159,13 +159,9 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params)
 {
-    if (!ctx || !A || !B || !C || !D)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: %s is NULL",
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                    : !C ? "C"
-                         : "D");
+    TRY(weft_context_check(ctx, "sddmm"));
+    if (!A || !B || !C || !D)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: %s is NULL", !A ? "A" : !B ? "B" : !C ? "C" : "D");
     TRY(params_check(params));
     const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
     TRY(operands_check(&views));

@@ -166,13 +166,9 @@ weft_status weft_sddmm_sparse_check(weft_sddmm_sparse_call *out, weft_context *c
                                     const weft_factor *A, const weft_factor *B, const weft_csr *C,
                                     const weft_tensor *D, const weft_sddmm_sparse_params *params)
 {
-    if (!ctx || !A || !B || !C || !D)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op,
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                    : !C ? "C"
-                         : "D");
+    TRY(weft_context_check(ctx, op));
+    if (!A || !B || !C || !D)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, !A ? "A" : !B ? "B" : !C ? "C" : "D");
     TRY(params_check(params));
     TRY(kinds_check(A, B));
     TRY(factor_form_check(ctx, &(operand){A, "A"}));

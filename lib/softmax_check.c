@@ -89,12 +89,12 @@ weft_status weft_softmax_check(weft_softmax_call *out, const weft_softmax_kind *
                                const weft_tensor *second, int axis, const weft_tensor *last,
                                const weft_softmax_params *params)
 {
-    if (!ctx || !first || (kind->is_backward && !second) || !last)
+    TRY(weft_context_check(ctx, kind->name));
+    if (!first || (kind->is_backward && !second) || !last)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", kind->name,
-                    !ctx     ? "ctx"
-                    : !first ? kind->in_names[0]
-                    : !last  ? kind->out_name
-                             : kind->in_names[1]);
+                    !first  ? kind->in_names[0]
+                    : !last ? kind->out_name
+                            : kind->in_names[1]);
     TRY(params_check(kind, params));
     *out = (weft_softmax_call){
         .kind = kind,

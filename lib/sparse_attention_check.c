@@ -204,10 +204,10 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
                                         const weft_tensor *O,
                                         const weft_sparse_attention_params *params)
 {
-    if (!ctx || !Q || !K || !V || !M || !O)
+    TRY(weft_context_check(ctx, op));
+    if (!Q || !K || !V || !M || !O)
         return fail(WEFT_BAD_ARGUMENT, "sparse_attention: %s is NULL",
-                    !ctx ? "ctx"
-                    : !Q ? "Q"
+                    !Q   ? "Q"
                     : !K ? "K"
                     : !V ? "V"
                     : !M ? "M"

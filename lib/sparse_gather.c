@@ -53,10 +53,10 @@ static weft_status dtypes_check(const gather_call *call)
 
 static weft_status check(gather_call *call, const weft_sparse_gather_params *params)
 {
-    if (!call->ctx || !call->values || !call->source || !call->out)
+    TRY(weft_context_check(call->ctx, op));
+    if (!call->values || !call->source || !call->out)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op,
-                    !call->ctx      ? "ctx"
-                    : !call->values ? "values"
+                    !call->values   ? "values"
                     : !call->source ? "source"
                                     : "out");
     if (params->size != sizeof(*params))

@@ -4,15 +4,14 @@
 
 #include <inttypes.h>
 
-#include "fail.h"
+#include "context.h"
 #include "spmm_product.h"
 #include "view.h"
 
 static weft_status null_check(const weft_linear_call *call)
 {
     const weft_linear_kind *kind = call->kind;
-    const char *missing = !call->ctx                                   ? "ctx"
-                          : !call->W                                   ? "W"
+    const char *missing = !call->W                                     ? "W"
                           : !call->in                                  ? kind->in_name
                           : !call->out                                 ? kind->out_name
                           : kind->which == WEFT_LINEAR_DW && !call->dW ? "dW"
@@ -130,6 +129,7 @@ weft_status weft_linear_check(const weft_linear_call *call)
 {
     const weft_linear_kind *kind = call->kind;
     char W[WEFT_OPERAND_TEXT];
+    TRY(weft_context_check(call->ctx, kind->name));
     TRY(null_check(call));
     TRY(params_check(call));
     weft_operand_text(W, kind->name, "W");

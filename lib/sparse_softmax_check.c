@@ -13,8 +13,7 @@
 static weft_status nulls_check(const weft_sparse_softmax_call *call)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
-    const char *missing = !call->ctx                       ? "ctx"
-                          : !call->csr                     ? kind->csr_name
+    const char *missing = !call->csr                       ? kind->csr_name
                           : kind->is_backward && !call->dY ? "dY"
                           : !call->out                     ? kind->out_name
                                                            : NULL;
@@ -135,6 +134,7 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
                                       const weft_sparse_softmax_params *params)
 {
     const weft_sparse_softmax_call views = views_of(kind, ctx, scale, csr, dY, output, params);
+    TRY(weft_context_check(ctx, kind->name));
     TRY(nulls_check(&views));
     TRY(params_check(kind, params));
     TRY(operands_check(&views));

@@ -281,12 +281,9 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                             const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params)
 {
-    if (!ctx || !A || !B || !C)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL",
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                         : "C");
+    TRY(weft_context_check(ctx, "spmm"));
+    if (!A || !B || !C)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
     TRY(params_check(params));
     TRY(operands_check(ctx, A, stored, B, C, params));
     TRY(weft_spmm_product_of(out, ctx, A, stored, B, C, params));

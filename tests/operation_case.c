@@ -38,11 +38,12 @@ static void release(const operation_operands *o, cl_event event)
     operation_look_again(o, watched);
 }
 
-// Before what kernels use is destroyed.
+// Before what kernels use is destroyed. Where there is no queue nothing can have been enqueued.
 static void finish(const operation_operands *o)
 {
     const bool watched = operation_look_away(o);
-    queue_finish(o->queue);
+    if (o->queue)
+        queue_finish(o->queue);
     operation_look_again(o, watched);
 }
 

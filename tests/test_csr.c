@@ -610,7 +610,7 @@ static void test_device_calls_refused(void **state)
     expect(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "")), WEFT_OK, "");
 
     expect(weft_csr_create(NULL, context, queue, &host), WEFT_BAD_ARGUMENT, "out is NULL");
-    expect(weft_csr_create(&csr, NULL, queue, &host), WEFT_BAD_ARGUMENT, "context is NULL");
+    expect(weft_csr_create(&csr, NULL, queue, &host), WEFT_BAD_ARGUMENT, "ctx is NULL");
     assert_int_equal(csr.nnz, 0);
     expect(weft_csr_create(&csr, context, NULL, &host), WEFT_BAD_ARGUMENT, "queue is NULL");
     expect(weft_csr_create(&csr, context, queue, NULL), WEFT_BAD_ARGUMENT, "NULL");
@@ -622,7 +622,7 @@ static void test_device_calls_refused(void **state)
 
     host = inflict(&damages[0], &arrays, WEFT_I32, WEFT_I32);
     expect(weft_csr_create(&csr, context, queue, &host), WEFT_OK, "");
-    expect(weft_csr_check(NULL, queue, &csr, 0), WEFT_BAD_ARGUMENT, "context is NULL");
+    expect(weft_csr_check(NULL, queue, &csr, 0), WEFT_BAD_ARGUMENT, "ctx is NULL");
     expect(weft_csr_check(context, queue, NULL, 0), WEFT_BAD_ARGUMENT, "NULL");
     expect(weft_csr_check(other, weft_context_queue(other), &csr, 0), WEFT_BAD_BUFFER,
            "another OpenCL context");
