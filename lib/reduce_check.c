@@ -176,8 +176,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
 {
     bool is_reduced[WEFT_MAX_NDIM];
     int y_axis[WEFT_MAX_NDIM];
-    TRY(weft_tensor_check(call->ctx, call->X, "reduce: X"));
-    TRY(weft_output_check(call->ctx, call->Y, "reduce: Y"));
+    TRY(weft_tensor_form_check(call->X, "reduce: X"));
+    TRY(weft_output_form_check(call->Y, "reduce: Y"));
     TRY(axes_check(is_reduced, call->X, n_axes, axes));
     TRY(shapes_check(y_axis, call->X, call->Y, is_reduced));
 
@@ -188,6 +188,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
     call->n_results = product_of(call->X, is_reduced, false);
     TRY(dtypes_check(call));
     TRY(elements_check(call));
+    TRY(weft_tensor_check(call->ctx, call->X, "reduce: X"));
+    TRY(weft_output_check(call->ctx, call->Y, "reduce: Y"));
     if (call->n > 0 && call->n_results > 0)
         TRY(weft_tensor_overlap_check(call->Y, "Y", call->X, "X", "reduce"));
     if (call->n_results == 0)

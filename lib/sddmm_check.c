@@ -79,17 +79,20 @@ static weft_status operands_check(const weft_sddmm_product *p)
 {
     const weft_tensor *A = p->A_view, *B = p->B_view, *D = p->D_view;
     const weft_csr *C = p->C;
-    TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
-    TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
+    TRY(weft_tensor_form_check(A, "sddmm: A"));
+    TRY(weft_tensor_form_check(B, "sddmm: B"));
     TRY(weft_csr_form_check(C, "sddmm: C"));
     if (C->nnz > 0 && (C->n_rows == 0 || C->n_cols == 0))
         return fail(WEFT_BAD_SHAPE, "sddmm: C has %" PRId64 " entries, but no %s", C->nnz,
                     C->n_rows == 0 ? "rows" : "columns");
-    TRY(weft_output_check(p->ctx, D, "sddmm: D"));
+    TRY(weft_output_form_check(D, "sddmm: D"));
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));
     TRY(dtypes_check(A, B, C));
     TRY(weft_csr_values_check(p->ctx, D, "D", C, "C", "sddmm"));
+    TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
+    TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
+    TRY(weft_output_check(p->ctx, D, "sddmm: D"));
     const int64_t n_batches = A->ndim == 3 ? A->shape[0] : 1;
     TRY(p->indicator ? weft_pattern_view_check(p->ctx, C, "sddmm: C")
                      : weft_csr_view_check(p->ctx, C, n_batches, "sddmm: C"));

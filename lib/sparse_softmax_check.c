@@ -78,15 +78,18 @@ static weft_status operands_check(const weft_sparse_softmax_call *call)
     char name[WEFT_OPERAND_TEXT];
     TRY(weft_csr_form_check(call->csr, weft_operand_text(name, kind->name, kind->csr_name)));
     if (call->dY)
-        TRY(weft_tensor_check(call->ctx, call->dY, weft_operand_text(name, kind->name, "dY")));
-    TRY(weft_output_check(call->ctx, call->out,
-                          weft_operand_text(name, kind->name, kind->out_name)));
+        TRY(weft_tensor_form_check(call->dY, weft_operand_text(name, kind->name, "dY")));
+    TRY(weft_output_form_check(call->out, weft_operand_text(name, kind->name, kind->out_name)));
     if (call->dY)
         TRY(values_check(call, call->dY, "dY"));
     TRY(values_check(call, call->out, kind->out_name));
     TRY(sizes_check(call));
     TRY(scale_check(call));
 
+    if (call->dY)
+        TRY(weft_tensor_check(call->ctx, call->dY, weft_operand_text(name, kind->name, "dY")));
+    TRY(weft_output_check(call->ctx, call->out,
+                          weft_operand_text(name, kind->name, kind->out_name)));
     const int64_t n_batches = call->out->ndim == 2 ? call->out->shape[0] : 1;
     TRY(weft_csr_view_check(call->ctx, call->csr, n_batches,
                             weft_operand_text(name, kind->name, kind->csr_name)));

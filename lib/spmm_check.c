@@ -116,12 +116,12 @@ weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *p
     return WEFT_OK;
 }
 
-static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *C,
-                                   const weft_tensor *arguments)
+static weft_status arguments_form_check(const weft_csr *A, const weft_tensor *C,
+                                        const weft_tensor *arguments)
 {
     if (!arguments)
         return WEFT_OK;
-    TRY(weft_output_check(ctx, arguments, "spmm: arguments"));
+    TRY(weft_output_form_check(arguments, "spmm: arguments"));
     TRY(weft_same_shape_check(arguments, "arguments", C, "C", "spmm"));
     const weft_dtype dtype = weft_dtype_or(arguments->dtype, WEFT_F32);
     if (dtype != WEFT_I32 && dtype != WEFT_I64)
@@ -134,20 +134,9 @@ static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, c
     return WEFT_OK;
 }
 
-static weft_status bias_check(const weft_context *ctx, const weft_tensor *C,
-                              const weft_tensor *bias)
-{
-    if (!bias)
-        return WEFT_OK;
-    TRY(weft_row_numbers_check(ctx, bias, "bias", C, "C", "spmm"));
-    return weft_tensor_overlap_check(C, "C", bias, "bias", "spmm");
-}
-
 static weft_status arguments_overlap_check(const weft_tensor *B, const weft_tensor *C,
                                            const weft_tensor *bias, const weft_tensor *arguments)
 {
-    if (!arguments)
-        return WEFT_OK;
     if (bias)
         TRY(weft_tensor_overlap_check(arguments, "arguments", bias, "bias", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
@@ -218,27 +207,50 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B,
     };
 }
 
-static weft_status operands_check(const weft_context *ctx, const weft_csr *A,
-                                  const weft_dcsr *stored, const weft_tensor *B,
-                                  const weft_tensor *C, const weft_spmm_params *params)
+static weft_status forms_check(const weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
+                               const weft_tensor *B, const weft_tensor *C,
+                               const weft_spmm_params *params)
+{
+    if (stored)
+        TRY(weft_dcsr_rows_form_check(stored, "spmm", "A"));
+    TRY(weft_csr_form_check(A, "spmm: A"));
+    TRY(weft_tensor_form_check(B, "spmm: B"));
+    TRY(weft_output_form_check(C, "spmm: C"));
+    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
+    TRY(dtypes_check(ctx, A, B, C));
+    if (params->bias)
+        TRY(weft_row_numbers_form_check(params->bias, "bias", C, "C", "spmm"));
+    TRY(arguments_form_check(A, C, params->arguments));
+    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
+}
+
+static weft_status buffers_check(const weft_context *ctx, const weft_csr *A,
+                                 const weft_dcsr *stored, const weft_tensor *B,
+                                 const weft_tensor *C, const weft_spmm_params *params)
 {
     if (stored)
         TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm", "A"));
-    TRY(weft_csr_form_check(A, "spmm: A"));
     TRY(weft_tensor_check(ctx, B, "spmm: B"));
     TRY(weft_output_check(ctx, C, "spmm: C"));
-    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
-    TRY(dtypes_check(ctx, A, B, C));
-    TRY(bias_check(ctx, C, params->bias));
-    TRY(arguments_check(ctx, A, C, params->arguments));
-    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
-    TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
-    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
-    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
-    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
+    if (params->bias)
+        TRY(weft_tensor_check(ctx, params->bias, "spmm: bias"));
     if (params->arguments)
-        TRY(matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches));
-    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
+        TRY(weft_output_check(ctx, params->arguments, "spmm: arguments"));
+    return weft_csr_view_check(ctx, A, B->ndim == 3 ? B->shape[0] : 1, "spmm: A");
+}
+
+static weft_status apart_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
+                               const weft_tensor *C, const weft_spmm_params *params)
+{
+    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
+    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
+    if (params->bias)
+        TRY(weft_tensor_overlap_check(C, "C", params->bias, "bias", "spmm"));
+    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
+    if (!params->arguments)
+        return WEFT_OK;
+    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
+    return matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches);
 }
 
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
@@ -285,7 +297,9 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
     if (!A || !B || !C)
         return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
     TRY(params_check(params));
-    TRY(operands_check(ctx, A, stored, B, C, params));
+    TRY(forms_check(ctx, A, stored, B, C, params));
+    TRY(buffers_check(ctx, A, stored, B, C, params));
+    TRY(apart_check(A, stored, B, C, params));
     TRY(weft_spmm_product_of(out, ctx, A, stored, B, C, params));
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));

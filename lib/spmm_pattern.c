@@ -283,15 +283,14 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
                     (int)params->order);
     weft_launch launch; // for its checks
     TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
-    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
-    if (stored)
-        TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A"));
+    TRY(weft_csr_form_check(A, "spmm_plan: A"));
     const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
     if (n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
                     n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
-    return WEFT_OK;
+    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
+    return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
 }
 
 // A: all rows, or those that `stored` stores.

@@ -140,7 +140,10 @@ static weft_status buffer_size(const weft_context *ctx, cl_mem buffer, const cha
     cl_mem_object_type type;
     TRY(buffer_info(buffer, CL_MEM_TYPE, sizeof(type), &type, what, part));
     if (type != CL_MEM_OBJECT_BUFFER)
-        return fail(WEFT_BAD_BUFFER, "%s%s: the memory object is an image or pipe, not a buffer",
+        return fail(WEFT_BAD_BUFFER,
+                    type >= CL_MEM_OBJECT_IMAGE2D && type <= CL_MEM_OBJECT_PIPE
+                        ? "%s%s: the memory object is an image or pipe, not a buffer"
+                        : "%s%s: the buffer is no memory object",
                     what, part);
 
     cl_context context;
@@ -469,13 +472,13 @@ weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft
     return weft_same_dtype_check(a->dtype, a_name, b->dtype, b_name, what);
 }
 
-weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
-                                   const char *name, const weft_tensor *matrix,
-                                   const char *matrix_name, const char *what)
+weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *name,
+                                        const weft_tensor *matrix, const char *matrix_name,
+                                        const char *what)
 {
     const int64_t n_rows = matrix->shape[matrix->ndim - 2];
     char operand[WEFT_OPERAND_TEXT];
-    TRY(weft_tensor_check(ctx, numbers, weft_operand_text(operand, what, name)));
+    TRY(weft_tensor_form_check(numbers, weft_operand_text(operand, what, name)));
     if (numbers->ndim != 1)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted", what, name,
                     numbers->ndim);

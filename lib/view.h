@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operands are, and whether they are sound: the checks that every operation makes at its door.
+// First the forms of all operands, then what shapes and data types agree about, and buffers last: a
+// wrong data type is not to be told as a buffer that is too small.
 #ifndef WEFT_LIB_VIEW_H
 #define WEFT_LIB_VIEW_H
 
@@ -68,8 +70,8 @@ weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr
 // sound, so that what is written can be held apart from them.
 weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
-// Of a DCSR whose stored rows have passed as a CSR: how many there are, and the array of their
-// numbers.
+// Of a DCSR whose stored rows pass as a CSR: how many there are; and the array of their numbers.
+weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, const char *name);
 weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
                                       const char *op, const char *name);
 
@@ -136,9 +138,9 @@ weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft
                             const char *b_name, const char *what);
 
 // A number for each row of a matrix, or of every matrix of a batch, in its data type: [rows].
-weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
-                                   const char *name, const weft_tensor *matrix,
-                                   const char *matrix_name, const char *what);
+weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *name,
+                                        const weft_tensor *matrix, const char *matrix_name,
+                                        const char *what);
 
 // f32, f64 (where the device has it), f16 or bf16.
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,
