@@ -66,7 +66,7 @@ CALL(spgemm_dense, weft_spgemm_dense(ctx, queue, 1, &S, &S, 0, &Y, NULL))
 CALL(dcsr_count, weft_dcsr_count(ctx, queue, &S, &counted, NULL))
 CALL(dcsr_from_csr, weft_dcsr_from_csr(ctx, queue, &S, &D, NULL))
 CALL(dcsr_to_csr, weft_dcsr_to_csr(ctx, queue, &D, &T, NULL))
-CALL(csr_check, weft_csr_check(ctx, queue, &S, WEFT_CSR_SOUND))
+CALL(csr_check, weft_csr_check(ctx, queue, &S, WEFT_CSR_SOUND, NULL))
 
 enum { MOST_BUFFERS = 7 };
 
@@ -250,7 +250,7 @@ static void test_a_destroyed_matrix(void **state)
     (void)state;
     weft_csr gone = {.n_rows = SIDE, .offsets = buffer_zeroed(ctx, 64, CL_MEM_READ_WRITE)};
     weft_csr_destroy(&gone);
-    assert_int_equal(weft_csr_check(ctx, queue, &gone, WEFT_CSR_SOUND), WEFT_BAD_BUFFER);
+    assert_int_equal(weft_csr_check(ctx, queue, &gone, WEFT_CSR_SOUND, NULL), WEFT_BAD_BUFFER);
     const weft_status status = weft_spmm(ctx, queue, 1, &gone, &B, 0, &Y, NULL);
     assert_true(status == WEFT_BAD_SHAPE || status == WEFT_BAD_BUFFER);
 }

@@ -53,7 +53,8 @@ static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
 // As weft_csr_check(), of the stored rows; and that their numbers rise, within the matrix. What a
 // message calls row i is stored row i.
 WEFT_API weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue,
-                                     const weft_dcsr *dcsr, int demand);
+                                     const weft_dcsr *dcsr, int demand,
+                                     const weft_csr_check_params *params);
 
 typedef struct weft_dcsr_params {
     size_t size;      // sizeof(weft_dcsr_params): WEFT_DCSR() fills it in

@@ -117,6 +117,8 @@ typedef struct weft_spmm_plan_params {
                       // rows as they come, in a product for which scratch memory is short; those
                       // that were asked for it then lacks: WEFT_NO_MEMORY
     weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
+    cl_uint n_wait;        // events to wait for before A is read
+    const cl_event *wait;
 } weft_spmm_plan_params;
 
 #define WEFT_SPMM_PLAN(...) WEFT_PARAMS(weft_spmm_plan_params, __VA_ARGS__)

@@ -102,6 +102,10 @@ static void sparse_others()
     stored.n_rows = stored.n_cols = stored.n_stored = stored.nnz = 4;
     stored.rows = stored.offsets = buffer();
     stored.indices = stored.values = buffer();
+    // A rehearsal copies nothing, which is said after the params.
+    const weft_status checked =
+        weft_csr_check(ctx, nullptr, &A, WEFT_CSR_SOUND, WEFT_CSR_CHECK(.n_wait = 0));
+    check("WEFT_CSR_CHECK", checked == WEFT_UNSUPPORTED ? WEFT_OK : checked, true);
     CHECK(weft_csr_to_dense(ctx, nullptr, &A, &D, WEFT_CSR_DENSE(.event = &event)));
     CHECK(weft_csr_transpose(ctx, nullptr, &A, &T,
                              WEFT_CSR_TRANSPOSE(.source = &source, .event = &event)));
