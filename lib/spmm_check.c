@@ -27,13 +27,30 @@ static weft_status params_check(const weft_spmm_params *params)
     return WEFT_OK;
 }
 
+// A vector is a matrix of one column.
+static weft_tensor matrix_of(const weft_tensor *tensor)
+{
+    weft_tensor matrix = *tensor;
+    if (tensor->ndim == 1) {
+        matrix.ndim = 2;
+        matrix.shape[1] = matrix.stride[1] = 1;
+    }
+    return matrix;
+}
+
+static weft_status ranks_check(const weft_tensor *B, const weft_tensor *C)
+{
+    if (B->ndim < 1 || B->ndim > 3 || C->ndim != B->ndim)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch, or 1: "
+                    "vectors",
+                    B->ndim, C->ndim);
+    return WEFT_OK;
+}
+
 static weft_status shapes_check(int64_t n_rows, int64_t n_cols, const weft_tensor *B,
                                 const weft_tensor *C, bool transpose_a)
 {
-    if ((B->ndim != 2 && B->ndim != 3) || C->ndim != B->ndim)
-        return fail(WEFT_BAD_SHAPE,
-                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch", B->ndim,
-                    C->ndim);
     const int axis = B->ndim - 2;
     const int64_t m = transpose_a ? n_cols : n_rows;
     const int64_t k = transpose_a ? n_rows : n_cols;
@@ -207,20 +224,26 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B,
     };
 }
 
-static weft_status forms_check(const weft_context *ctx, const weft_csr *A, const weft_dcsr *stored,
-                               const weft_tensor *B, const weft_tensor *C,
-                               const weft_spmm_params *params)
+static weft_status forms_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
+                               const weft_tensor *C)
 {
     if (stored)
         TRY(weft_dcsr_rows_form_check(stored, "spmm", "A"));
     TRY(weft_csr_form_check(A, "spmm: A"));
     TRY(weft_tensor_form_check(B, "spmm: B"));
     TRY(weft_output_form_check(C, "spmm: C"));
+    return ranks_check(B, C);
+}
+
+// Of B and C as matrices.
+static weft_status agreement_check(const weft_context *ctx, const weft_csr *A,
+                                   const weft_dcsr *stored, const weft_tensor *B,
+                                   const weft_tensor *C, const weft_spmm_params *params)
+{
     TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
     if (params->bias)
         TRY(weft_row_numbers_form_check(params->bias, "bias", C, "C", "spmm"));
-    TRY(arguments_form_check(A, C, params->arguments));
     return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
 }
 
@@ -265,10 +288,10 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .stored = stored,
         .has_rows = stored && !params->transpose_a,
         .n_rows = C->shape[C->ndim - 2],
-        .B_view = B,
-        .C_view = C,
+        .B_view = *B,
+        .C_view = *C,
         .bias_view = params->bias,
-        .arguments_view = params->arguments,
+        .has_arguments = params->arguments != NULL,
         .activation = params->activation,
         .plan = params->plan,
         .forced = params->tiling,
@@ -276,9 +299,12 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
         .B = weft_dense_of(B),
         .C = weft_dense_of(C),
-        .arguments =
-            params->arguments ? weft_dense_of(params->arguments) : (weft_dense){.column = 1},
+        .arguments = {.column = 1},
     };
+    if (params->arguments) {
+        out->arguments_view = matrix_of(params->arguments);
+        out->arguments = weft_dense_of(&out->arguments_view);
+    }
     out->problem = problem_of(A, B, params, out, &shift);
     settle_columns(out);
     return WEFT_OK;
@@ -297,10 +323,13 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
     if (!A || !B || !C)
         return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
     TRY(params_check(params));
-    TRY(forms_check(ctx, A, stored, B, C, params));
+    TRY(forms_check(A, stored, B, C));
+    const weft_tensor b = matrix_of(B), c = matrix_of(C);
+    TRY(agreement_check(ctx, A, stored, &b, &c, params));
+    TRY(arguments_form_check(A, C, params->arguments));
     TRY(buffers_check(ctx, A, stored, B, C, params));
-    TRY(apart_check(A, stored, B, C, params));
-    TRY(weft_spmm_product_of(out, ctx, A, stored, B, C, params));
+    TRY(apart_check(A, stored, &b, &c, params));
+    TRY(weft_spmm_product_of(out, ctx, A, stored, &b, &c, params));
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
@@ -310,12 +339,12 @@ weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspa
 {
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->B_view, "B", "spmm"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->C_view, "C", "spmm"));
     if (p->bias_view)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", p->bias_view, "bias", "spmm"));
-    if (p->arguments_view)
-        TRY(weft_tensor_overlap_check(&scratch, "workspace", p->arguments_view, "arguments",
+    if (p->has_arguments)
+        TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->arguments_view, "arguments",
                                       "spmm"));
     return matrix_overlap_check(&scratch, "workspace", p->A, p->stored, p->problem.n_batches);
 }

@@ -203,24 +203,47 @@ static void make_stored(spmm_operands *o)
 
 // ---- the call
 
+// What the call is given.
+typedef struct {
+    weft_tensor B, C, arguments;
+    weft_spmm_params params;
+} given;
+
+static void give(given *g, const spmm_operands *o, const weft_spmm_params *params)
+{
+    *g = (given){.B = o->B, .C = o->C, .params = *params};
+    if (params->arguments) {
+        g->arguments = *params->arguments;
+        g->params.arguments = &g->arguments;
+    }
+    if (o->of.are_vectors)
+        g->B.ndim = g->C.ndim = g->arguments.ndim = 1;
+}
+
 weft_status spmm_start(const spmm_operands *o, const weft_spmm_params *params)
 {
+    given g;
+    give(&g, o, params);
     return o->of.is_dcsr
-               ? weft_spmm_dcsr(o->ctx, o->queue, o->of.alpha, &o->D, &o->B, o->of.beta, &o->C,
-                                params)
-               : weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, params);
+               ? weft_spmm_dcsr(o->ctx, o->queue, o->of.alpha, &o->D, &g.B, o->of.beta, &g.C,
+                                &g.params)
+               : weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &g.B, o->of.beta, &g.C, &g.params);
 }
 
 int spmm_describe(const spmm_operands *o, const weft_spmm_params *params, char *text, size_t size)
 {
-    return o->of.is_dcsr ? weft_spmm_dcsr_describe(o->ctx, &o->D, &o->B, &o->C, params, text, size)
-                         : weft_spmm_describe(o->ctx, &o->A, &o->B, &o->C, params, text, size);
+    given g;
+    give(&g, o, params);
+    return o->of.is_dcsr ? weft_spmm_dcsr_describe(o->ctx, &o->D, &g.B, &g.C, &g.params, text, size)
+                         : weft_spmm_describe(o->ctx, &o->A, &g.B, &g.C, &g.params, text, size);
 }
 
 weft_status spmm_workspace(const spmm_operands *o, const weft_spmm_params *params, size_t *bytes)
 {
-    return o->of.is_dcsr ? weft_spmm_dcsr_workspace(o->ctx, &o->D, &o->B, &o->C, params, bytes)
-                         : weft_spmm_workspace(o->ctx, &o->A, &o->B, &o->C, params, bytes);
+    given g;
+    give(&g, o, params);
+    return o->of.is_dcsr ? weft_spmm_dcsr_workspace(o->ctx, &o->D, &g.B, &g.C, &g.params, bytes)
+                         : weft_spmm_workspace(o->ctx, &o->A, &g.B, &g.C, &g.params, bytes);
 }
 
 static void make_plan(spmm_operands *o)
@@ -355,7 +378,8 @@ reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const vo
         .alpha = of->alpha,
         .beta = of->beta,
         .B = (char *)o->dense + (size_t)(batch * of->k * of->n) * size,
-        .C0 = (const char *)c_before + (size_t)(batch * of->m * of->n) * size,
+        .C0 = (const char *)c_before +
+              (size_t)(batch * of->m * of->n) * weft_dtype_size(o->sparse.host.dtype),
         .bias = o->numbers,
         .activation = of->activation,
     };

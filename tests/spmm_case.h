@@ -23,6 +23,7 @@ typedef struct spmm_case {
     uint64_t seed;
     int64_t m, k, n;
     int64_t n_batches; // 0: matrices; else B and C have three dimensions
+    bool are_vectors;  // B and C, and arguments, are given with one dimension; n is 1
     sparse_rows rows;
     const weft_csr_host *given; // A, as in sparse_form; NULL: made up
     spmm_numbers numbers;

@@ -117,6 +117,7 @@ static void run_shapes(const variant *v)
                 of.m = m;
                 of.k = k;
                 of.n = n;
+                of.are_vectors = n == 1 && of.n_batches == 0 && k % 2;
                 run(v, &of);
             }
 }

@@ -178,6 +178,8 @@ typedef struct weft_spmm_params {
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits.
 //
+// Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
+//
 // A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
 // A->values_batch_stride is not 0, by values of its own at the same pattern.
 //
