@@ -110,8 +110,10 @@ static weft_status apart_check(const weft_linear_call *call, int64_t n_batches)
 static weft_status bias_form_check(const weft_linear_call *call)
 {
     const weft_tensor *bias = call->params->bias;
-    return bias ? weft_row_numbers_form_check(bias, "bias", call->out, "Y", call->kind->name)
-                : WEFT_OK;
+    if (!bias)
+        return WEFT_OK;
+    TRY(weft_row_numbers_form_check(bias, "bias", call->out, "Y", call->kind->name));
+    return weft_same_dtype_check(bias->dtype, "bias", call->W->dtype, "W", call->kind->name);
 }
 
 static weft_status bias_buffer_check(const weft_linear_call *call)

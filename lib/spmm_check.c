@@ -79,8 +79,10 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     const weft_dtype a = weft_dtype_or(A->dtype, WEFT_F32);
     const weft_dtype b = weft_dtype_or(B->dtype, WEFT_F32);
     const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
-    if (a != b || a != c)
-        return fail(WEFT_BAD_DTYPE, "spmm: A is %s, B %s, C %s; all three want the same",
+    if (a != b || (a != c && !weft_widens(a, c)))
+        return fail(WEFT_BAD_DTYPE,
+                    "spmm: A is %s, B %s, C %s; all three want the same, or C f32 where A and B "
+                    "are f16 or bf16",
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "spmm: A, B and C are f64; %s has no f64", ctx->limits.name);
@@ -242,8 +244,10 @@ static weft_status agreement_check(const weft_context *ctx, const weft_csr *A,
 {
     TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
     TRY(dtypes_check(ctx, A, B, C));
-    if (params->bias)
+    if (params->bias) {
         TRY(weft_row_numbers_form_check(params->bias, "bias", C, "C", "spmm"));
+        TRY(weft_same_dtype_check(params->bias->dtype, "bias", A->dtype, "A", "spmm"));
+    }
     return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
 }
 

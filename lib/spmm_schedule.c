@@ -179,6 +179,8 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
 {
     const weft_spmm_tiling *tiling = &s->tiling;
     weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
+    if (weft_widens(p->problem.dtype, p->C_view.dtype))
+        weft_defines_add(defines, "WIDE", 1);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);

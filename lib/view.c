@@ -57,6 +57,12 @@ bool weft_is_floating(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
+bool weft_widens(weft_dtype operands, weft_dtype results)
+{
+    return weft_dtype_or(results, WEFT_F32) == WEFT_F32 &&
+           (operands == WEFT_F16 || operands == WEFT_BF16);
+}
+
 int64_t weft_sum_bytes(weft_dtype dtype)
 {
     return dtype == WEFT_F64 ? 8 : 4;
@@ -485,7 +491,7 @@ weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *
     if (numbers->shape[0] != n_rows)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " numbers, %s %" PRId64 " rows", what,
                     name, numbers->shape[0], matrix_name, n_rows);
-    return weft_same_dtype_check(numbers->dtype, name, matrix->dtype, matrix_name, what);
+    return WEFT_OK;
 }
 
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,

@@ -18,6 +18,9 @@ weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback);
 // f32, f64, f16 or bf16.
 bool weft_is_floating(weft_dtype dtype);
 
+// Whether results of such operands stay as sums are: f32 of f16 or bf16.
+bool weft_widens(weft_dtype operands, weft_dtype results);
+
 // Bytes of a sum of such elements, in the type that kernels reckon with: 8 for f64, else 4.
 int64_t weft_sum_bytes(weft_dtype dtype);
 
@@ -81,6 +84,10 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
 
+// The same whatever the data type.
+weft_status weft_csr_values_shape_check(const weft_tensor *values, const char *name,
+                                        const weft_csr *csr, const char *csr_name, const char *op);
+
 // The same CSR with its defaults filled in.
 weft_csr weft_csr_settled(const weft_csr *csr);
 
@@ -137,7 +144,7 @@ weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                             const char *b_name, const char *what);
 
-// A number for each row of a matrix, or of every matrix of a batch, in its data type: [rows].
+// A number for each row of a matrix, or of every matrix of a batch: [rows].
 weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *name,
                                         const weft_tensor *matrix, const char *matrix_name,
                                         const char *what);

@@ -28,6 +28,7 @@ typedef struct spmm_case {
     const weft_csr_host *given; // A, as in sparse_form; NULL: made up
     spmm_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
+    bool has_wide_c; // C is f32, where A and B are f16 or bf16
     dense_layout b_layout, c_layout;
     int64_t b_start, c_start;
     int64_t offsets_start, indices_start, values_start;

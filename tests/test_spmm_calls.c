@@ -151,6 +151,10 @@ static void test_types_that_disagree(void **state)
     (void)state;
     REFUSE(WEFT_BAD_DTYPE, "A is f32, B bf16, C f32", c.B.dtype = WEFT_BF16);
     REFUSE(WEFT_BAD_DTYPE, "A is f32, B f32, C f16", c.C.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "A is f16, B f16, C bf16",
+           (c.A.dtype = c.B.dtype = WEFT_F16, c.C.dtype = WEFT_BF16));
+    REFUSE(WEFT_BAD_DTYPE, "A is f16, B f16, C f64",
+           (c.A.dtype = c.B.dtype = WEFT_F16, c.C.dtype = WEFT_F64));
     REFUSE(WEFT_BAD_DTYPE, "A is f16, B f32, C f32", c.A.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "spmm: B has data type i16", c.B.dtype = WEFT_I16);
 }

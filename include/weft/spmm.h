@@ -173,7 +173,8 @@ typedef struct weft_spmm_params {
 //   A  sparse CSR [m x k], or [k x m] where op(A) = A^T
 //      f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
 //   B  dense [k x n]   the same data type; any strides, fastest with stride 1 along n
-//   C  dense [m x n]   as B; no two elements at one place, and no byte shared with A or B
+//   C  dense [m x n]   as B, or f32 where A and B are f16 or bf16; no two elements at one place,
+//                      and no byte shared with A or B
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits.
