@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers that will not do, for the operands of each operation: a byte too small, of another OpenCL
 // context, of a rehearsal, or none. Such a call is refused as what it is, and enqueues nothing; and
-// what is wrong in another way is not refused as a buffer that is too small. Not here are workspaces
-// and the values that csr_transpose writes, where none is no mistake.
+// what is wrong in another way is not refused as a buffer that is too small. Not here are
+// workspaces and the values that csr_transpose writes, where none is no mistake.
 #include <weft/rehearsal.h>
 #include <weft/weft.h>
 

@@ -96,11 +96,11 @@ typedef struct weft_context_params {
 // fork(): a child has none of the threads that OpenCL runs in, and what waits for them waits for
 // ever, in a context of its own as well. So in a child of a process that has used OpenCL by way of
 // weft every call that takes a context, weft_context_create(), weft_context_open() and
-// weft_limits_query() are WEFT_UNSUPPORTED. What a context was made of may still be asked there, and
-// what destroys weft's objects releases nothing in OpenCL: that is the parent's. A child that calls
-// exec() is free of it all, and so is one that was forked before the first of these calls: it opens
-// contexts of its own. A rehearsal without a device goes on in a child. Whether the program itself
-// has used OpenCL before it forked weft cannot know.
+// weft_limits_query() are WEFT_UNSUPPORTED. What a context was made of may still be asked there,
+// and what destroys weft's objects releases nothing in OpenCL: that is the parent's. A child that
+// calls exec() is free of it all, and so is one that was forked before the first of these calls: it
+// opens contexts of its own. A rehearsal without a device goes on in a child. Whether the program
+// itself has used OpenCL before it forked weft cannot know.
 
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,
