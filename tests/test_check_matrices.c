@@ -257,6 +257,8 @@ enum { N_OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
 // Calls that read matrices in every context.
 
+typedef weft_status (*reader)(const call *c);
+
 static weft_status csr_check(const call *c)
 {
     return weft_csr_check(QUEUE(c), &given, WEFT_CSR_SOUND, WEFT_CSR_CHECK(WAITING(c)));
@@ -407,7 +409,7 @@ static void *set_later(void *event)
 }
 
 // The matrix is sound only once the event is complete that the call waits for.
-static void expect_waiting(weft_status (*run)(const call *c))
+static void expect_waiting(reader run)
 {
     cl_int code;
     cl_event start = clCreateUserEvent(weft_context_cl(checking), &code), filled;
@@ -433,8 +435,7 @@ static void expect_waiting(weft_status (*run)(const call *c))
 static void test_what_fills_the_matrix_is_waited_for(void **state)
 {
     (void)state;
-    weft_status (*const readers[])(const call *c) = {spmm, csr_check, dcsr_check, spmm_plan,
-                                                     spmm_dcsr_plan};
+    static const reader readers[] = {spmm, csr_check, dcsr_check, spmm_plan, spmm_dcsr_plan};
     if (is_on("oclgrind")) // whose host side takes one thread
         skip();
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
@@ -444,8 +445,7 @@ static void test_what_fills_the_matrix_is_waited_for(void **state)
 static void test_wait_lists_of_readers_are_checked(void **state)
 {
     (void)state;
-    weft_status (*const readers[])(const call *c) = {csr_check, dcsr_check, spmm_plan,
-                                                     spmm_dcsr_plan};
+    static const reader readers[] = {csr_check, dcsr_check, spmm_plan, spmm_dcsr_plan};
     const call c = {.ctx = trusting, .n_wait = 1};
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
         assert_int_equal(readers[i](&c), WEFT_BAD_ARGUMENT);
