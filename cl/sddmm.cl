@@ -54,6 +54,7 @@
 
 #include "dots.clh"
 
+#include "results.clh"
 #include "rows.clh"
 #include "stretches.clh"
 
@@ -81,7 +82,7 @@
 // Where results go: D of one matrix, and while k is not at its end the sums so far.
 typedef struct {
     global const BITS *c;
-    global T *d;
+    global RESULT_T *d;
     global ACC *sums;
     ACC alpha, beta;
     int is_first, is_last;
@@ -100,8 +101,8 @@ INLINE void write_entry(ACC x, const output o, long e)
     x *= load_one((global const T *)o.c + e);
 #endif
     if (o.beta != 0)
-        x += o.beta * load_one(o.d + e);
-    store_one(x, o.d + e);
+        x += o.beta * load_result(o.d + e);
+    store_result(x, o.d + e);
 }
 
 #if LANES == 1
@@ -126,8 +127,8 @@ INLINE void write_sums(ACCS x, const output o, long e, long stop)
     x *= load_vector((global const T *)o.c + e);
 #endif
     if (o.beta != 0)
-        x = multiply_add((ACCS)o.beta, load_vector(o.d + e), x);
-    store_vector(x, o.d + e);
+        x = multiply_add((ACCS)o.beta, load_results(o.d + e), x);
+    store_results(x, o.d + e);
 }
 
 // The same, of which shares[] are what the item has. Every item of the group must call it.
@@ -177,8 +178,8 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 
 #define PRODUCT                                                                                    \
     DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values, long values_start,                  \
-        long values_batch, global T *D, long d_start, long d_batch, int k, int from, int upto,     \
-        long entries, ACC alpha, ACC beta, global ACC *sums, long sums_start
+        long values_batch, global RESULT_T *D, long d_start, long d_batch, int k, int from,        \
+        int upto, long entries, ACC alpha, ACC beta, global ACC *sums, long sums_start
 
 // Where this item's matrices are, and which entries of C are its slice.
 #define SLICE_OF_PRODUCT                                                                           \
@@ -433,12 +434,12 @@ kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned
 #endif
 
 // Each lane has every LANES-th entry of the slice.
-kernel GROUP void sddmm_scale(long nnz, global T *D, long d_start, long d_batch, long entries,
-                              ACC beta)
+kernel GROUP void sddmm_scale(long nnz, global RESULT_T *D, long d_start, long d_batch,
+                              long entries, ACC beta)
 {
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long stop = min(slice * entries + entries, nnz);
-    global T *d = D + d_start + GROUP_ALONG_Z * d_batch;
+    global RESULT_T *d = D + d_start + GROUP_ALONG_Z * d_batch;
     for (long e = slice * entries + get_local_id(0); e < stop; e += LANES)
-        store_one(beta != 0 ? beta * load_one(d + e) : (ACC)0, d + e);
+        store_result(beta != 0 ? beta * load_result(d + e) : (ACC)0, d + e);
 }

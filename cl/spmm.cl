@@ -367,7 +367,7 @@ kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha
     const columns c = columns_of(SLICE_OF_GROUP, LANE, n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_BUNDLE(bundle)
     {
         for (int i = 0; i < rows_per_item; ++i) {
@@ -425,7 +425,7 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
     const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     row_entries rows[MOST_ROWS];
     int n_waiting = 0;
@@ -481,7 +481,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     int numbers[MOST_ROWS]; // of rows that are not done; else -1
     for (int i = 0; i < rows_per_item; ++i) {
@@ -561,7 +561,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
         sum += VLOAD(in + (long)j * n);
     finish_sums(&sum, 1, offsets + offsets_start, first.row);
     const int row = OUT_ROW(first.row);
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
     write_vector(sum, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 }
 

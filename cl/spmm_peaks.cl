@@ -161,7 +161,7 @@ kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alph
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     EACH_BUNDLE(bundle)
     {
         for (int i = 0; i < rows_per_item; ++i) {
@@ -248,7 +248,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
     for (int j = 1; j < first.count; ++j)
         take(&best, &place, VLOAD(in + (long)j * n), places_at(found_in + (long)j * n));
     const int row = OUT_ROW(first.row);
-    global T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
     write_vector(best, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
 #if HAS_ARGUMENTS
     write_places(place, source, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, (int)owned, column);

@@ -130,6 +130,15 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
     return status;
 }
 
+weft_status weft_axis_buffers_check(const weft_axis_job *job, const char *out_name)
+{
+    char name[WEFT_OPERAND_TEXT];
+    for (int i = 0; i < 3 && job->in[i]; ++i)
+        TRY(weft_tensor_check(job->ctx, job->in[i],
+                              weft_operand_text(name, job->what, job->in_names[i])));
+    return weft_output_check(job->ctx, job->out, weft_operand_text(name, job->what, out_name));
+}
+
 weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor)
 {
     weft_view view = weft_view_of(&job->axes, i);

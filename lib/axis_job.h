@@ -29,6 +29,9 @@ typedef struct weft_axis_schedule {
     weft_kernel *kernels[2];
 } weft_axis_schedule;
 
+// The buffers of its operands, whose shapes and data types agree.
+weft_status weft_axis_buffers_check(const weft_axis_job *job, const char *out_name);
+
 // Where elements of an operand that is read stand, the i-th of the job's axes.
 weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor);
 

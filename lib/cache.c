@@ -28,10 +28,12 @@ static char *joined(const char *folder, const char *rest)
     return path;
 }
 
-static const char *variable(const char *name)
+// A folder that the environment names by an absolute path; by the XDG specification others do not
+// count.
+static const char *absolute(const char *name)
 {
     const char *value = getenv(name);
-    return value && *value ? value : NULL;
+    return value && value[0] == '/' ? value : NULL;
 }
 
 // Through a link that ends in a slash, or a dot behind one, the folder itself would be opened.
@@ -47,8 +49,8 @@ static void strip_slashes(char *path)
 static weft_status folder_choose(const char *dir, char **out)
 {
     const char *given = dir ? dir : getenv("WEFT_CACHE_DIR");
-    const char *xdg = variable("XDG_CACHE_HOME");
-    const char *home = variable("HOME");
+    const char *xdg = absolute("XDG_CACHE_HOME");
+    const char *home = absolute("HOME");
     *out = NULL;
     if (given ? !*given : !xdg && !home)
         return WEFT_OK;

@@ -12,6 +12,7 @@
 #include "device_find.h"
 #include "notes.h"
 #include "probe.h"
+#include "process.h"
 #include "verdict.h"
 
 static const uint64_t default_cache_bytes = UINT64_C(256) << 20;
@@ -137,6 +138,7 @@ weft_status weft_context_create(weft_context **out, cl_context cl, cl_device_id 
     *out = NULL;
     if (!cl || !device)
         return fail(WEFT_BAD_ARGUMENT, "context: the %s is NULL", cl ? "device" : "OpenCL context");
+    TRY(weft_process_check("context"));
     weft_context_params given;
     TRY(params_read(params, &given));
     TRY(device_check(cl, device));
@@ -150,6 +152,7 @@ weft_status weft_context_open(weft_context **out, const weft_context_params *par
     *out = NULL;
     weft_context_params given;
     TRY(params_read(params, &given));
+    TRY(weft_process_check("context"));
 
     weft_found_device found;
     TRY(weft_device_find(given.device, &found));
@@ -172,12 +175,27 @@ weft_status weft_context_open(weft_context **out, const weft_context_params *par
     return status;
 }
 
+// A rehearsal without a device has nothing that a child cannot use.
+static bool is_of_parent(const weft_context *ctx)
+{
+    return ctx->cl && weft_process_is_forked();
+}
+
+weft_status weft_context_check(const weft_context *ctx, const char *what)
+{
+    if (!ctx)
+        return fail(WEFT_BAD_ARGUMENT, "%s: ctx is NULL", what);
+    return ctx->cl ? weft_process_check(what) : WEFT_OK;
+}
+
 void weft_context_destroy(weft_context **address)
 {
     if (!address || !*address)
         return;
     weft_context *ctx = *address;
     *address = NULL;
+    if (is_of_parent(ctx))
+        return;
     weft_notes_destroy(ctx->notes);
     weft_pool_destroy(ctx->pool);
     weft_program_table_destroy(ctx->programs);
@@ -217,7 +235,7 @@ weft_context_stats weft_context_get_stats(weft_context *ctx)
         .programs_built = atomic_load(&ctx->programs_built),
         .programs_loaded = atomic_load(&ctx->programs_loaded),
         .launches = atomic_load(&ctx->launches),
-        .scratch_bytes = weft_pool_bytes(ctx->pool),
+        .scratch_bytes = is_of_parent(ctx) ? 0 : weft_pool_bytes(ctx->pool),
     };
 }
 

@@ -38,6 +38,9 @@ struct weft_context {
 void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+// At the door of every call: that there is a context, and that this process may use it.
+weft_status weft_context_check(const weft_context *ctx, const char *what);
+
 // Both ends of what the context owns; destroy accepts NULL.
 weft_status weft_program_table_create(weft_program_table **out);
 void weft_program_table_destroy(weft_program_table *table);

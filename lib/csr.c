@@ -16,11 +16,12 @@
 
 // A launch that never launches anything, for what copies between host and device.
 static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
-                              const char *what)
+                              const char *what, cl_uint n_wait, const cl_event *wait)
 {
-    if (ctx && ctx->notes)
+    TRY(weft_context_check(ctx, what));
+    if (ctx->notes)
         return fail(WEFT_UNSUPPORTED, "%s: a rehearsal copies nothing", what);
-    return weft_launch_begin(launch, ctx, queue, what, 0, NULL, false);
+    return weft_launch_begin(launch, ctx, queue, what, n_wait, wait, false);
 }
 
 // A buffer filled with the n elements of an array; none for no elements, which OpenCL refuses.
@@ -53,7 +54,7 @@ weft_status weft_csr_create(weft_csr *out, weft_context *ctx, cl_command_queue q
         return fail(WEFT_BAD_ARGUMENT, "csr_create: out is NULL");
     *out = (weft_csr){0};
     weft_launch launch; // for its checks
-    TRY(copy_begin(&launch, ctx, queue, "csr_create"));
+    TRY(copy_begin(&launch, ctx, queue, "csr_create", 0, NULL));
     TRY(weft_csr_host_form_check(host, "csr_create"));
 
     weft_csr csr = weft_csr_form(host);
@@ -149,11 +150,22 @@ static weft_status content_check(const weft_launch *launch, const weft_csr *csr,
     return status;
 }
 
+static weft_status check_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                               const char *what, const weft_csr_check_params *params)
+{
+    params = params ? params : WEFT_CSR_CHECK(.n_wait = 0);
+    if (params->size != sizeof(*params))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s: params.size is %zu, not %zu: fill it by WEFT_CSR_CHECK()", what,
+                    params->size, sizeof(*params));
+    return copy_begin(launch, ctx, queue, what, params->n_wait, params->wait);
+}
+
 weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
-                           int demand)
+                           int demand, const weft_csr_check_params *params)
 {
     weft_launch launch;
-    TRY(copy_begin(&launch, ctx, queue, "csr_check"));
+    TRY(check_begin(&launch, ctx, queue, "csr_check", params));
     TRY(weft_csr_view_check(ctx, csr, 1, "csr_check: the CSR"));
     return content_check(&launch, csr, OFFSETS_AND_INDICES, demand, "csr_check");
 }
@@ -175,10 +187,10 @@ static weft_status stored_rows_check(const weft_launch *launch, const weft_dcsr 
 }
 
 weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue, const weft_dcsr *dcsr,
-                            int demand)
+                            int demand, const weft_csr_check_params *params)
 {
     weft_launch launch;
-    TRY(copy_begin(&launch, ctx, queue, "dcsr_check"));
+    TRY(check_begin(&launch, ctx, queue, "dcsr_check", params));
     if (!dcsr)
         return fail(WEFT_BAD_ARGUMENT, "dcsr_check: the DCSR is NULL");
     const weft_csr stored = weft_dcsr_stored(dcsr);

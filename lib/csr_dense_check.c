@@ -130,18 +130,17 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
                                  weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                  const weft_csr_dense_params *params)
 {
-    if (!ctx || !A || !D)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                         : "D");
+    TRY(weft_context_check(ctx, names[step]));
+    if (!A || !D)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step], A ? "D" : "A");
     *out = call_of(step, ctx, A, D, params);
     char a[WEFT_OPERAND_TEXT], d[WEFT_OPERAND_TEXT];
     TRY(params_check(out, params));
     TRY(weft_csr_form_check(&out->A, weft_operand_text(a, out->name, "A")));
-    TRY(weft_tensor_check(ctx, D, weft_operand_text(d, out->name, "D")));
+    TRY(weft_tensor_form_check(D, weft_operand_text(d, out->name, "D")));
     TRY(shapes_check(out));
     TRY(dtypes_check(out));
+    TRY(weft_tensor_check(ctx, D, d));
     TRY(operands_check(out));
     out->D = weft_dense_of(D);
     return out->forced ? weft_csr_dense_tiling_check(out->forced, &ctx->limits, &out->problem)

@@ -32,20 +32,21 @@ static weft_status shapes_check(const weft_csr *A, const weft_csr *T)
     return WEFT_OK;
 }
 
-static weft_status values_check(const weft_csr_transpose_call *call)
+static weft_status dtypes_check(const weft_csr *A, const weft_csr *T)
 {
-    const weft_csr *A = &call->A, *T = call->T;
     const weft_dtype a = weft_dtype_or(A->dtype, WEFT_F32), t = weft_dtype_or(T->dtype, WEFT_F32);
     if (a != t)
         return fail(WEFT_BAD_DTYPE, "%s: A is %s, T %s; both want the same", op, weft_dtype_name(a),
                     weft_dtype_name(t));
-    return call->has_values ? weft_csr_view_check(call->ctx, A, 1, "csr_transpose: A")
-                            : weft_csr_given_check(call->ctx, A, "csr_transpose: A");
+    return WEFT_OK;
 }
 
 static weft_status source_check(const weft_csr_transpose_call *call)
 {
     const weft_tensor *source = call->source;
+    if (!source)
+        return WEFT_OK;
+    TRY(weft_tensor_form_check(source, "csr_transpose: source"));
     const weft_dtype wanted = call->problem.offset_dtype;
     if (source->ndim != 1 || source->shape[0] != call->problem.nnz)
         return fail(WEFT_BAD_SHAPE,
@@ -72,10 +73,8 @@ static weft_status outputs_check(weft_csr_transpose_call *call)
     if (call->has_values)
         TRY(weft_outputs_add_array(outputs, call->ctx, T->values, T->values_start, T->nnz,
                                    weft_dtype_or(T->dtype, WEFT_F32), "T's values"));
-    if (call->source) {
+    if (call->source)
         TRY(weft_outputs_add_tensor(outputs, call->ctx, call->source, "source"));
-        TRY(source_check(call));
-    }
     TRY(weft_outputs_apart(outputs));
     return weft_outputs_apart_from_csr(outputs, &call->A, 1, "A");
 }
@@ -84,12 +83,14 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
                                      const weft_csr *A, const weft_csr *T,
                                      const weft_csr_transpose_params *params)
 {
-    if (!ctx || !A || !T)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, !ctx ? "ctx" : !A ? "A" : "T");
+    TRY(weft_context_check(ctx, op));
+    if (!A || !T)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, A ? "T" : "A");
     TRY(params_check(params));
     TRY(weft_csr_form_check(A, "csr_transpose: A"));
     TRY(weft_csr_form_check(T, "csr_transpose: T"));
     TRY(shapes_check(A, T));
+    TRY(dtypes_check(A, T));
     *out = (weft_csr_transpose_call){
         .ctx = ctx,
         .problem = {.n_cols = A->n_cols,
@@ -101,7 +102,9 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
         .has_values = T->values && A->nnz > 0,
         .forced = params->tiling,
     };
-    TRY(values_check(out));
+    TRY(source_check(out));
+    TRY(out->has_values ? weft_csr_view_check(ctx, A, 1, "csr_transpose: A")
+                        : weft_csr_given_check(ctx, A, "csr_transpose: A"));
     TRY(outputs_check(out));
     return out->forced ? weft_csr_transpose_tiling_check(out->forced, &ctx->limits, &out->problem)
                        : WEFT_OK;

@@ -101,10 +101,8 @@ weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, c
                               : weft_pattern_view_check(ctx, csr, what);
 }
 
-weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
-                                      const char *op, const char *name)
+weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, const char *name)
 {
-    char what[WEFT_OPERAND_TEXT];
     if (dcsr->n_stored < 0 || dcsr->n_rows < 0)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s stores %" PRId64 " rows of %" PRId64 ": negative",
                     op, name, dcsr->n_stored, dcsr->n_rows);
@@ -113,6 +111,14 @@ weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *
         return fail(WEFT_BAD_SHAPE,
                     "%s: %s stores %" PRId64 " rows of %" PRId64 ", with %" PRId64 " entries", op,
                     name, dcsr->n_stored, dcsr->n_rows, dcsr->nnz);
+    return WEFT_OK;
+}
+
+weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
+                                      const char *op, const char *name)
+{
+    char what[WEFT_OPERAND_TEXT];
+    TRY(weft_dcsr_rows_form_check(dcsr, op, name));
     if (dcsr->n_stored == 0)
         return WEFT_OK;
     weft_operand_text(what, op, name);
@@ -120,9 +126,8 @@ weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *
                             "'s rows");
 }
 
-weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
-                                  const char *name, const weft_csr *csr, const char *csr_name,
-                                  const char *op)
+weft_status weft_csr_values_shape_check(const weft_tensor *values, const char *name,
+                                        const weft_csr *csr, const char *csr_name, const char *op)
 {
     if (values->ndim != 1 && values->ndim != 2)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted, or 2 with a batch", op,
@@ -135,6 +140,14 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
         return fail(WEFT_BAD_SHAPE,
                     "%s: %s has stride %" PRId64 " from value to value; 1 is wanted", op, name,
                     values->stride[last]);
+    return WEFT_OK;
+}
+
+weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
+                                  const char *name, const weft_csr *csr, const char *csr_name,
+                                  const char *op)
+{
+    TRY(weft_csr_values_shape_check(values, name, csr, csr_name, op));
     TRY(weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
     return weft_floating_check(ctx, values, name, op);
 }

@@ -101,11 +101,9 @@ weft_status weft_dcsr_call_check(weft_dcsr_call *out, weft_dcsr_step step, weft_
                                  const weft_csr *A, const weft_dcsr *D,
                                  const weft_dcsr_params *params)
 {
-    if (!ctx || !A || (!D && step != WEFT_DCSR_COUNT))
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                         : "D");
+    TRY(weft_context_check(ctx, names[step]));
+    if (!A || (!D && step != WEFT_DCSR_COUNT))
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step], A ? "D" : "A");
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_DCSR()",
                     names[step], params->size, sizeof(*params));

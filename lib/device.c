@@ -10,6 +10,7 @@
 #include "arithmetic.h"
 #include "known_faults.h"
 #include "ocl.h"
+#include "process.h"
 
 // The numbers asked for, and what is taken where a device gives no answer.
 typedef struct fact {
@@ -275,6 +276,7 @@ weft_status weft_limits_query(cl_device_id device, weft_limits *out)
 {
     if (!device || !out)
         return fail(WEFT_BAD_ARGUMENT, "limits: %s is NULL", out ? "the device" : "out");
+    TRY(weft_process_check("limits"));
     *out = (weft_limits){0};
     asked a = {.device = device, .extensions = weft_device_text(device, CL_DEVICE_EXTENSIONS)};
     char *name = weft_device_text(device, CL_DEVICE_NAME);

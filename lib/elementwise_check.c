@@ -73,8 +73,7 @@ static weft_status params_check(const weft_elementwise_params *params)
 
 static weft_status counts_check(const weft_context *ctx, const weft_elementwise_operands *operands)
 {
-    if (!ctx)
-        return fail(WEFT_BAD_ARGUMENT, "elementwise: ctx is NULL");
+    TRY(weft_context_check(ctx, "elementwise"));
     TRY(params_check(operands->params));
     TRY(count_check("inputs", operands->n_inputs, 0, WEFT_ELEMENTWISE_INPUTS, operands->inputs));
     TRY(count_check("outputs", operands->n_outputs, 1, WEFT_ELEMENTWISE_OUTPUTS,

@@ -63,10 +63,11 @@ weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command
         .wait = wait,
         .wants_event = wants_event,
     };
-    if (ctx && ctx->notes)
+    TRY(weft_context_check(ctx, what));
+    if (ctx->notes)
         return WEFT_OK;
-    if (!ctx || !queue)
-        return fail(WEFT_BAD_ARGUMENT, "%s: the %s is NULL", what, ctx ? "queue" : "context");
+    if (!queue)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is NULL", what);
     TRY(queue_check(launch));
     TRY(wait_check(launch));
 

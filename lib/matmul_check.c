@@ -73,15 +73,15 @@ static weft_tensor in_memory(const weft_tensor *tensor)
     return view;
 }
 
-static weft_status operand_check(const weft_matmul_call *call, int i)
+static weft_status form_check(const weft_matmul_call *call, int i)
 {
     char text[WEFT_OPERAND_TEXT];
     const char *name = name_of(text, call->params, i);
     if (!call->tensors[i])
         return fail(WEFT_BAD_ARGUMENT, "%s is NULL", name);
     const weft_tensor view = in_memory(call->tensors[i]);
-    TRY(i == WEFT_MATMUL_C ? weft_output_check(call->ctx, &view, name)
-                           : weft_tensor_check(call->ctx, &view, name));
+    TRY(i == WEFT_MATMUL_C ? weft_output_form_check(&view, name)
+                           : weft_tensor_form_check(&view, name));
     if (weft_dtype_or(view.dtype, WEFT_F32) == WEFT_F64 && !call->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "%s is f64, which %s has not", name, call->ctx->limits.name);
     if (i >= WEFT_MATMUL_INPUT && call->tensors[i]->dtype == WEFT_I8)
@@ -90,6 +90,15 @@ static weft_status operand_check(const weft_matmul_call *call, int i)
         return fail(WEFT_BAD_SHAPE, "%s has %d dimensions, 2 to %d are wanted", name, view.ndim,
                     WEFT_MAX_NDIM);
     return WEFT_OK;
+}
+
+static weft_status buffer_check(const weft_matmul_call *call, int i)
+{
+    char text[WEFT_OPERAND_TEXT];
+    const char *name = name_of(text, call->params, i);
+    const weft_tensor view = in_memory(call->tensors[i]);
+    return i == WEFT_MATMUL_C ? weft_output_check(call->ctx, &view, name)
+                              : weft_tensor_check(call->ctx, &view, name);
 }
 
 // Dimensions before the last `own` ones, by NumPy's rule.
@@ -301,12 +310,14 @@ static void list_operands(weft_matmul_call *call, const weft_tensor *A, const we
 static weft_status operands_check(weft_matmul_call *call)
 {
     for (int i = 0; i < call->n_operands; ++i) {
-        TRY(operand_check(call, i));
+        TRY(form_check(call, i));
         call->views[i] = view_of(call->tensors[i], i >= WEFT_MATMUL_INPUT);
     }
     TRY(dtypes_check(call));
     call->problem = problem_of(call);
     TRY(shapes_check(call));
+    for (int i = 0; i < call->n_operands; ++i)
+        TRY(buffer_check(call, i));
     return apart_check(call, call->tensors[WEFT_MATMUL_C], "C", true);
 }
 
@@ -314,8 +325,7 @@ weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double a
                               const weft_tensor *A, const weft_tensor *B, double beta,
                               const weft_tensor *C, const weft_matmul_params *params)
 {
-    if (!ctx)
-        return fail(WEFT_BAD_ARGUMENT, "matmul: ctx is NULL");
+    TRY(weft_context_check(ctx, "matmul"));
     TRY(params_check(params));
     *out = (weft_matmul_call){.ctx = ctx, .params = params};
     list_operands(out, A, B, C);

@@ -26,7 +26,7 @@ static weft_status scaling_check(const weft_norm_call *call, const weft_tensor *
 {
     const weft_tensor *X = call->job.in[0];
     char text[WEFT_OPERAND_TEXT];
-    TRY(weft_tensor_check(call->job.ctx, scaling, weft_operand_text(text, call->name, name)));
+    TRY(weft_tensor_form_check(scaling, weft_operand_text(text, call->name, name)));
     if (scaling->ndim != n_axes)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %d are normalised", call->name, name,
                     scaling->ndim, n_axes);
@@ -82,13 +82,14 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     weft_axis_job *job = &call->job;
     const weft_tensor *X = job->in[0];
     char text[WEFT_OPERAND_TEXT];
-    TRY(weft_output_check(job->ctx, job->out, weft_operand_text(text, call->name, "Y")));
+    TRY(weft_output_form_check(job->out, weft_operand_text(text, call->name, "Y")));
     TRY(weft_same_check(X, "X", job->out, "Y", call->name));
     TRY(weft_floating_check(job->ctx, X, "X", call->name));
     if (call->weight)
         TRY(scaling_check(call, call->weight, "weight", n_axes));
     if (call->bias)
         TRY(scaling_check(call, call->bias, "bias", n_axes));
+    TRY(weft_axis_buffers_check(job, "Y"));
     call->is_empty = weft_tensor_is_empty(X);
     if (call->is_empty)
         return WEFT_OK;
@@ -108,8 +109,9 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
                             double epsilon, const weft_tensor *X, int n_axes, const weft_tensor *Y,
                             const weft_norm_params *params)
 {
-    if (!ctx || !X || !Y)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", name, !ctx ? "ctx" : !X ? "X" : "Y");
+    TRY(weft_context_check(ctx, name));
+    if (!X || !Y)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", name, X ? "Y" : "X");
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_NORM()",
                     name, params->size, sizeof(*params));
@@ -128,7 +130,7 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
                 .out = Y},
     };
     char text[WEFT_OPERAND_TEXT];
-    TRY(weft_tensor_check(ctx, X, weft_operand_text(text, name, "X")));
+    TRY(weft_tensor_form_check(X, weft_operand_text(text, name, "X")));
     TRY(numbers_check(out, X, n_axes));
     return operands_check(out, n_axes);
 }

@@ -176,8 +176,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
 {
     bool is_reduced[WEFT_MAX_NDIM];
     int y_axis[WEFT_MAX_NDIM];
-    TRY(weft_tensor_check(call->ctx, call->X, "reduce: X"));
-    TRY(weft_output_check(call->ctx, call->Y, "reduce: Y"));
+    TRY(weft_tensor_form_check(call->X, "reduce: X"));
+    TRY(weft_output_form_check(call->Y, "reduce: Y"));
     TRY(axes_check(is_reduced, call->X, n_axes, axes));
     TRY(shapes_check(y_axis, call->X, call->Y, is_reduced));
 
@@ -188,6 +188,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
     call->n_results = product_of(call->X, is_reduced, false);
     TRY(dtypes_check(call));
     TRY(elements_check(call));
+    TRY(weft_tensor_check(call->ctx, call->X, "reduce: X"));
+    TRY(weft_output_check(call->ctx, call->Y, "reduce: Y"));
     if (call->n > 0 && call->n_results > 0)
         TRY(weft_tensor_overlap_check(call->Y, "Y", call->X, "X", "reduce"));
     if (call->n_results == 0)
@@ -206,8 +208,9 @@ weft_status weft_reduce_check(weft_reduce_call *out, weft_context *ctx, weft_red
                               const weft_tensor *X, int n_axes, const int *axes,
                               const weft_tensor *Y, const weft_reduce_params *params)
 {
-    if (!ctx || !X || !Y)
-        return fail(WEFT_BAD_ARGUMENT, "reduce: %s is NULL", !ctx ? "ctx" : !X ? "X" : "Y");
+    TRY(weft_context_check(ctx, "reduce"));
+    if (!X || !Y)
+        return fail(WEFT_BAD_ARGUMENT, "reduce: %s is NULL", X ? "Y" : "X");
     TRY(params_check(params));
     *out = (weft_reduce_call){
         .ctx = ctx,

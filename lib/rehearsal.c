@@ -10,6 +10,7 @@
 #include "context.h"
 #include "kernel.h"
 #include "notes.h"
+#include "process.h"
 #include "refuse.h"
 #include "workspace.h"
 
@@ -156,7 +157,7 @@ weft_status weft_buffer_create(cl_mem *out, const weft_context *ctx, cl_mem_flag
 
 void weft_buffer_release(cl_mem buffer)
 {
-    if (buffer && !weft_is_stand_in(buffer))
+    if (buffer && !weft_is_stand_in(buffer) && !weft_process_is_forked())
         clReleaseMemObject(buffer);
 }
 

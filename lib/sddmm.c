@@ -151,6 +151,8 @@ static void defines_of(weft_defines *defines, const weft_sddmm_product *p,
     const weft_csr *C = p->C;
     const bool has_short_indices = weft_dtype_or(C->index_dtype, WEFT_I32) == WEFT_I16;
     weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
+    if (weft_widens(p->problem.dtype, p->D_view->dtype))
+        weft_defines_add(defines, "WIDE", 1);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);

@@ -60,6 +60,14 @@ static weft_status dtypes_check(const weft_tensor *A, const weft_tensor *B, cons
     return WEFT_OK;
 }
 
+static weft_status results_check(const weft_context *ctx, const weft_tensor *D, const weft_csr *C)
+{
+    TRY(weft_csr_values_shape_check(D, "D", C, "C", "sddmm"));
+    if (!weft_widens(C->dtype, D->dtype))
+        TRY(weft_same_dtype_check(D->dtype, "D", C->dtype, "C", "sddmm"));
+    return weft_floating_check(ctx, D, "D", "sddmm");
+}
+
 // Writing C's values entry by entry is fine, if what is written belongs to what is read.
 static weft_status apart_check(const weft_sddmm_product *p, const weft_tensor *output,
                                const char *name, bool may_be_values)
@@ -79,17 +87,20 @@ static weft_status operands_check(const weft_sddmm_product *p)
 {
     const weft_tensor *A = p->A_view, *B = p->B_view, *D = p->D_view;
     const weft_csr *C = p->C;
-    TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
-    TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
+    TRY(weft_tensor_form_check(A, "sddmm: A"));
+    TRY(weft_tensor_form_check(B, "sddmm: B"));
     TRY(weft_csr_form_check(C, "sddmm: C"));
     if (C->nnz > 0 && (C->n_rows == 0 || C->n_cols == 0))
         return fail(WEFT_BAD_SHAPE, "sddmm: C has %" PRId64 " entries, but no %s", C->nnz,
                     C->n_rows == 0 ? "rows" : "columns");
-    TRY(weft_output_check(p->ctx, D, "sddmm: D"));
+    TRY(weft_output_form_check(D, "sddmm: D"));
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));
     TRY(dtypes_check(A, B, C));
-    TRY(weft_csr_values_check(p->ctx, D, "D", C, "C", "sddmm"));
+    TRY(results_check(p->ctx, D, C));
+    TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
+    TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
+    TRY(weft_output_check(p->ctx, D, "sddmm: D"));
     const int64_t n_batches = A->ndim == 3 ? A->shape[0] : 1;
     TRY(p->indicator ? weft_pattern_view_check(p->ctx, C, "sddmm: C")
                      : weft_csr_view_check(p->ctx, C, n_batches, "sddmm: C"));
@@ -159,13 +170,9 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
                              const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
                              const weft_sddmm_params *params)
 {
-    if (!ctx || !A || !B || !C || !D)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: %s is NULL",
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                    : !C ? "C"
-                         : "D");
+    TRY(weft_context_check(ctx, "sddmm"));
+    if (!A || !B || !C || !D)
+        return fail(WEFT_BAD_ARGUMENT, "sddmm: %s is NULL", !A ? "A" : !B ? "B" : !C ? "C" : "D");
     TRY(params_check(params));
     const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
     TRY(operands_check(&views));

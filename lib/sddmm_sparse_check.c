@@ -39,13 +39,13 @@ static weft_status kinds_check(const weft_factor *A, const weft_factor *B)
     return WEFT_OK;
 }
 
-static weft_status factor_form_check(const weft_context *ctx, const operand *of)
+static weft_status factor_form_check(const operand *of)
 {
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, op, of->name);
     if (of->factor->sparse)
         return weft_csr_form_check(of->factor->sparse, what);
-    TRY(weft_tensor_check(ctx, of->factor->dense, what));
+    TRY(weft_tensor_form_check(of->factor->dense, what));
     if (of->factor->dense->ndim != 2)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 2 are wanted", op, of->name,
                     of->factor->dense->ndim);
@@ -118,10 +118,12 @@ static weft_status buffers_check(const weft_sddmm_sparse_call *call, const weft_
     const weft_csr *C = &call->C;
     for (int i = 0; i < 2; i++) {
         char what[WEFT_OPERAND_TEXT];
-        if (factors[i].factor->sparse)
-            TRY(weft_csr_view_check(call->ctx, factors[i].factor->sparse, 1,
-                                    weft_operand_text(what, op, factors[i].name)));
+        const weft_factor *factor = factors[i].factor;
+        weft_operand_text(what, op, factors[i].name);
+        TRY(factor->sparse ? weft_csr_view_check(call->ctx, factor->sparse, 1, what)
+                           : weft_tensor_check(call->ctx, factor->dense, what));
     }
+    TRY(weft_output_check(call->ctx, call->D, "sddmm_sparse: D"));
     TRY(call->indicator ? weft_pattern_view_check(call->ctx, C, "sddmm_sparse: C")
                         : weft_csr_view_check(call->ctx, C, 1, "sddmm_sparse: C"));
     for (int i = 0; i < 2; i++)
@@ -166,19 +168,15 @@ weft_status weft_sddmm_sparse_check(weft_sddmm_sparse_call *out, weft_context *c
                                     const weft_factor *A, const weft_factor *B, const weft_csr *C,
                                     const weft_tensor *D, const weft_sddmm_sparse_params *params)
 {
-    if (!ctx || !A || !B || !C || !D)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op,
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                    : !C ? "C"
-                         : "D");
+    TRY(weft_context_check(ctx, op));
+    if (!A || !B || !C || !D)
+        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, !A ? "A" : !B ? "B" : !C ? "C" : "D");
     TRY(params_check(params));
     TRY(kinds_check(A, B));
-    TRY(factor_form_check(ctx, &(operand){A, "A"}));
-    TRY(factor_form_check(ctx, &(operand){B, "B"}));
+    TRY(factor_form_check(&(operand){A, "A"}));
+    TRY(factor_form_check(&(operand){B, "B"}));
     TRY(weft_csr_form_check(C, "sddmm_sparse: C"));
-    TRY(weft_output_check(ctx, D, "sddmm_sparse: D"));
+    TRY(weft_output_form_check(D, "sddmm_sparse: D"));
     *out = call_of(ctx, A, B, C, D, params);
     TRY(shapes_check(out));
     TRY(dtypes_check(out));

@@ -58,9 +58,9 @@ static weft_status operands_check(weft_softmax_call *call, int axis)
     weft_axis_job *job = &call->job;
     char name[WEFT_OPERAND_TEXT];
     for (int i = 0; i < 2 && job->in[i]; ++i)
-        TRY(weft_tensor_check(job->ctx, job->in[i],
-                              weft_operand_text(name, kind->name, kind->in_names[i])));
-    TRY(weft_output_check(job->ctx, job->out, weft_operand_text(name, kind->name, kind->out_name)));
+        TRY(weft_tensor_form_check(job->in[i],
+                                   weft_operand_text(name, kind->name, kind->in_names[i])));
+    TRY(weft_output_form_check(job->out, weft_operand_text(name, kind->name, kind->out_name)));
     TRY(axis_check(&axis, kind, job->in[0], axis));
     if (job->in[1])
         TRY(weft_same_check(job->in[0], kind->in_names[0], job->in[1], kind->in_names[1],
@@ -69,6 +69,7 @@ static weft_status operands_check(weft_softmax_call *call, int axis)
     TRY(weft_floating_check(job->ctx, job->in[0], kind->in_names[0], kind->name));
     const weft_dtype dtype = weft_dtype_or(job->out->dtype, WEFT_F32);
     TRY(scale_check(kind, dtype, call->scale));
+    TRY(weft_axis_buffers_check(job, kind->out_name));
     call->is_empty = weft_tensor_is_empty(job->out);
     if (call->is_empty)
         return WEFT_OK;
@@ -89,12 +90,12 @@ weft_status weft_softmax_check(weft_softmax_call *out, const weft_softmax_kind *
                                const weft_tensor *second, int axis, const weft_tensor *last,
                                const weft_softmax_params *params)
 {
-    if (!ctx || !first || (kind->is_backward && !second) || !last)
+    TRY(weft_context_check(ctx, kind->name));
+    if (!first || (kind->is_backward && !second) || !last)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", kind->name,
-                    !ctx     ? "ctx"
-                    : !first ? kind->in_names[0]
-                    : !last  ? kind->out_name
-                             : kind->in_names[1]);
+                    !first  ? kind->in_names[0]
+                    : !last ? kind->out_name
+                            : kind->in_names[1]);
     TRY(params_check(kind, params));
     *out = (weft_softmax_call){
         .kind = kind,

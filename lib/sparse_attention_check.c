@@ -123,12 +123,15 @@ static weft_status operands_check(const weft_sparse_attention_call *call)
     char what[WEFT_OPERAND_TEXT];
     const weft_tensor *O = call->views[WEFT_ATTENTION_O];
     for (int i = 0; i < WEFT_ATTENTION_O; ++i)
-        TRY(weft_tensor_check(call->ctx, call->views[i], weft_operand_text(what, op, names[i])));
-    TRY(weft_output_check(call->ctx, O, "sparse_attention: O"));
+        TRY(weft_tensor_form_check(call->views[i], weft_operand_text(what, op, names[i])));
+    TRY(weft_output_form_check(O, "sparse_attention: O"));
     TRY(weft_csr_form_check(call->M, "sparse_attention: M"));
     TRY(shapes_check(call->views, call->M));
     TRY(dtypes_check(call->ctx, call->views));
     TRY(scale_check(weft_dtype_or(O->dtype, WEFT_F32), call->scale));
+    for (int i = 0; i < WEFT_ATTENTION_O; ++i)
+        TRY(weft_tensor_check(call->ctx, call->views[i], weft_operand_text(what, op, names[i])));
+    TRY(weft_output_check(call->ctx, O, "sparse_attention: O"));
     TRY(weft_pattern_view_check(call->ctx, call->M, "sparse_attention: M"));
     return apart_check(call, O, "O");
 }
@@ -204,10 +207,10 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
                                         const weft_tensor *O,
                                         const weft_sparse_attention_params *params)
 {
-    if (!ctx || !Q || !K || !V || !M || !O)
+    TRY(weft_context_check(ctx, op));
+    if (!Q || !K || !V || !M || !O)
         return fail(WEFT_BAD_ARGUMENT, "sparse_attention: %s is NULL",
-                    !ctx ? "ctx"
-                    : !Q ? "Q"
+                    !Q   ? "Q"
                     : !K ? "K"
                     : !V ? "V"
                     : !M ? "M"

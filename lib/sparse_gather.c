@@ -53,21 +53,24 @@ static weft_status dtypes_check(const gather_call *call)
 
 static weft_status check(gather_call *call, const weft_sparse_gather_params *params)
 {
-    if (!call->ctx || !call->values || !call->source || !call->out)
+    TRY(weft_context_check(call->ctx, op));
+    if (!call->values || !call->source || !call->out)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op,
-                    !call->ctx      ? "ctx"
-                    : !call->values ? "values"
+                    !call->values   ? "values"
                     : !call->source ? "source"
                                     : "out");
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: params.size is %zu, not %zu: fill it by WEFT_SPARSE_GATHER()", op,
                     params->size, sizeof(*params));
+    TRY(weft_tensor_form_check(call->values, "sparse_gather: values"));
+    TRY(weft_tensor_form_check(call->source, "sparse_gather: source"));
+    TRY(weft_output_form_check(call->out, "sparse_gather: out"));
+    TRY(shapes_check(call));
+    TRY(dtypes_check(call));
     TRY(weft_tensor_check(call->ctx, call->values, "sparse_gather: values"));
     TRY(weft_tensor_check(call->ctx, call->source, "sparse_gather: source"));
     TRY(weft_output_check(call->ctx, call->out, "sparse_gather: out"));
-    TRY(shapes_check(call));
-    TRY(dtypes_check(call));
     TRY(weft_tensor_overlap_check(call->out, "out", call->values, "values", op));
     TRY(weft_tensor_overlap_check(call->out, "out", call->source, "source", op));
     call->n = call->source->shape[0];

@@ -4,15 +4,14 @@
 
 #include <inttypes.h>
 
-#include "fail.h"
+#include "context.h"
 #include "spmm_product.h"
 #include "view.h"
 
 static weft_status null_check(const weft_linear_call *call)
 {
     const weft_linear_kind *kind = call->kind;
-    const char *missing = !call->ctx                                   ? "ctx"
-                          : !call->W                                   ? "W"
+    const char *missing = !call->W                                     ? "W"
                           : !call->in                                  ? kind->in_name
                           : !call->out                                 ? kind->out_name
                           : kind->which == WEFT_LINEAR_DW && !call->dW ? "dW"
@@ -78,13 +77,22 @@ static weft_status samples_check(const weft_linear_call *call)
     return WEFT_OK;
 }
 
-static weft_status operand_check(const weft_linear_call *call, const weft_tensor *t,
-                                 const char *name, int64_t n_rows, bool is_output)
+static weft_status form_check(const weft_linear_call *call, const weft_tensor *t, const char *name,
+                              int64_t n_rows, bool is_output)
 {
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, call->kind->name, name);
-    TRY(is_output ? weft_output_check(call->ctx, t, what) : weft_tensor_check(call->ctx, t, what));
+    TRY(is_output ? weft_output_form_check(t, what) : weft_tensor_form_check(t, what));
     return rows_check(call, t, name, n_rows);
+}
+
+static weft_status buffer_check(const weft_linear_call *call, const weft_tensor *t,
+                                const char *name, bool is_output)
+{
+    char what[WEFT_OPERAND_TEXT];
+    weft_operand_text(what, call->kind->name, name);
+    return is_output ? weft_output_check(call->ctx, t, what)
+                     : weft_tensor_check(call->ctx, t, what);
 }
 
 static weft_status apart_check(const weft_linear_call *call, int64_t n_batches)
@@ -99,21 +107,31 @@ static weft_status apart_check(const weft_linear_call *call, int64_t n_batches)
     return weft_csr_overlap_check(written, written_name, call->W, "W", n_batches, kind->name);
 }
 
-static weft_status bias_check(const weft_linear_call *call)
+static weft_status bias_form_check(const weft_linear_call *call)
 {
     const weft_tensor *bias = call->params->bias;
     if (!bias)
         return WEFT_OK;
-    TRY(weft_row_numbers_check(call->ctx, bias, "bias", call->out, "Y", call->kind->name));
+    TRY(weft_row_numbers_form_check(bias, "bias", call->out, "Y", call->kind->name));
+    return weft_same_dtype_check(bias->dtype, "bias", call->W->dtype, "W", call->kind->name);
+}
+
+static weft_status bias_buffer_check(const weft_linear_call *call)
+{
+    const weft_tensor *bias = call->params->bias;
+    if (!bias)
+        return WEFT_OK;
+    TRY(buffer_check(call, bias, "bias", false));
     return weft_tensor_overlap_check(call->out, "Y", bias, "bias", call->kind->name);
 }
 
-static weft_status values_check(const weft_linear_call *call)
+// dW
+static weft_status values_form_check(const weft_linear_call *call)
 {
     const weft_tensor *dW = call->dW, *in = call->in;
     const char *op = call->kind->name;
     char what[WEFT_OPERAND_TEXT];
-    TRY(weft_output_check(call->ctx, dW, weft_operand_text(what, op, "dW")));
+    TRY(weft_output_form_check(dW, weft_operand_text(what, op, "dW")));
     TRY(weft_csr_values_check(call->ctx, dW, "dW", call->W, "W", op));
     if (dW->ndim != in->ndim - 1)
         return fail(WEFT_BAD_SHAPE, "%s: X has %d dimensions, dW %d: %d are wanted", op, in->ndim,
@@ -121,33 +139,56 @@ static weft_status values_check(const weft_linear_call *call)
     if (dW->ndim == 2 && dW->shape[0] != in->shape[0])
         return fail(WEFT_BAD_SHAPE, "%s: X is a batch of %" PRId64 ", dW of %" PRId64, op,
                     in->shape[0], dW->shape[0]);
-    TRY(weft_tensor_overlap_check(dW, "dW", in, "X", op));
+    return WEFT_OK;
+}
+
+static weft_status values_buffer_check(const weft_linear_call *call)
+{
+    const weft_tensor *dW = call->dW;
+    const char *op = call->kind->name;
+    TRY(buffer_check(call, dW, "dW", true));
+    TRY(weft_tensor_overlap_check(dW, "dW", call->in, "X", op));
     TRY(weft_tensor_overlap_check(dW, "dW", call->out, "dY", op));
     return weft_pattern_overlap_check(dW, "dW", call->W, "W", op);
+}
+
+static weft_status forms_check(const weft_linear_call *call, const char *W)
+{
+    const weft_linear_kind *kind = call->kind;
+    TRY(weft_csr_form_check(call->W, W));
+    if (kind->which != WEFT_LINEAR_DW)
+        TRY(weft_spmm_plan_fits(call->ctx, call->params->plan, kind->which == WEFT_LINEAR_DX,
+                                call->W, NULL, kind->name, "W"));
+    TRY(form_check(call, call->in, kind->in_name, call->W->n_cols, kind->which == WEFT_LINEAR_DX));
+    TRY(form_check(call, call->out, kind->out_name, call->W->n_rows,
+                   kind->which == WEFT_LINEAR_FORWARD));
+    TRY(samples_check(call));
+    return kind->which == WEFT_LINEAR_DW ? values_form_check(call) : bias_form_check(call);
+}
+
+static weft_status buffers_check(const weft_linear_call *call, const char *W)
+{
+    const weft_linear_kind *kind = call->kind;
+    TRY(buffer_check(call, call->in, kind->in_name, kind->which == WEFT_LINEAR_DX));
+    TRY(buffer_check(call, call->out, kind->out_name, kind->which == WEFT_LINEAR_FORWARD));
+    if (kind->which == WEFT_LINEAR_DW) {
+        TRY(weft_pattern_view_check(call->ctx, call->W, W));
+        return values_buffer_check(call);
+    }
+    const int64_t n_batches = call->in->ndim == 3 ? call->in->shape[0] : 1;
+    TRY(weft_csr_view_check(call->ctx, call->W, n_batches, W));
+    TRY(apart_check(call, n_batches));
+    return bias_buffer_check(call);
 }
 
 weft_status weft_linear_check(const weft_linear_call *call)
 {
     const weft_linear_kind *kind = call->kind;
     char W[WEFT_OPERAND_TEXT];
+    TRY(weft_context_check(call->ctx, kind->name));
     TRY(null_check(call));
     TRY(params_check(call));
     weft_operand_text(W, kind->name, "W");
-    TRY(weft_csr_form_check(call->W, W));
-    if (kind->which != WEFT_LINEAR_DW)
-        TRY(weft_spmm_plan_fits(call->ctx, call->params->plan, kind->which == WEFT_LINEAR_DX,
-                                call->W, NULL, kind->name, "W"));
-    TRY(operand_check(call, call->in, kind->in_name, call->W->n_cols,
-                      kind->which == WEFT_LINEAR_DX));
-    TRY(operand_check(call, call->out, kind->out_name, call->W->n_rows,
-                      kind->which == WEFT_LINEAR_FORWARD));
-    TRY(samples_check(call));
-    if (kind->which == WEFT_LINEAR_DW) {
-        TRY(weft_pattern_view_check(call->ctx, call->W, W));
-        return values_check(call);
-    }
-    const int64_t n_batches = call->in->ndim == 3 ? call->in->shape[0] : 1;
-    TRY(weft_csr_view_check(call->ctx, call->W, n_batches, W));
-    TRY(apart_check(call, n_batches));
-    return bias_check(call);
+    TRY(forms_check(call, W));
+    return buffers_check(call, W);
 }

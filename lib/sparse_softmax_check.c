@@ -13,8 +13,7 @@
 static weft_status nulls_check(const weft_sparse_softmax_call *call)
 {
     const weft_sparse_softmax_kind *kind = call->kind;
-    const char *missing = !call->ctx                       ? "ctx"
-                          : !call->csr                     ? kind->csr_name
+    const char *missing = !call->csr                       ? kind->csr_name
                           : kind->is_backward && !call->dY ? "dY"
                           : !call->out                     ? kind->out_name
                                                            : NULL;
@@ -79,15 +78,18 @@ static weft_status operands_check(const weft_sparse_softmax_call *call)
     char name[WEFT_OPERAND_TEXT];
     TRY(weft_csr_form_check(call->csr, weft_operand_text(name, kind->name, kind->csr_name)));
     if (call->dY)
-        TRY(weft_tensor_check(call->ctx, call->dY, weft_operand_text(name, kind->name, "dY")));
-    TRY(weft_output_check(call->ctx, call->out,
-                          weft_operand_text(name, kind->name, kind->out_name)));
+        TRY(weft_tensor_form_check(call->dY, weft_operand_text(name, kind->name, "dY")));
+    TRY(weft_output_form_check(call->out, weft_operand_text(name, kind->name, kind->out_name)));
     if (call->dY)
         TRY(values_check(call, call->dY, "dY"));
     TRY(values_check(call, call->out, kind->out_name));
     TRY(sizes_check(call));
     TRY(scale_check(call));
 
+    if (call->dY)
+        TRY(weft_tensor_check(call->ctx, call->dY, weft_operand_text(name, kind->name, "dY")));
+    TRY(weft_output_check(call->ctx, call->out,
+                          weft_operand_text(name, kind->name, kind->out_name)));
     const int64_t n_batches = call->out->ndim == 2 ? call->out->shape[0] : 1;
     TRY(weft_csr_view_check(call->ctx, call->csr, n_batches,
                             weft_operand_text(name, kind->name, kind->csr_name)));
@@ -135,6 +137,7 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
                                       const weft_sparse_softmax_params *params)
 {
     const weft_sparse_softmax_call views = views_of(kind, ctx, scale, csr, dY, output, params);
+    TRY(weft_context_check(ctx, kind->name));
     TRY(nulls_check(&views));
     TRY(params_check(kind, params));
     TRY(operands_check(&views));

@@ -142,10 +142,10 @@ weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft
                               const weft_spgemm_operands *given, const weft_spgemm_params *params)
 {
     const bool has_c = given->C || given->dense;
-    if (!ctx || !given->A || !given->B || !has_c)
+    TRY(weft_context_check(ctx, names[step]));
+    if (!given->A || !given->B || !has_c)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", names[step],
-                    !ctx        ? "ctx"
-                    : !given->A ? "A"
+                    !given->A   ? "A"
                     : !given->B ? "B"
                                 : "C");
     if (params->size != sizeof(*params))

@@ -109,7 +109,7 @@ static values values_of(const weft_spmm_product *p, const weft_spmm_schedule *s,
     rows_values(&v, p);
     dense_values(&v.B, v.b, &p->B);
     dense_values(&v.C, v.c, &p->C);
-    dense_values(&v.arguments, v.places, p->arguments_view ? &p->arguments : &p->C);
+    dense_values(&v.arguments, v.places, p->has_arguments ? &p->arguments : &p->C);
     if (p->bias_view)
         bias_values(&v, p->bias_view);
     v.scalar_bytes = weft_scalar_argument(&v.alpha, p->problem.dtype, alpha).size;

@@ -27,13 +27,30 @@ static weft_status params_check(const weft_spmm_params *params)
     return WEFT_OK;
 }
 
+// A vector is a matrix of one column.
+static weft_tensor matrix_of(const weft_tensor *tensor)
+{
+    weft_tensor matrix = *tensor;
+    if (tensor->ndim == 1) {
+        matrix.ndim = 2;
+        matrix.shape[1] = matrix.stride[1] = 1;
+    }
+    return matrix;
+}
+
+static weft_status ranks_check(const weft_tensor *B, const weft_tensor *C)
+{
+    if (B->ndim < 1 || B->ndim > 3 || C->ndim != B->ndim)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch, or 1: "
+                    "vectors",
+                    B->ndim, C->ndim);
+    return WEFT_OK;
+}
+
 static weft_status shapes_check(int64_t n_rows, int64_t n_cols, const weft_tensor *B,
                                 const weft_tensor *C, bool transpose_a)
 {
-    if ((B->ndim != 2 && B->ndim != 3) || C->ndim != B->ndim)
-        return fail(WEFT_BAD_SHAPE,
-                    "spmm: B has %d dimensions and C %d; both want 2, or 3 with a batch", B->ndim,
-                    C->ndim);
     const int axis = B->ndim - 2;
     const int64_t m = transpose_a ? n_cols : n_rows;
     const int64_t k = transpose_a ? n_rows : n_cols;
@@ -62,8 +79,10 @@ static weft_status dtypes_check(const weft_context *ctx, const weft_csr *A, cons
     const weft_dtype a = weft_dtype_or(A->dtype, WEFT_F32);
     const weft_dtype b = weft_dtype_or(B->dtype, WEFT_F32);
     const weft_dtype c = weft_dtype_or(C->dtype, WEFT_F32);
-    if (a != b || a != c)
-        return fail(WEFT_BAD_DTYPE, "spmm: A is %s, B %s, C %s; all three want the same",
+    if (a != b || (a != c && !weft_widens(a, c)))
+        return fail(WEFT_BAD_DTYPE,
+                    "spmm: A is %s, B %s, C %s; all three want the same, or C f32 where A and B "
+                    "are f16 or bf16",
                     weft_dtype_name(a), weft_dtype_name(b), weft_dtype_name(c));
     if (a == WEFT_F64 && !ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "spmm: A, B and C are f64; %s has no f64", ctx->limits.name);
@@ -116,12 +135,12 @@ weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *p
     return WEFT_OK;
 }
 
-static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, const weft_tensor *C,
-                                   const weft_tensor *arguments)
+static weft_status arguments_form_check(const weft_csr *A, const weft_tensor *C,
+                                        const weft_tensor *arguments)
 {
     if (!arguments)
         return WEFT_OK;
-    TRY(weft_output_check(ctx, arguments, "spmm: arguments"));
+    TRY(weft_output_form_check(arguments, "spmm: arguments"));
     TRY(weft_same_shape_check(arguments, "arguments", C, "C", "spmm"));
     const weft_dtype dtype = weft_dtype_or(arguments->dtype, WEFT_F32);
     if (dtype != WEFT_I32 && dtype != WEFT_I64)
@@ -134,20 +153,9 @@ static weft_status arguments_check(const weft_context *ctx, const weft_csr *A, c
     return WEFT_OK;
 }
 
-static weft_status bias_check(const weft_context *ctx, const weft_tensor *C,
-                              const weft_tensor *bias)
-{
-    if (!bias)
-        return WEFT_OK;
-    TRY(weft_row_numbers_check(ctx, bias, "bias", C, "C", "spmm"));
-    return weft_tensor_overlap_check(C, "C", bias, "bias", "spmm");
-}
-
 static weft_status arguments_overlap_check(const weft_tensor *B, const weft_tensor *C,
                                            const weft_tensor *bias, const weft_tensor *arguments)
 {
-    if (!arguments)
-        return WEFT_OK;
     if (bias)
         TRY(weft_tensor_overlap_check(arguments, "arguments", bias, "bias", "spmm"));
     TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
@@ -218,27 +226,58 @@ static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B,
     };
 }
 
-static weft_status operands_check(const weft_context *ctx, const weft_csr *A,
-                                  const weft_dcsr *stored, const weft_tensor *B,
-                                  const weft_tensor *C, const weft_spmm_params *params)
+static weft_status forms_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
+                               const weft_tensor *C)
+{
+    if (stored)
+        TRY(weft_dcsr_rows_form_check(stored, "spmm", "A"));
+    TRY(weft_csr_form_check(A, "spmm: A"));
+    TRY(weft_tensor_form_check(B, "spmm: B"));
+    TRY(weft_output_form_check(C, "spmm: C"));
+    return ranks_check(B, C);
+}
+
+// Of B and C as matrices.
+static weft_status agreement_check(const weft_context *ctx, const weft_csr *A,
+                                   const weft_dcsr *stored, const weft_tensor *B,
+                                   const weft_tensor *C, const weft_spmm_params *params)
+{
+    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
+    TRY(dtypes_check(ctx, A, B, C));
+    if (params->bias) {
+        TRY(weft_row_numbers_form_check(params->bias, "bias", C, "C", "spmm"));
+        TRY(weft_same_dtype_check(params->bias->dtype, "bias", A->dtype, "A", "spmm"));
+    }
+    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
+}
+
+static weft_status buffers_check(const weft_context *ctx, const weft_csr *A,
+                                 const weft_dcsr *stored, const weft_tensor *B,
+                                 const weft_tensor *C, const weft_spmm_params *params)
 {
     if (stored)
         TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm", "A"));
-    TRY(weft_csr_form_check(A, "spmm: A"));
     TRY(weft_tensor_check(ctx, B, "spmm: B"));
     TRY(weft_output_check(ctx, C, "spmm: C"));
-    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
-    TRY(dtypes_check(ctx, A, B, C));
-    TRY(bias_check(ctx, C, params->bias));
-    TRY(arguments_check(ctx, A, C, params->arguments));
-    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
-    TRY(weft_csr_view_check(ctx, A, n_batches, "spmm: A"));
-    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
-    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
-    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
+    if (params->bias)
+        TRY(weft_tensor_check(ctx, params->bias, "spmm: bias"));
     if (params->arguments)
-        TRY(matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches));
-    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
+        TRY(weft_output_check(ctx, params->arguments, "spmm: arguments"));
+    return weft_csr_view_check(ctx, A, B->ndim == 3 ? B->shape[0] : 1, "spmm: A");
+}
+
+static weft_status apart_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
+                               const weft_tensor *C, const weft_spmm_params *params)
+{
+    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
+    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
+    if (params->bias)
+        TRY(weft_tensor_overlap_check(C, "C", params->bias, "bias", "spmm"));
+    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
+    if (!params->arguments)
+        return WEFT_OK;
+    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
+    return matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches);
 }
 
 weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
@@ -253,10 +292,10 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .stored = stored,
         .has_rows = stored && !params->transpose_a,
         .n_rows = C->shape[C->ndim - 2],
-        .B_view = B,
-        .C_view = C,
+        .B_view = *B,
+        .C_view = *C,
         .bias_view = params->bias,
-        .arguments_view = params->arguments,
+        .has_arguments = params->arguments != NULL,
         .activation = params->activation,
         .plan = params->plan,
         .forced = params->tiling,
@@ -264,9 +303,12 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
         .B = weft_dense_of(B),
         .C = weft_dense_of(C),
-        .arguments =
-            params->arguments ? weft_dense_of(params->arguments) : (weft_dense){.column = 1},
+        .arguments = {.column = 1},
     };
+    if (params->arguments) {
+        out->arguments_view = matrix_of(params->arguments);
+        out->arguments = weft_dense_of(&out->arguments_view);
+    }
     out->problem = problem_of(A, B, params, out, &shift);
     settle_columns(out);
     return WEFT_OK;
@@ -281,15 +323,17 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
                             const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
                             const weft_spmm_params *params)
 {
-    if (!ctx || !A || !B || !C)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL",
-                    !ctx ? "ctx"
-                    : !A ? "A"
-                    : !B ? "B"
-                         : "C");
+    TRY(weft_context_check(ctx, "spmm"));
+    if (!A || !B || !C)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
     TRY(params_check(params));
-    TRY(operands_check(ctx, A, stored, B, C, params));
-    TRY(weft_spmm_product_of(out, ctx, A, stored, B, C, params));
+    TRY(forms_check(A, stored, B, C));
+    const weft_tensor b = matrix_of(B), c = matrix_of(C);
+    TRY(agreement_check(ctx, A, stored, &b, &c, params));
+    TRY(arguments_form_check(A, C, params->arguments));
+    TRY(buffers_check(ctx, A, stored, B, C, params));
+    TRY(apart_check(A, stored, &b, &c, params));
+    TRY(weft_spmm_product_of(out, ctx, A, stored, &b, &c, params));
     if (out->forced && !weft_spmm_is_empty(out))
         TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
@@ -299,12 +343,12 @@ weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspa
 {
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->B_view, "B", "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->C_view, "C", "spmm"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->B_view, "B", "spmm"));
+    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->C_view, "C", "spmm"));
     if (p->bias_view)
         TRY(weft_tensor_overlap_check(&scratch, "workspace", p->bias_view, "bias", "spmm"));
-    if (p->arguments_view)
-        TRY(weft_tensor_overlap_check(&scratch, "workspace", p->arguments_view, "arguments",
+    if (p->has_arguments)
+        TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->arguments_view, "arguments",
                                       "spmm"));
     return matrix_overlap_check(&scratch, "workspace", p->A, p->stored, p->problem.n_batches);
 }

@@ -48,17 +48,18 @@ static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buff
     return WEFT_OK;
 }
 
-static weft_status read_array(void **out, const weft_context *ctx, cl_command_queue queue,
-                              cl_mem buffer, int64_t start, int64_t n, weft_dtype dtype)
+// Once the launch's wait list is complete.
+static weft_status read_array(void **out, const weft_launch *launch, cl_mem buffer, int64_t start,
+                              int64_t n, weft_dtype dtype)
 {
     const size_t size = weft_dtype_size(dtype);
     TRY(weft_plan_allocate(out, n, size));
     if (n == 0)
         return WEFT_OK;
-    if (ctx->notes)
-        return read_stand_in(*out, ctx, buffer, start, n, size);
-    return weft_cl_read(queue, buffer, (size_t)start * size, (size_t)n * size, *out, 0, NULL,
-                        "spmm_plan");
+    if (launch->ctx->notes)
+        return read_stand_in(*out, launch->ctx, buffer, start, n, size);
+    return weft_cl_read(launch->queue, buffer, (size_t)start * size, (size_t)n * size, *out,
+                        launch->n_wait, launch->wait, launch->what);
 }
 
 weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
@@ -94,17 +95,16 @@ static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
     return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan: A");
 }
 
-static weft_status read_pattern(weft_pattern *p, const weft_context *ctx, cl_command_queue queue,
-                                const weft_csr *A)
+static weft_status read_pattern(weft_pattern *p, const weft_launch *launch, const weft_csr *A)
 {
     p->n_rows = A->n_rows;
     p->n_cols = A->n_cols;
     p->nnz = A->nnz;
     p->offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
     p->index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
-    TRY(read_array(&p->offsets, ctx, queue, A->offsets, A->offsets_start, A->n_rows + 1,
+    TRY(read_array(&p->offsets, launch, A->offsets, A->offsets_start, A->n_rows + 1,
                    p->offset_dtype));
-    TRY(read_array(&p->indices, ctx, queue, A->indices, A->indices_start, A->nnz, p->index_dtype));
+    TRY(read_array(&p->indices, launch, A->indices, A->indices_start, A->nnz, p->index_dtype));
     return pattern_check(p, A);
 }
 
@@ -239,22 +239,21 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
 }
 
 // The numbers of the rows that a DCSR stores.
-static weft_status read_numbers(void **out, const weft_context *ctx, cl_command_queue queue,
-                                const weft_dcsr *stored)
+static weft_status read_numbers(void **out, const weft_launch *launch, const weft_dcsr *stored)
 {
-    TRY(read_array(out, ctx, queue, stored->rows, stored->rows_start, stored->n_stored, WEFT_I32));
+    TRY(read_array(out, launch, stored->rows, stored->rows_start, stored->n_stored, WEFT_I32));
     weft_window rows = {.data = *out, .last = stored->n_stored, .dtype = WEFT_I32};
     return weft_stored_rows_check(stored, &rows, "spmm_plan");
 }
 
-static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft_csr *A,
+static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const weft_csr *A,
                         const weft_dcsr *stored)
 {
     weft_pattern given = {0}, turned = {0};
     void *numbers = NULL;
-    weft_status status = read_pattern(&given, plan->ctx, queue, A);
+    weft_status status = read_pattern(&given, launch, A);
     if (status == WEFT_OK && stored)
-        status = read_numbers(&numbers, plan->ctx, queue, stored);
+        status = read_numbers(&numbers, launch, stored);
     if (status == WEFT_OK && plan->transpose_a)
         status = turn_pattern(&turned, &given, numbers, plan->n_rows);
     if (status == WEFT_OK && plan->transpose_a)
@@ -267,8 +266,10 @@ static weft_status fill(weft_spmm_plan *plan, cl_command_queue queue, const weft
     return status;
 }
 
-static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
-                              const weft_dcsr *stored, const weft_spmm_plan_params *params)
+// Also begins the launch, which reads and launches nothing.
+static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                              const weft_csr *A, const weft_dcsr *stored,
+                              const weft_spmm_plan_params *params)
 {
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT,
@@ -281,17 +282,15 @@ static weft_status plan_check(weft_context *ctx, cl_command_queue queue, const w
     if (!weft_spmm_order_name(params->order))
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
                     (int)params->order);
-    weft_launch launch; // for its checks
-    TRY(weft_launch_begin(&launch, ctx, queue, "spmm_plan", 0, NULL, false));
-    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
-    if (stored)
-        TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A"));
+    TRY(weft_launch_begin(launch, ctx, queue, "spmm_plan", params->n_wait, params->wait, false));
+    TRY(weft_csr_form_check(A, "spmm_plan: A"));
     const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
     if (n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_SHAPE,
                     "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
                     n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
-    return WEFT_OK;
+    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
+    return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
 }
 
 // A: all rows, or those that `stored` stores.
@@ -301,7 +300,8 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
 {
     *out = NULL;
     params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
-    TRY(plan_check(ctx, queue, A, stored, params));
+    weft_launch launch;
+    TRY(plan_check(&launch, ctx, queue, A, stored, params));
 
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
@@ -320,7 +320,7 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         .piece_is_forced = params->piece > 0,
         .order_kind = params->order,
     };
-    const weft_status status = fill(plan, queue, A, stored);
+    const weft_status status = fill(plan, &launch, A, stored);
     if (status == WEFT_OK)
         *out = plan;
     else

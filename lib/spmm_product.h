@@ -16,7 +16,9 @@ typedef struct weft_spmm_product {
     const weft_dcsr *stored; // whose stored rows A is; NULL: A has all rows
     bool has_rows;           // C's rows are found by numbers of A's: a DCSR that is not transposed
     int64_t n_rows;          // of C; the problem's m are those that A has something for
-    const weft_tensor *B_view, *C_view, *bias_view, *arguments_view; // the last two may be NULL
+    weft_tensor B_view, C_view, arguments_view; // vectors as matrices of one column
+    bool has_arguments;
+    const weft_tensor *bias_view; // NULL: none
     weft_activation activation;
     const weft_spmm_plan *plan;
     const weft_spmm_tiling *forced;

@@ -36,7 +36,7 @@ static weft_pieces_problem rows_of(const weft_spmm_product *p)
         .n_sums = p->problem.n,
         .n_batches = p->problem.n_batches,
         .sum_bytes = weft_sum_bytes(p->problem.dtype),
-        .place_bytes = p->arguments_view ? (int64_t)weft_dtype_size(p->offset_dtype) : 0,
+        .place_bytes = p->has_arguments ? (int64_t)weft_dtype_size(p->offset_dtype) : 0,
     };
 }
 
@@ -179,6 +179,8 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
 {
     const weft_spmm_tiling *tiling = &s->tiling;
     weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
+    if (weft_widens(p->problem.dtype, p->C_view.dtype))
+        weft_defines_add(defines, "WIDE", 1);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);
@@ -216,11 +218,11 @@ static void sums_program(program *out, const weft_spmm_product *p, const weft_sp
 
 static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)
 {
-    const bool is_wide = p->arguments_view && p->arguments_view->dtype == WEFT_I64;
+    const bool is_wide = p->has_arguments && p->arguments_view.dtype == WEFT_I64;
     *out = (program){.source = &weft_source_spmm_peaks};
     add_common(&out->defines, p, s);
     weft_defines_add(&out->defines, "LEAST", p->problem.reduction == WEFT_SPMM_MIN);
-    weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->arguments_view != NULL);
+    weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->has_arguments);
     weft_defines_add_word(&out->defines, "ARGUMENT", is_wide ? "long" : "int");
 }
 
@@ -250,8 +252,7 @@ static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
                                  const weft_spmm_product *p, const program *from)
 {
     TRY(kernel_for(&k->scale, max_items, p, from, "spmm_scale"));
-    return p->arguments_view ? kernel_for(&k->none, max_items, p, from, "spmm_peaks_none")
-                             : WEFT_OK;
+    return p->has_arguments ? kernel_for(&k->none, max_items, p, from, "spmm_peaks_none") : WEFT_OK;
 }
 
 static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,

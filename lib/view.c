@@ -57,6 +57,12 @@ bool weft_is_floating(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
+bool weft_widens(weft_dtype operands, weft_dtype results)
+{
+    return weft_dtype_or(results, WEFT_F32) == WEFT_F32 &&
+           (operands == WEFT_F16 || operands == WEFT_BF16);
+}
+
 int64_t weft_sum_bytes(weft_dtype dtype)
 {
     return dtype == WEFT_F64 ? 8 : 4;
@@ -140,7 +146,10 @@ static weft_status buffer_size(const weft_context *ctx, cl_mem buffer, const cha
     cl_mem_object_type type;
     TRY(buffer_info(buffer, CL_MEM_TYPE, sizeof(type), &type, what, part));
     if (type != CL_MEM_OBJECT_BUFFER)
-        return fail(WEFT_BAD_BUFFER, "%s%s: the memory object is an image or pipe, not a buffer",
+        return fail(WEFT_BAD_BUFFER,
+                    type >= CL_MEM_OBJECT_IMAGE2D && type <= CL_MEM_OBJECT_PIPE
+                        ? "%s%s: the memory object is an image or pipe, not a buffer"
+                        : "%s%s: the buffer is no memory object",
                     what, part);
 
     cl_context context;
@@ -469,20 +478,20 @@ weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft
     return weft_same_dtype_check(a->dtype, a_name, b->dtype, b_name, what);
 }
 
-weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
-                                   const char *name, const weft_tensor *matrix,
-                                   const char *matrix_name, const char *what)
+weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *name,
+                                        const weft_tensor *matrix, const char *matrix_name,
+                                        const char *what)
 {
     const int64_t n_rows = matrix->shape[matrix->ndim - 2];
     char operand[WEFT_OPERAND_TEXT];
-    TRY(weft_tensor_check(ctx, numbers, weft_operand_text(operand, what, name)));
+    TRY(weft_tensor_form_check(numbers, weft_operand_text(operand, what, name)));
     if (numbers->ndim != 1)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted", what, name,
                     numbers->ndim);
     if (numbers->shape[0] != n_rows)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " numbers, %s %" PRId64 " rows", what,
                     name, numbers->shape[0], matrix_name, n_rows);
-    return weft_same_dtype_check(numbers->dtype, name, matrix->dtype, matrix_name, what);
+    return WEFT_OK;
 }
 
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What operands are, and whether they are sound: the checks that every operation makes at its door.
+// First the forms of all operands, then what shapes and data types agree about, and buffers last: a
+// wrong data type is not to be told as a buffer that is too small.
 #ifndef WEFT_LIB_VIEW_H
 #define WEFT_LIB_VIEW_H
 
@@ -15,6 +17,9 @@ weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback);
 
 // f32, f64, f16 or bf16.
 bool weft_is_floating(weft_dtype dtype);
+
+// Whether results of such operands stay as sums are: f32 of f16 or bf16.
+bool weft_widens(weft_dtype operands, weft_dtype results);
 
 // Bytes of a sum of such elements, in the type that kernels reckon with: 8 for f64, else 4.
 int64_t weft_sum_bytes(weft_dtype dtype);
@@ -68,8 +73,8 @@ weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr
 // sound, so that what is written can be held apart from them.
 weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
-// Of a DCSR whose stored rows have passed as a CSR: how many there are, and the array of their
-// numbers.
+// Of a DCSR whose stored rows pass as a CSR: how many there are; and the array of their numbers.
+weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, const char *name);
 weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
                                       const char *op, const char *name);
 
@@ -78,6 +83,10 @@ weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *
 weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
+
+// The same whatever the data type.
+weft_status weft_csr_values_shape_check(const weft_tensor *values, const char *name,
+                                        const weft_csr *csr, const char *csr_name, const char *op);
 
 // The same CSR with its defaults filled in.
 weft_csr weft_csr_settled(const weft_csr *csr);
@@ -135,10 +144,10 @@ weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,
                             const char *b_name, const char *what);
 
-// A number for each row of a matrix, or of every matrix of a batch, in its data type: [rows].
-weft_status weft_row_numbers_check(const weft_context *ctx, const weft_tensor *numbers,
-                                   const char *name, const weft_tensor *matrix,
-                                   const char *matrix_name, const char *what);
+// A number for each row of a matrix, or of every matrix of a batch: [rows].
+weft_status weft_row_numbers_form_check(const weft_tensor *numbers, const char *name,
+                                        const weft_tensor *matrix, const char *matrix_name,
+                                        const char *what);
 
 // f32, f64 (where the device has it), f16 or bf16.
 weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tensor,

@@ -38,11 +38,12 @@ static void release(const operation_operands *o, cl_event event)
     operation_look_again(o, watched);
 }
 
-// Before what kernels use is destroyed.
+// Before what kernels use is destroyed. Where there is no queue nothing can have been enqueued.
 static void finish(const operation_operands *o)
 {
     const bool watched = operation_look_away(o);
-    queue_finish(o->queue);
+    if (o->queue)
+        queue_finish(o->queue);
     operation_look_again(o, watched);
 }
 
@@ -331,7 +332,7 @@ static weft_status csr(operation_operands *o, weft_context *ctx)
     weft_status status = weft_csr_create(&up, ctx, o->queue, &o->host);
     assert_true((up.offsets || up.indices || up.values || up.nnz) == (status == WEFT_OK));
     if (status == WEFT_OK)
-        status = weft_csr_check(ctx, o->queue, &up, WEFT_CSR_UNIQUE);
+        status = weft_csr_check(ctx, o->queue, &up, WEFT_CSR_UNIQUE, NULL);
     if (status == WEFT_OK)
         status = weft_csr_host_rows(&row, &o->host, OPERATION_LONG_ROW, 1);
     if (status == WEFT_OK) {

@@ -78,15 +78,21 @@ static int64_t place_in_D(const sddmm_operands *o, int64_t batch, int64_t e)
     return o->D.offset + (o->D.ndim == 2 ? batch * o->D.stride[0] : 0) + e;
 }
 
+static weft_dtype d_dtype(const sddmm_operands *o)
+{
+    return o->of.has_wide_d ? WEFT_F32 : o->sparse.host.dtype;
+}
+
 // The stride along values is never taken where there is one at most: any will do.
 static weft_tensor view_of_D(const sddmm_case *of, int64_t nnz)
 {
     const int64_t stride = nnz > 1 ? 1 : (int64_t)(of->seed % 3);
+    const weft_dtype dtype = of->has_wide_d ? WEFT_F32 : of->dtype;
     const int64_t offset = GUARD + of->d_start;
     if (of->n_batches == 0)
         return (weft_tensor){
-            .dtype = of->dtype, .offset = offset, .ndim = 1, .shape = {nnz}, .stride = {stride}};
-    return (weft_tensor){.dtype = of->dtype,
+            .dtype = dtype, .offset = offset, .ndim = 1, .shape = {nnz}, .stride = {stride}};
+    return (weft_tensor){.dtype = dtype,
                          .offset = offset,
                          .ndim = 2,
                          .shape = {of->n_batches, nnz},
@@ -105,7 +111,7 @@ static double number_in_D(const sddmm_operands *o, int64_t batch, int64_t e, ran
 static void make_output(sddmm_operands *o, random_state *random)
 {
     const sddmm_case *of = &o->of;
-    const weft_dtype dtype = o->sparse.host.dtype;
+    const weft_dtype dtype = d_dtype(o);
     const int64_t nnz = o->sparse.host.nnz, n_matrices = matrices_of(of);
     o->D = view_of_D(of, nnz);
     const int64_t n = place_in_D(o, n_matrices - 1, nnz) + GUARD;
@@ -200,16 +206,17 @@ static void fail_case(const sddmm_operands *o, const char *what)
     if (weft_sddmm_describe(o->ctx, &o->A, &o->B, &o->C, &o->D, &params, plan, sizeof(plan)) < 0)
         snprintf(plan, sizeof(plan), "(%.500s)", weft_last_error());
     fail_msg("%s; seed %" PRIu64 ", m %" PRId64 ", n %" PRId64 ", k %" PRId64 ", nnz %" PRId64
-             ", batch %" PRId64 "%s, %s, %s offsets, %s indices, rows %d, numbers %d%s, A laid out "
-             "as %d from %" PRId64 ", B^T as %d from %" PRId64 ", D %s from %" PRId64
+             ", batch %" PRId64 "%s, %s%s, %s offsets, %s indices, rows %d, numbers %d%s, A laid "
+             "out as %d from %" PRId64 ", B^T as %d from %" PRId64 ", D %s from %" PRId64
              ", starts %" PRId64 " %" PRId64 " %" PRId64 ", alpha %g, beta %g, on %s: %s",
              what, of->seed, of->m, of->n, of->k, host->nnz, of->n_batches,
-             of->own_values ? " with values each" : "", weft_dtype_name(host->dtype),
-             weft_dtype_name(host->offset_dtype), weft_dtype_name(host->index_dtype), (int)of->rows,
-             (int)of->numbers, of->indicator ? ", indicator" : "", (int)of->a_layout, of->a_start,
-             (int)of->b_layout, of->b_start, of->output == C_VALUES ? "C's values" : "apart",
-             of->d_start, of->offsets_start, of->indices_start, of->values_start, of->alpha,
-             of->beta, weft_context_limits(o->ctx)->name, plan);
+             of->own_values ? " with values each" : "", of->has_wide_d ? "to f32 of " : "",
+             weft_dtype_name(host->dtype), weft_dtype_name(host->offset_dtype),
+             weft_dtype_name(host->index_dtype), (int)of->rows, (int)of->numbers,
+             of->indicator ? ", indicator" : "", (int)of->a_layout, of->a_start, (int)of->b_layout,
+             of->b_start, of->output == C_VALUES ? "C's values" : "apart", of->d_start,
+             of->offsets_start, of->indices_start, of->values_start, of->alpha, of->beta,
+             weft_context_limits(o->ctx)->name, plan);
 }
 
 void sddmm_call(const sddmm_operands *o)
@@ -250,7 +257,8 @@ static void refer(const sddmm_operands *o, int64_t batch, double **want, double 
         .B = (char *)o->columns_B + (size_t)(batch * of->n * of->k) * size,
         .b_row = 1,
         .b_column = of->k,
-        .D0 = (char *)o->d_before + (size_t)place_in_D(o, batch, 0) * size,
+        .D0 = (char *)o->d_before + (size_t)place_in_D(o, batch, 0) * weft_dtype_size(d_dtype(o)),
+        .d_dtype = d_dtype(o),
     };
     if (!reference_sddmm_run(&problem, want, bound, &why))
         fail_msg("%s", why.text);
@@ -258,7 +266,7 @@ static void refer(const sddmm_operands *o, int64_t batch, double **want, double 
 
 static void check_matrix(const sddmm_operands *o, const void *after, int64_t batch)
 {
-    const weft_dtype dtype = o->sparse.host.dtype;
+    const weft_dtype dtype = d_dtype(o);
     double *want, *bound;
     char text[256];
     refer(o, batch, &want, &bound);
@@ -277,7 +285,7 @@ static void check_matrix(const sddmm_operands *o, const void *after, int64_t bat
 // Every byte but those of D's elements is as before.
 static void check_around(const sddmm_operands *o, void *after)
 {
-    const size_t size = weft_dtype_size(o->sparse.host.dtype);
+    const size_t size = weft_dtype_size(d_dtype(o));
     char text[128];
     for (int64_t batch = 0; batch < matrices_of(&o->of); batch++) {
         const size_t at = (size_t)place_in_D(o, batch, 0) * size;

@@ -34,6 +34,7 @@ typedef struct sddmm_case {
     sparse_rows rows;
     sddmm_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
+    bool has_wide_d;       // D is f32, where A, B and C are f16 or bf16
     dense_layout a_layout; // of [m x k]
     dense_layout b_layout; // of B^T, [n x k]: rows there are columns of B
     int64_t a_start, b_start, d_start;

@@ -42,7 +42,8 @@ static void grow_workspace(const spmm_arguments *a, spmm_operands *o)
 
 void spmm_arguments_create(spmm_arguments *a, spmm_operands *o, weft_dtype dtype, int64_t step)
 {
-    const int64_t n = (int64_t)(o->c_bytes / weft_dtype_size(o->sparse.host.dtype));
+    const int64_t n =
+        (int64_t)(o->c_bytes / weft_dtype_size(o->of.has_wide_c ? WEFT_F32 : o->sparse.host.dtype));
     *a = (spmm_arguments){.view = o->C, .step = step};
     a->view.dtype = dtype;
     a->view.offset *= step;

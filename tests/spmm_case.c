@@ -44,6 +44,11 @@ const weft_spmm_tiling spmm_held = {.fold = 2,
 
 // ---- operands
 
+static weft_dtype c_dtype(const spmm_operands *o)
+{
+    return o->of.has_wide_c ? WEFT_F32 : o->sparse.host.dtype;
+}
+
 static sparse_form form_of(const spmm_case *of)
 {
     return (sparse_form){
@@ -96,13 +101,13 @@ static void make_dense(spmm_operands *o, random_state *random)
 static void make_output(spmm_operands *o, random_state *random)
 {
     const spmm_case *of = &o->of;
-    const size_t size = weft_dtype_size(o->sparse.host.dtype);
-    const int64_t n =
-        dense_lay_out(&o->C, of->dtype, of->n_batches, of->m, of->n, of->c_layout, of->c_start);
+    const size_t size = weft_dtype_size(c_dtype(o));
+    const int64_t n = dense_lay_out(&o->C, of->has_wide_c ? WEFT_F32 : of->dtype, of->n_batches,
+                                    of->m, of->n, of->c_layout, of->c_start);
     o->c_bytes = (size_t)n * size;
     o->c_before = memory_filled(o->c_bytes, SPARSE_UNTOUCHED);
     EACH_ELEMENT(&o->C, batch, row, column)
-    scalar_put(o->sparse.host.dtype, o->c_before, dense_place(&o->C, batch, row, column),
+    scalar_put(c_dtype(o), o->c_before, dense_place(&o->C, batch, row, column),
                of->beta == 0              ? NAN
                : of->numbers == FRACTIONS ? random_float(random)
                                           : (double)random_between(random, -8, 8));
@@ -203,24 +208,47 @@ static void make_stored(spmm_operands *o)
 
 // ---- the call
 
+// What the call is given.
+typedef struct {
+    weft_tensor B, C, arguments;
+    weft_spmm_params params;
+} given;
+
+static void give(given *g, const spmm_operands *o, const weft_spmm_params *params)
+{
+    *g = (given){.B = o->B, .C = o->C, .params = *params};
+    if (params->arguments) {
+        g->arguments = *params->arguments;
+        g->params.arguments = &g->arguments;
+    }
+    if (o->of.are_vectors)
+        g->B.ndim = g->C.ndim = g->arguments.ndim = 1;
+}
+
 weft_status spmm_start(const spmm_operands *o, const weft_spmm_params *params)
 {
+    given g;
+    give(&g, o, params);
     return o->of.is_dcsr
-               ? weft_spmm_dcsr(o->ctx, o->queue, o->of.alpha, &o->D, &o->B, o->of.beta, &o->C,
-                                params)
-               : weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &o->B, o->of.beta, &o->C, params);
+               ? weft_spmm_dcsr(o->ctx, o->queue, o->of.alpha, &o->D, &g.B, o->of.beta, &g.C,
+                                &g.params)
+               : weft_spmm(o->ctx, o->queue, o->of.alpha, &o->A, &g.B, o->of.beta, &g.C, &g.params);
 }
 
 int spmm_describe(const spmm_operands *o, const weft_spmm_params *params, char *text, size_t size)
 {
-    return o->of.is_dcsr ? weft_spmm_dcsr_describe(o->ctx, &o->D, &o->B, &o->C, params, text, size)
-                         : weft_spmm_describe(o->ctx, &o->A, &o->B, &o->C, params, text, size);
+    given g;
+    give(&g, o, params);
+    return o->of.is_dcsr ? weft_spmm_dcsr_describe(o->ctx, &o->D, &g.B, &g.C, &g.params, text, size)
+                         : weft_spmm_describe(o->ctx, &o->A, &g.B, &g.C, &g.params, text, size);
 }
 
 weft_status spmm_workspace(const spmm_operands *o, const weft_spmm_params *params, size_t *bytes)
 {
-    return o->of.is_dcsr ? weft_spmm_dcsr_workspace(o->ctx, &o->D, &o->B, &o->C, params, bytes)
-                         : weft_spmm_workspace(o->ctx, &o->A, &o->B, &o->C, params, bytes);
+    given g;
+    give(&g, o, params);
+    return o->of.is_dcsr ? weft_spmm_dcsr_workspace(o->ctx, &o->D, &g.B, &g.C, &g.params, bytes)
+                         : weft_spmm_workspace(o->ctx, &o->A, &g.B, &g.C, &g.params, bytes);
 }
 
 static void make_plan(spmm_operands *o)
@@ -308,12 +336,12 @@ void spmm_fail(const spmm_operands *o, const char *what)
     if (spmm_describe(o, &params, plan, sizeof(plan)) < 0)
         snprintf(plan, sizeof(plan), "(%.500s)", weft_last_error());
     fail_msg("%s; seed %" PRIu64 ", m %" PRId64 ", k %" PRId64 ", n %" PRId64 ", nnz %" PRId64
-             ", batch %" PRId64 "%s, %s, %s offsets, %s indices, rows %d, numbers %d, B laid out "
+             ", batch %" PRId64 "%s, %s%s, %s offsets, %s indices, rows %d, numbers %d, B laid out "
              "as %d from %" PRId64 ", C as %d from %" PRId64 ", starts %" PRId64 " %" PRId64
              " %" PRId64 ", alpha %g, beta %g, bias every %" PRId64 ", %s%s%s, on %s: %s",
              what, of->seed, of->m, of->k, of->n, o->sparse.host.nnz, of->n_batches,
-             of->own_values ? " with values each" : "", weft_dtype_name(o->sparse.host.dtype),
-             weft_dtype_name(o->sparse.host.offset_dtype),
+             of->own_values ? " with values each" : "", of->has_wide_c ? "to f32 of " : "",
+             weft_dtype_name(o->sparse.host.dtype), weft_dtype_name(o->sparse.host.offset_dtype),
              weft_dtype_name(o->sparse.host.index_dtype), (int)of->rows, (int)of->numbers,
              (int)of->b_layout, of->b_start, (int)of->c_layout, of->c_start, of->offsets_start,
              of->indices_start, of->values_start, of->alpha, of->beta, of->bias_step,
@@ -355,9 +383,11 @@ reference_spmm spmm_reference(const spmm_operands *o, weft_csr_host *A, const vo
         .alpha = of->alpha,
         .beta = of->beta,
         .B = (char *)o->dense + (size_t)(batch * of->k * of->n) * size,
-        .C0 = (const char *)c_before + (size_t)(batch * of->m * of->n) * size,
+        .C0 =
+            (const char *)c_before + (size_t)(batch * of->m * of->n) * weft_dtype_size(c_dtype(o)),
         .bias = o->numbers,
         .activation = of->activation,
+        .c_dtype = c_dtype(o),
     };
 }
 
@@ -388,14 +418,12 @@ static void check_matrix(const spmm_operands *o, const void *c_before, const voi
     refer(o, c_before, batch, &want, &bound);
     for (int64_t i = 0; i < o->of.m * o->of.n; i++) {
         const int64_t row = i / o->of.n, column = i % o->of.n;
-        const double got =
-            scalar_get(o->sparse.host.dtype, after, dense_place(&o->C, batch, row, column));
-        if (sparse_is_right(results_of(o), o->sparse.host.dtype, got, want[i], bound[i]))
+        const double got = scalar_get(c_dtype(o), after, dense_place(&o->C, batch, row, column));
+        if (sparse_is_right(results_of(o), c_dtype(o), got, want[i], bound[i]))
             continue;
         snprintf(text, sizeof(text),
                  "C[%" PRId64 "][%" PRId64 "][%" PRId64 "] is %.17g, not %.17g (%g bounds)", batch,
-                 row, column, got, want[i],
-                 reference_error(o->sparse.host.dtype, got, want[i], bound[i]));
+                 row, column, got, want[i], reference_error(c_dtype(o), got, want[i], bound[i]));
         spmm_fail(o, text);
     }
     free(want);
@@ -405,7 +433,7 @@ static void check_matrix(const spmm_operands *o, const void *c_before, const voi
 // Every byte but those of C's elements is as before.
 static void check_around(const spmm_operands *o, void *after)
 {
-    const size_t size = weft_dtype_size(o->sparse.host.dtype);
+    const size_t size = weft_dtype_size(c_dtype(o));
     char text[128];
     EACH_ELEMENT(&o->C, batch, row, column)
     {

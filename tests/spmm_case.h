@@ -23,10 +23,12 @@ typedef struct spmm_case {
     uint64_t seed;
     int64_t m, k, n;
     int64_t n_batches; // 0: matrices; else B and C have three dimensions
+    bool are_vectors;  // B and C, and arguments, are given with one dimension; n is 1
     sparse_rows rows;
     const weft_csr_host *given; // A, as in sparse_form; NULL: made up
     spmm_numbers numbers;
     weft_dtype dtype, offset_dtype, index_dtype;
+    bool has_wide_c; // C is f32, where A and B are f16 or bf16
     dense_layout b_layout, c_layout;
     int64_t b_start, c_start;
     int64_t offsets_start, indices_start, values_start;

@@ -31,8 +31,11 @@ static int new_folder(void **state)
 {
     static int count;
     (void)state;
+    char *here = realpath(test_dir(), NULL);
+    assert_non_null(here);
     journal_clear(&heard);
-    snprintf(folder, sizeof(folder), "%s/cache-%ld-%d", test_dir(), (long)getpid(), count++);
+    snprintf(folder, sizeof(folder), "%s/cache-%ld-%d", here, (long)getpid(), count++);
+    free(here);
     return 0;
 }
 
@@ -409,6 +412,13 @@ static void test_without_a_place_to_write_all_works(void **state)
     assert_int_equal(heard.n[WEFT_LOG_WARNING], 3);
 }
 
+static void expect_folder(const char *wanted)
+{
+    weft_context *ctx = open_with(NULL, 0);
+    assert_string_equal(weft_cache_folder(ctx->cache), wanted);
+    weft_context_destroy(&ctx);
+}
+
 // PoCL keeps its programs itself: here they are kept where that was asked for by a folder's name.
 static void test_folders_that_the_environment_names(void **state)
 {
@@ -428,6 +438,11 @@ static void test_folders_that_the_environment_names(void **state)
     run_in(NULL, 0, 2);
     snprintf(path, sizeof(path), "%s/.cache/weft", folder);
     assert_int_equal(n_files(path, NULL, 0), unasked);
+
+    setenv("XDG_CACHE_HOME", "xdg", 1); // relative: by its specification it does not count
+    expect_folder(path);
+    setenv("HOME", "home", 1);
+    expect_folder("");
 
     snprintf(path, sizeof(path), "%s/xdg", folder);
     setenv("XDG_CACHE_HOME", path, 1);

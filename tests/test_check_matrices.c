@@ -84,16 +84,21 @@ static weft_status spmm(const call *c)
     return weft_spmm(QUEUE(c), 1, &given, &dense[0], 0, &dense[1], WEFT_SPMM(WAITING(c)));
 }
 
+static weft_dcsr given_stored(void)
+{
+    return (weft_dcsr){.n_rows = SIDE,
+                       .n_cols = SIDE,
+                       .n_stored = SIDE,
+                       .nnz = NNZ,
+                       .rows = all_rows,
+                       .offsets = given.offsets,
+                       .indices = given.indices,
+                       .values = given.values};
+}
+
 static weft_status spmm_dcsr(const call *c)
 {
-    const weft_dcsr all = {.n_rows = SIDE,
-                           .n_cols = SIDE,
-                           .n_stored = SIDE,
-                           .nnz = NNZ,
-                           .rows = all_rows,
-                           .offsets = given.offsets,
-                           .indices = given.indices,
-                           .values = given.values};
+    const weft_dcsr all = given_stored();
     return weft_spmm_dcsr(QUEUE(c), 1, &all, &dense[0], 0, &dense[1], WEFT_SPMM(WAITING(c)));
 }
 
@@ -250,6 +255,40 @@ static const struct {
 };
 enum { N_OPERATIONS = sizeof(operations) / sizeof(operations[0]) };
 
+// Calls that read matrices in every context.
+
+typedef weft_status (*reader)(const call *c);
+
+static weft_status csr_check(const call *c)
+{
+    return weft_csr_check(QUEUE(c), &given, WEFT_CSR_SOUND, WEFT_CSR_CHECK(WAITING(c)));
+}
+
+static weft_status dcsr_check(const call *c)
+{
+    const weft_dcsr all = given_stored();
+    return weft_dcsr_check(QUEUE(c), &all, WEFT_CSR_SOUND, WEFT_CSR_CHECK(WAITING(c)));
+}
+
+static weft_status spmm_plan(const call *c)
+{
+    weft_spmm_plan *plan;
+    const weft_status status =
+        weft_spmm_plan_create(&plan, QUEUE(c), &given, WEFT_SPMM_PLAN(WAITING(c)));
+    weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
+static weft_status spmm_dcsr_plan(const call *c)
+{
+    weft_spmm_plan *plan;
+    const weft_dcsr all = given_stored();
+    const weft_status status =
+        weft_spmm_dcsr_plan_create(&plan, QUEUE(c), &all, WEFT_SPMM_PLAN(WAITING(c)));
+    weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
 // ---- tests
 
 // As it was, whatever an operation wrote there.
@@ -265,10 +304,11 @@ static void test_the_check_names_each_lie(void **state)
 {
     (void)state;
     cl_command_queue queue = weft_context_queue(checking);
-    assert_ok(weft_csr_check(trusting, queue, &given, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE));
+    assert_ok(weft_csr_check(trusting, queue, &given, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE, NULL));
     for (int i = 0; i < N_LIES; i++) {
         tell(&lies[i]);
-        assert_int_equal(weft_csr_check(trusting, queue, &given, WEFT_CSR_SOUND), WEFT_BAD_DATA);
+        assert_int_equal(weft_csr_check(trusting, queue, &given, WEFT_CSR_SOUND, NULL),
+                         WEFT_BAD_DATA);
         assert_says(lies[i].says);
         weft_spmm_plan *plan;
         assert_int_equal(weft_spmm_plan_create(&plan, trusting, queue, &given, NULL),
@@ -369,12 +409,9 @@ static void *set_later(void *event)
 }
 
 // The matrix is sound only once the event is complete that the call waits for.
-static void test_what_fills_the_matrix_is_waited_for(void **state)
+static void expect_waiting(reader run)
 {
-    (void)state;
     cl_int code;
-    if (is_on("oclgrind")) // whose host side takes one thread
-        skip();
     cl_event start = clCreateUserEvent(weft_context_cl(checking), &code), filled;
     if (code != CL_SUCCESS)
         skip();
@@ -387,12 +424,33 @@ static void test_what_fills_the_matrix_is_waited_for(void **state)
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, set_later, start), 0);
     const call c = {.ctx = checking, .n_wait = 1, .wait = &filled};
-    assert_ok(spmm(&c));
+    assert_ok(run(&c));
     pthread_join(thread, NULL);
     assert_int_equal(clFinish(other), CL_SUCCESS);
     clReleaseEvent(start);
     clReleaseEvent(filled);
     clReleaseCommandQueue(other);
+}
+
+static void test_what_fills_the_matrix_is_waited_for(void **state)
+{
+    (void)state;
+    static const reader readers[] = {spmm, csr_check, dcsr_check, spmm_plan, spmm_dcsr_plan};
+    if (is_on("oclgrind")) // whose host side takes one thread
+        skip();
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+        expect_waiting(readers[i]);
+}
+
+static void test_wait_lists_of_readers_are_checked(void **state)
+{
+    (void)state;
+    static const reader readers[] = {csr_check, dcsr_check, spmm_plan, spmm_dcsr_plan};
+    const call c = {.ctx = trusting, .n_wait = 1};
+    for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+        assert_int_equal(readers[i](&c), WEFT_BAD_ARGUMENT);
+        assert_says("1 events to wait for, but the list is NULL");
+    }
 }
 
 // ---- operands
@@ -471,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_stored_rows),
         cmocka_unit_test(test_others_trust),
         cmocka_unit_test(test_what_fills_the_matrix_is_waited_for),
+        cmocka_unit_test(test_wait_lists_of_readers_are_checked),
     };
     return cmocka_run_group_tests(tests, create, destroy);
 }

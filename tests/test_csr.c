@@ -491,7 +491,7 @@ static void test_to_the_device(void **state)
         assert_buffer(csr.offsets, host.offsets, 4 * sizeof(int32_t));
         assert_buffer(csr.indices, host.indices, 3 * sizeof(int32_t));
         assert_buffer(csr.values, host.values, 3 * weft_dtype_size(dtypes[i]));
-        expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_OK, "");
+        expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_OK, "");
         weft_csr_destroy(&csr);
         assert_null(csr.offsets);
         weft_csr_host_destroy(&host);
@@ -511,7 +511,8 @@ static void test_empty_on_the_device(void **state)
         assert_null(csr.indices);
         assert_null(csr.values);
         assert_buffer(csr.offsets, host.offsets, (size_t)(n_rows + 1) * sizeof(int32_t));
-        expect(weft_csr_check(context, weft_context_queue(context), &csr, UNIQUE), WEFT_OK, "");
+        expect(weft_csr_check(context, weft_context_queue(context), &csr, UNIQUE, NULL), WEFT_OK,
+               "");
         weft_csr_destroy(&csr);
         weft_csr_host_destroy(&host);
     }
@@ -528,7 +529,7 @@ static void test_damage_on_the_device(void **state)
             inflict(d, &arrays, i & 1 ? WEFT_I64 : WEFT_I32, i & 2 ? WEFT_I16 : WEFT_I32);
         weft_csr csr;
         expect(weft_csr_create(&csr, context, weft_context_queue(context), &host), WEFT_OK, "");
-        expect(weft_csr_check(context, weft_context_queue(context), &csr, d->demand),
+        expect(weft_csr_check(context, weft_context_queue(context), &csr, d->demand, NULL),
                d->sentence ? WEFT_BAD_DATA : WEFT_OK, d->sentence);
         weft_csr_destroy(&csr);
     }
@@ -553,12 +554,12 @@ static void test_arrays_that_start_later(void **state)
     csr.nnz = 3;
     csr.offsets_start = 2;
     csr.indices_start = 1;
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_OK, "");
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_OK, "");
     csr.indices_start = 0;
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_BAD_DATA,
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_BAD_DATA,
            "row 0: entry 0 has column -9");
     csr.indices_start = 2;
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_BAD_BUFFER,
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_BAD_BUFFER,
            "indices");
     weft_csr_destroy(&csr);
 }
@@ -584,13 +585,13 @@ static void test_more_than_one_window(void **state)
     weft_csr csr;
     indices[N - 2] = 2;
     expect(weft_csr_create(&csr, context, weft_context_queue(context), &host), WEFT_OK, "");
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_OK, "");
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, UNIQUE), WEFT_OK, "");
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_OK, "");
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, UNIQUE, NULL), WEFT_OK, "");
     weft_csr_destroy(&csr);
 
     indices[N - 2] = 3;
     expect(weft_csr_create(&csr, context, weft_context_queue(context), &host), WEFT_OK, "");
-    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH), WEFT_BAD_DATA,
+    expect(weft_csr_check(context, weft_context_queue(context), &csr, BOTH, NULL), WEFT_BAD_DATA,
            "row 1310718: entry 1310718 has column 3");
     weft_csr_destroy(&csr);
     free(offsets);
@@ -610,7 +611,7 @@ static void test_device_calls_refused(void **state)
     expect(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = "")), WEFT_OK, "");
 
     expect(weft_csr_create(NULL, context, queue, &host), WEFT_BAD_ARGUMENT, "out is NULL");
-    expect(weft_csr_create(&csr, NULL, queue, &host), WEFT_BAD_ARGUMENT, "context is NULL");
+    expect(weft_csr_create(&csr, NULL, queue, &host), WEFT_BAD_ARGUMENT, "ctx is NULL");
     assert_int_equal(csr.nnz, 0);
     expect(weft_csr_create(&csr, context, NULL, &host), WEFT_BAD_ARGUMENT, "queue is NULL");
     expect(weft_csr_create(&csr, context, queue, NULL), WEFT_BAD_ARGUMENT, "NULL");
@@ -622,11 +623,11 @@ static void test_device_calls_refused(void **state)
 
     host = inflict(&damages[0], &arrays, WEFT_I32, WEFT_I32);
     expect(weft_csr_create(&csr, context, queue, &host), WEFT_OK, "");
-    expect(weft_csr_check(NULL, queue, &csr, 0), WEFT_BAD_ARGUMENT, "context is NULL");
-    expect(weft_csr_check(context, queue, NULL, 0), WEFT_BAD_ARGUMENT, "NULL");
-    expect(weft_csr_check(other, weft_context_queue(other), &csr, 0), WEFT_BAD_BUFFER,
+    expect(weft_csr_check(NULL, queue, &csr, 0, NULL), WEFT_BAD_ARGUMENT, "ctx is NULL");
+    expect(weft_csr_check(context, queue, NULL, 0, NULL), WEFT_BAD_ARGUMENT, "NULL");
+    expect(weft_csr_check(other, weft_context_queue(other), &csr, 0, NULL), WEFT_BAD_BUFFER,
            "another OpenCL context");
-    expect(weft_csr_check(context, queue, &csr, 8), WEFT_BAD_ARGUMENT, "demand 8");
+    expect(weft_csr_check(context, queue, &csr, 8, NULL), WEFT_BAD_ARGUMENT, "demand 8");
     weft_csr_destroy(&csr);
     weft_context_destroy(&other);
 }

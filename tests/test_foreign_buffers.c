@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers that will not do, for the operands of each operation: a byte too small, of another OpenCL
-// context, of a rehearsal, or none. Such a call is refused as what it is, and enqueues nothing. Not
-// here are workspaces and the values that csr_transpose writes, where none is no mistake.
+// context, of a rehearsal, or none. Such a call is refused as what it is, and enqueues nothing; and
+// what is wrong in another way is not refused as a buffer that is too small. Not here are
+// workspaces and the values that csr_transpose writes, where none is no mistake.
 #include <weft/rehearsal.h>
 #include <weft/weft.h>
 
@@ -65,7 +66,7 @@ CALL(spgemm_dense, weft_spgemm_dense(ctx, queue, 1, &S, &S, 0, &Y, NULL))
 CALL(dcsr_count, weft_dcsr_count(ctx, queue, &S, &counted, NULL))
 CALL(dcsr_from_csr, weft_dcsr_from_csr(ctx, queue, &S, &D, NULL))
 CALL(dcsr_to_csr, weft_dcsr_to_csr(ctx, queue, &D, &T, NULL))
-CALL(csr_check, weft_csr_check(ctx, queue, &S, WEFT_CSR_SOUND))
+CALL(csr_check, weft_csr_check(ctx, queue, &S, WEFT_CSR_SOUND, NULL))
 
 enum { MOST_BUFFERS = 7 };
 
@@ -165,13 +166,91 @@ static void test_buffers_that_will_not_do(void **state)
         }
 }
 
+// ---- buffers of just the size that the operands want, which are wrong in another way
+
+static weft_tensor *const tensors[] = {&A, &B, &C, &Y, &dy, &y, &best, &from, &row, &bias, &places};
+enum { N_TENSORS = sizeof(tensors) / sizeof(tensors[0]) };
+
+// Whose buffer that is; NULL for a sparse matrix's.
+static weft_tensor *tensor_of(const cl_mem *place)
+{
+    for (int i = 0; i < N_TENSORS; i++)
+        if (&tensors[i]->buffer == place)
+            return tensors[i];
+    return NULL;
+}
+
+static void expect_other_than_bytes(int i, weft_status wanted, weft_status otherwise)
+{
+    const uint64_t before = weft_context_get_stats(ctx).launches;
+    const weft_status status = calls[i].run();
+    if ((status != wanted && status != otherwise) || !says_by(calls[i].name))
+        fail_msg("%s: %s: \"%s\"", calls[i].name, weft_status_name(status), weft_last_error());
+    assert_int_equal(weft_context_get_stats(ctx).launches, before);
+}
+
+// f64 would want twice the bytes. Elementwise operations take it, and so does what does not look at
+// a matrix's values.
+static void test_a_wrong_type_is_no_small_buffer(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_CALLS; i++)
+        for (int j = 0; j < MOST_BUFFERS && calls[i].buffers[j]; j++) {
+            weft_tensor *tensor = tensor_of(calls[i].buffers[j]);
+            const bool is_matrix = calls[i].buffers[j] == &S.values;
+            if (calls[i].run == elementwise || (!tensor && !is_matrix))
+                continue;
+            weft_dtype *dtype = is_matrix ? &S.dtype : &tensor->dtype;
+            const weft_dtype good = *dtype;
+            *dtype = WEFT_F64;
+            expect_other_than_bytes(i, WEFT_BAD_DTYPE, WEFT_UNSUPPORTED);
+            *dtype = good;
+        }
+}
+
+// One column more than there is room for. Places may lie among any number of values.
+static void test_a_wrong_extent_is_no_small_buffer(void **state)
+{
+    (void)state;
+    for (int i = 0; i < N_CALLS; i++)
+        for (int j = 0; j < MOST_BUFFERS && calls[i].buffers[j]; j++) {
+            weft_tensor *tensor = tensor_of(calls[i].buffers[j]);
+            if (!tensor || (calls[i].run == sparse_gather && tensor == &dy))
+                continue;
+            const weft_tensor good = *tensor;
+            tensor->shape[tensor->ndim - 1]++;
+            if (tensor->ndim == 2)
+                tensor->stride[0]++;
+            expect_other_than_bytes(i, WEFT_BAD_SHAPE, WEFT_BAD_SHAPE);
+            *tensor = good;
+        }
+}
+
+// Oclgrind takes any handle for the object that is wanted.
+static void test_a_queue_is_no_buffer(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind"))
+        skip();
+    for (int i = 0; i < N_CALLS; i++) {
+        cl_mem *place = calls[i].buffers[0];
+        const cl_mem good = *place;
+        *place = (cl_mem)(void *)queue;
+        const weft_status status = calls[i].run();
+        *place = good;
+        assert_int_equal(status, WEFT_BAD_BUFFER);
+        if (strstr(weft_last_error(), "image"))
+            fail_msg("%s: \"%s\"", calls[i].name, weft_last_error());
+    }
+}
+
 // What weft_csr_destroy() leaves is no matrix.
 static void test_a_destroyed_matrix(void **state)
 {
     (void)state;
     weft_csr gone = {.n_rows = SIDE, .offsets = buffer_zeroed(ctx, 64, CL_MEM_READ_WRITE)};
     weft_csr_destroy(&gone);
-    assert_int_equal(weft_csr_check(ctx, queue, &gone, WEFT_CSR_SOUND), WEFT_BAD_BUFFER);
+    assert_int_equal(weft_csr_check(ctx, queue, &gone, WEFT_CSR_SOUND, NULL), WEFT_BAD_BUFFER);
     const weft_status status = weft_spmm(ctx, queue, 1, &gone, &B, 0, &Y, NULL);
     assert_true(status == WEFT_BAD_SHAPE || status == WEFT_BAD_BUFFER);
 }
@@ -249,8 +328,7 @@ static int destroy(void **state)
 {
     (void)state;
     weft_spmm_plan_destroy(&transposed);
-    weft_tensor *const tensors[] = {&A, &B, &C, &Y, &dy, &y, &best, &from, &row, &bias, &places};
-    for (size_t i = 0; i < sizeof(tensors) / sizeof(tensors[0]); i++)
+    for (int i = 0; i < N_TENSORS; i++)
         clReleaseMemObject(tensors[i]->buffer);
     weft_csr_destroy(&S);
     weft_csr_destroy(&T);
@@ -267,6 +345,9 @@ int main(void)
     need_device();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buffers_that_will_not_do),
+        cmocka_unit_test(test_a_wrong_type_is_no_small_buffer),
+        cmocka_unit_test(test_a_wrong_extent_is_no_small_buffer),
+        cmocka_unit_test(test_a_queue_is_no_buffer),
         cmocka_unit_test(test_a_destroyed_matrix),
         cmocka_unit_test(test_queues_of_others),
     };

@@ -300,7 +300,8 @@ static void test_nothing_is_copied(void **state)
     assert_int_equal(weft_csr_create(&csr, rehearsal, queue, &none), WEFT_UNSUPPORTED);
     assert_says("csr_create: a rehearsal copies nothing");
     csr = (weft_csr){.n_rows = 2, .n_cols = 3, .offsets = weft_rehearsal_buffer(rehearsal, NULL)};
-    assert_int_equal(weft_csr_check(rehearsal, queue, &csr, WEFT_CSR_SOUND), WEFT_UNSUPPORTED);
+    assert_int_equal(weft_csr_check(rehearsal, queue, &csr, WEFT_CSR_SOUND, NULL),
+                     WEFT_UNSUPPORTED);
     const weft_tensor D = weft_matrix(weft_rehearsal_buffer(rehearsal, NULL), WEFT_F32, 2, 3);
     assert_int_equal(weft_dense_to_csr_count(rehearsal, queue, &D, &csr, &nnz, NULL),
                      WEFT_UNSUPPORTED);

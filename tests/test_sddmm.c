@@ -51,7 +51,7 @@ static sddmm_case varied(sddmm_case of, along k, uint64_t seed)
     of.beta = scalars[random_below(&random, 7)];
     if (of.alpha == 0)
         of.numbers = WILD_INPUT;
-    of.output = (sddmm_output)random_below(&random, N_OUTPUTS);
+    of.output = (sddmm_output)random_below(&random, of.has_wide_d ? C_VALUES : N_OUTPUTS);
     of.offsets_start = random_below(&random, 3);
     of.indices_start = random_below(&random, 4);
     of.values_start = random_below(&random, 5);
@@ -102,8 +102,9 @@ static void test_small_shapes_in_every_type(void **state)
     run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &windows, &folded_narrow);
     run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &spread, NULL);
     for (int i = 0; i < N_NARROW; i++) {
-        const sddmm_case of = {.dtype = narrow_dtypes[i], .indicator = i == 0};
+        sddmm_case of = {.dtype = narrow_dtypes[i], .indicator = i == 0, .has_wide_d = i == 1};
         run_shapes(of, NEIGHBOURS, &folded, NULL);
+        of.has_wide_d = i == 0;
         run_shapes(of, NEIGHBOURS, &spread, NULL);
     }
 }

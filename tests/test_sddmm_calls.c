@@ -166,6 +166,8 @@ static void test_types_that_disagree(void **state)
     REFUSE(WEFT_BAD_DTYPE, "A is f16, B f32, C f32; all three", c.A.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "A is f32, B f32, C f16; all three", c.C.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "D is f16, C f32; both", c.D.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "D is bf16, C f16; both",
+           (c.A.dtype = c.B.dtype = c.C.dtype = WEFT_F16, c.D.dtype = WEFT_BF16));
     REFUSE(WEFT_BAD_DTYPE, "sddmm: B has data type i16", c.B.dtype = WEFT_I16);
 }
 

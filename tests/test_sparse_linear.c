@@ -637,7 +637,7 @@ static void test_types_and_buffers_that_do_not_serve(void **state)
     (void)state;
     FORWARD(WEFT_BAD_DTYPE, "sparse_linear: X is f16, W f32; both want the same",
             l->X.view.dtype = WEFT_F16);
-    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: bias is bf16, Y f32",
+    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: bias is bf16, W f32",
             (l->bias.view.dtype = WEFT_BF16, c.params.bias = &l->bias.view));
     FORWARD(WEFT_BAD_BUFFER, "sparse_linear: X: the buffer is NULL", l->X.view.buffer = NULL);
     FORWARD(WEFT_BAD_BUFFER, "sparse_linear: W's values", l->W.values = NULL);

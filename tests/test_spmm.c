@@ -81,8 +81,8 @@ static void test_small_shapes_in_every_type(void **state)
     run_shapes((spmm_case){.dtype = WEFT_F32}, &folded, &folded_narrow);
     run_shapes((spmm_case){.dtype = WEFT_F32}, &spread, &spread_narrow);
     for (int i = 0; i < N_NARROW; i++) {
-        run_shapes((spmm_case){.dtype = narrow_dtypes[i]}, &folded, NULL);
-        run_shapes((spmm_case){.dtype = narrow_dtypes[i]}, &spread, NULL);
+        run_shapes((spmm_case){.dtype = narrow_dtypes[i], .has_wide_c = i == 0}, &folded, NULL);
+        run_shapes((spmm_case){.dtype = narrow_dtypes[i], .has_wide_c = i == 1}, &spread, NULL);
     }
 }
 

@@ -123,6 +123,11 @@ static void test_shapes_that_disagree(void **state)
     REFUSE(status, "B has 3 dimensions and C 2", c.C.ndim = 2);
     REFUSE(status, "op(A) is 5 x 6, B has 5 rows", c.B.shape[1] = 5);
     REFUSE(status, "op(A) B is 5 x 4, C is 4 x 4", c.C.shape[1] = 4);
+    REFUSE(status, "B has 1 dimensions and C 2", (c.B.ndim = 1, c.C.ndim = 2));
+    REFUSE(status, "op(A) is 5 x 6, B has 7 rows",
+           (c.B.ndim = c.C.ndim = 1, c.B.shape[0] = 7, c.B.stride[0] = 1, c.C.stride[0] = 1));
+    REFUSE(status, "op(A) B is 5 x 1, C is 4 x 1",
+           (c.B.ndim = c.C.ndim = 1, c.B.shape[0] = 6, c.C.shape[0] = 4, c.C.stride[0] = 1));
     REFUSE(status, "op(A) B is 5 x 3, C is 5 x 4", c.B.shape[2] = 3);
     REFUSE(status, "B is a batch of 1, C of 2", c.B.shape[0] = 1);
     REFUSE(status, "B has extent -4", c.B.shape[2] = -4);
@@ -146,6 +151,10 @@ static void test_types_that_disagree(void **state)
     (void)state;
     REFUSE(WEFT_BAD_DTYPE, "A is f32, B bf16, C f32", c.B.dtype = WEFT_BF16);
     REFUSE(WEFT_BAD_DTYPE, "A is f32, B f32, C f16", c.C.dtype = WEFT_F16);
+    REFUSE(WEFT_BAD_DTYPE, "A is f16, B f16, C bf16",
+           (c.A.dtype = c.B.dtype = WEFT_F16, c.C.dtype = WEFT_BF16));
+    REFUSE(WEFT_BAD_DTYPE, "A is f16, B f16, C f64",
+           (c.A.dtype = c.B.dtype = WEFT_F16, c.C.dtype = WEFT_F64));
     REFUSE(WEFT_BAD_DTYPE, "A is f16, B f32, C f32", c.A.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "spmm: B has data type i16", c.B.dtype = WEFT_I16);
 }

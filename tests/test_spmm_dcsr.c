@@ -22,6 +22,7 @@ static const weft_spmm_tiling windowed = {.fold = 2,
 typedef struct variant {
     const weft_spmm_tiling *tiling;
     weft_dtype dtype, offset_dtype, index_dtype;
+    bool has_wide_c;
     weft_spmm_reduction reduction;
     weft_dtype arguments; // WEFT_DEFAULT: none
     bool transpose_a, has_bias;
@@ -35,14 +36,14 @@ static const variant variants[] = {
     {.tiling = &windowed, .has_bias = true},
     {.tiling = &spmm_packed, .activation = WEFT_ACTIVATION_RELU},
     {.tiling = &spmm_held, .has_bias = true, .index_dtype = WEFT_I16},
-    {.tiling = &spmm_held, .transpose_a = true, .dtype = WEFT_F16},
+    {.tiling = &spmm_held, .transpose_a = true, .dtype = WEFT_F16, .has_wide_c = true},
     {.tiling = &spmm_folded, .dtype = WEFT_F16},
     {.tiling = &spmm_staged,
      .dtype = WEFT_BF16,
      .has_bias = true,
      .activation = WEFT_ACTIVATION_RELU},
     {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MEAN},
-    {.tiling = &windowed, .reduction = WEFT_SPMM_MEAN, .dtype = WEFT_BF16},
+    {.tiling = &windowed, .reduction = WEFT_SPMM_MEAN, .dtype = WEFT_BF16, .has_wide_c = true},
     {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
     {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I64, .has_bias = true},
     {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX},
@@ -74,6 +75,7 @@ static spmm_case varied(const variant *v, uint64_t seed)
     spmm_case of = {.seed = seed,
                     .is_dcsr = true,
                     .dtype = v->dtype,
+                    .has_wide_c = v->has_wide_c,
                     .offset_dtype = v->offset_dtype,
                     .index_dtype = v->index_dtype,
                     .transpose_a = v->transpose_a,

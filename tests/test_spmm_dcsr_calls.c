@@ -211,7 +211,7 @@ static void test_row_numbers_are_checked(void **state)
         const weft_status want = i < 3 ? WEFT_BAD_DATA : WEFT_OK;
         const char *says = i < 3 ? lies[i].says : "";
         put_rows(sound, i < 3 ? lies[i].at : 0, i < 3 ? lies[i].number : 0);
-        assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND), want);
+        assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND, NULL), want);
         if (i < 3)
             assert_says("dcsr_check: stored row");
         assert_int_equal(weft_spmm_dcsr_plan_create(&plan, ctx, queue, &D, NULL), want);
@@ -225,11 +225,11 @@ static void test_row_numbers_are_checked(void **state)
         weft_spmm_plan_destroy(&plan);
     }
     D.n_cols = 3; // there, columns 0, 1 and 3 do not fit
-    assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND), WEFT_BAD_DATA);
+    assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND, NULL), WEFT_BAD_DATA);
     assert_says("dcsr_check: row 0: entry 0 has column 3");
-    assert_int_equal(weft_dcsr_check(ctx, queue, NULL, WEFT_CSR_SOUND), WEFT_BAD_ARGUMENT);
+    assert_int_equal(weft_dcsr_check(ctx, queue, NULL, WEFT_CSR_SOUND, NULL), WEFT_BAD_ARGUMENT);
     D.rows = NULL;
-    assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND), WEFT_BAD_BUFFER);
+    assert_int_equal(weft_dcsr_check(ctx, queue, &D, WEFT_CSR_SOUND, NULL), WEFT_BAD_BUFFER);
     assert_says("dcsr_check: the DCSR's rows: the buffer is NULL");
     clFinish(queue);
     cl_mem buffers[] = {D.offsets, D.indices, D.values};

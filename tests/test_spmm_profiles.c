@@ -46,6 +46,7 @@ static void test_as_planned_with_copies_of_B(void **state)
                               .k = 512 - (int64_t)(seed % 4),
                               .n = seed % 2 ? 130 : 256,
                               .dtype = dtypes[limits.has_f64 ? seed % 3 : seed % 2],
+                              .has_wide_c = seed == 1 || seed == 7,
                               .rows = ROWS_TENTH,
                               .numbers = seed % 5 ? WHOLE : FRACTIONS,
                               .alpha = 1,

@@ -125,6 +125,39 @@ static void test_batches(void **state)
     }
 }
 
+// With and without a plan, op(A) either one, A by all rows or by those that it stores.
+static void test_vectors(void **state)
+{
+    (void)state;
+    uint64_t seed = 30000;
+    for (int kind = 0; kind < 6; kind++)
+        for (int layout = 0; layout < COLUMN_MAJOR; layout++)
+            for (int i = 0; i < 4; i++) {
+                const bool transpose_a = kind % 3 == 2;
+                ++seed;
+                const spmm_case one = {.seed = seed,
+                                       .m = 37,
+                                       .k = 23,
+                                       .n = 1,
+                                       .are_vectors = true,
+                                       .rows = (sparse_rows)(seed % N_ROWS),
+                                       .numbers = (spmm_numbers)(seed % WILD_INPUT),
+                                       .b_layout = (dense_layout)layout,
+                                       .c_layout = layout % 2 ? COLUMN_MAJOR : ROW_MAJOR,
+                                       .b_start = i,
+                                       .c_start = 3 - i,
+                                       .alpha = 2,
+                                       .beta = i % 2,
+                                       .has_bias = i == 3,
+                                       .bias_step = 1,
+                                       .is_dcsr = kind >= 3,
+                                       .transpose_a = transpose_a,
+                                       .with_plan = transpose_a || kind % 3 == 1};
+                if (is_taken(seed))
+                    spmm_run(ctx, &one);
+            }
+}
+
 // Rows that begin anywhere between two aligned loads, after and before foreign entries.
 static void test_starts_of_the_arrays(void **state)
 {
@@ -212,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_layouts_of_narrow_types),
         cmocka_unit_test(test_rounding_of_narrow_results),
         cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_starts_of_the_arrays),
         cmocka_unit_test(test_alpha_and_beta),
         cmocka_unit_test(test_wild_output),

@@ -151,14 +151,19 @@ static double end(double *bound, const precision *p, const reference_spmm *probl
     return value;
 }
 
+static weft_dtype c_dtype_of(const reference_spmm *problem)
+{
+    return problem->c_dtype == WEFT_DEFAULT ? problem->A->dtype : problem->c_dtype;
+}
+
 // Turns sums into the reference, and magnitudes into bounds.
 static void finish(term_sums *sums, const reference_spmm *problem)
 {
-    const precision p = precision_of(problem->A->dtype);
+    const precision p = precision_of(c_dtype_of(problem)); // its sums are those of A's
     for (int64_t i = 0; i < sums->m; i++)
         for (int64_t at = i * sums->n; at < (i + 1) * sums->n; at++) {
             const double c0 =
-                problem->beta != 0 ? scalar_get(problem->A->dtype, problem->C0, at) : 0;
+                problem->beta != 0 ? scalar_get(c_dtype_of(problem), problem->C0, at) : 0;
             const double n_terms = (double)sums->n_terms[i];
             double value = n_terms > 0 ? problem->alpha * sums->sum[at] : 0;
             if (problem->reduction == WEFT_SPMM_MEAN && n_terms > 0)
@@ -238,8 +243,8 @@ bool reference_spmm_compare(const reference_spmm *problem, const void *C, refere
     if (!reference_spmm_run(problem, &reference, &bound, why))
         return false;
     for (int64_t at = 0; at < m * problem->n; at++) {
-        const double got = scalar_get(A->dtype, C, at);
-        const double error = reference_error(A->dtype, got, reference[at], bound[at]);
+        const double got = scalar_get(c_dtype_of(problem), C, at);
+        const double error = reference_error(c_dtype_of(problem), got, reference[at], bound[at]);
         if (error > out->error)
             *out = (reference_result){error, at / problem->n, at % problem->n, got, reference[at]};
     }

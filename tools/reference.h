@@ -42,7 +42,7 @@
 
 #include "complaint.h"
 
-// All host arrays without gaps, row-major, elements of A->dtype.
+// All host arrays without gaps, row-major, elements of A->dtype but for C's.
 typedef struct reference_spmm {
     const weft_csr_host *A; // sound
     bool transpose_a;
@@ -53,6 +53,7 @@ typedef struct reference_spmm {
     const void *C0;   // m x n: C before the product; may be NULL where beta is 0
     const void *bias; // m; NULL: none
     weft_activation activation;
+    weft_dtype c_dtype; // of C0 and C; WEFT_DEFAULT: A's
 } reference_spmm;
 
 typedef struct reference_result {

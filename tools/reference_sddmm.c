@@ -89,6 +89,11 @@ static void add_term(entry *at, const wide_row *row, int64_t l, double b)
     at->magnitude += isfinite(row->sums[l]) && isfinite(b) ? row->magnitudes[l] * fabs(b) : 0;
 }
 
+static weft_dtype d_dtype_of(const reference_sddmm *problem)
+{
+    return problem->d_dtype == WEFT_DEFAULT ? problem->C->dtype : problem->d_dtype;
+}
+
 static entry entry_at(const reference_sddmm *problem, const wide_row *row, int64_t column,
                       int64_t e)
 {
@@ -97,7 +102,7 @@ static entry entry_at(const reference_sddmm *problem, const wide_row *row, int64
     entry at = {.c = problem->indicator || problem->alpha == 0
                          ? 1
                          : scalar_get(dtype, problem->C->values, e),
-                .d0 = problem->beta != 0 ? scalar_get(dtype, problem->D0, e) : 0};
+                .d0 = problem->beta != 0 ? scalar_get(d_dtype_of(problem), problem->D0, e) : 0};
     if (problem->alpha == 0)
         return at;
     for (int64_t l = 0; l < problem->k && B == NULL; l++)
@@ -148,7 +153,7 @@ static void run_entries(const reference_sddmm *problem, wide_row *row, double *r
                         double *bound)
 {
     const weft_csr_host *C = problem->C;
-    const precision p = precision_of(C->dtype);
+    const precision p = precision_of(d_dtype_of(problem)); // its sums are those of C's
     int64_t spread = -1;
     EACH_ENTRY(C, i, e)
     {
@@ -195,8 +200,8 @@ bool reference_sddmm_compare(const reference_sddmm *problem, const void *D, refe
         return false;
     EACH_ENTRY(C, row, e)
     {
-        const double got = scalar_get(C->dtype, D, e);
-        const double error = reference_error(C->dtype, got, reference[e], bound[e]);
+        const double got = scalar_get(d_dtype_of(problem), D, e);
+        const double error = reference_error(d_dtype_of(problem), got, reference[e], bound[e]);
         if (error > out->error)
             *out = (reference_result){error, row, scalar_whole(C->index_dtype, C->indices, e), got,
                                       reference[e]};

@@ -26,7 +26,7 @@
 
 #include "reference.h"
 
-// All host arrays hold elements of C->dtype.
+// All host arrays hold elements of C->dtype but for D's.
 typedef struct reference_sddmm {
     const weft_csr_host *C; // sound
     bool indicator;         // C's values, which may be NULL, do not matter
@@ -38,6 +38,7 @@ typedef struct reference_sddmm {
     const weft_csr_host *sparse_A; // in A's place: m x k; NULL: none
     const weft_csr_host *sparse_B; // in B's: B^T, n x k
     const void *D0;                // nnz: D before; may be NULL where beta is 0
+    weft_dtype d_dtype;            // of D0 and D; WEFT_DEFAULT: C's
 } reference_sddmm;
 
 // nnz doubles each: *reference and *bound are malloc'd and belong to the caller.

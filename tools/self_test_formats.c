@@ -126,8 +126,8 @@ static bool run_coordinates(self_trial *t, const coordinates *c, weft_csr *there
            trial_call(t, weft_csr_create(there, t->ctx, t->queue, &A.host)) &&
            trial_call(t, weft_csr_to_dense(t->ctx, t->queue, there, &D.there, NULL)) &&
            trial_compare_equal(t, "D", &D, c->dense) &&
-           trial_call(t,
-                      weft_csr_check(t->ctx, t->queue, there, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE));
+           trial_call(
+               t, weft_csr_check(t->ctx, t->queue, there, WEFT_CSR_SORTED | WEFT_CSR_UNIQUE, NULL));
 }
 
 static bool check_coordinates(self_trial *t, const void *of)

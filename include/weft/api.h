@@ -13,8 +13,7 @@
 #define WEFT_API
 #endif
 
-// The headers are for C++ too. What C11 alone has are the macros that fill in a params struct, as
-// WEFT_SPMM(): in C++ set its `size`, and what else it needs, field by field.
+// The headers are for C++ too.
 #ifdef __cplusplus
 #define WEFT_BEGIN extern "C" {
 #define WEFT_END   }

@@ -10,6 +10,7 @@
 #include <CL/cl.h>
 
 #include <weft/limits.h>
+#include <weft/params.h>
 #include <weft/status.h>
 
 WEFT_BEGIN
@@ -36,11 +37,12 @@ typedef struct weft_context_params {
     weft_log_fn log;    // NULL is silence
     void *log_user;
     const char *cache_dir; // of compiled programs, and of what was found out about devices; NULL
-                           // takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft; ""
-                           // keeps nothing on disk. Left alone where it is a link, somebody else's,
-                           // or open to other writers. On PoCL, which keeps what it compiles and
-                           // compiles it twice to give it away, programs are kept only where the
-                           // folder is named, here or by $WEFT_CACHE_DIR
+                           // takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft, where
+                           // $XDG_CACHE_HOME or $HOME is an absolute path; "" keeps nothing on
+                           // disk. Left alone where it is a link, somebody else's, or open to other
+                           // writers. On PoCL, which keeps what it compiles and compiles it twice
+                           // to give it away, programs are kept only where the folder is named,
+                           // here or by $WEFT_CACHE_DIR
     uint64_t cache_bytes;  // bound on that folder; 0 takes 256 MiB. Those used longest ago go first
     const weft_limits *limits; // plan for this device instead, clamped to what the real one can
                                // hold. Copied. NULL takes the built-in profile that $WEFT_PROFILE
@@ -58,8 +60,7 @@ typedef struct weft_context_params {
     bool trusts_device;        // nothing is tried on the device, see below: what it claims counts
 } weft_context_params;
 
-#define WEFT_CONTEXT(...)                                                                          \
-    (&(const weft_context_params){.size = sizeof(weft_context_params), __VA_ARGS__})
+#define WEFT_CONTEXT(...) WEFT_PARAMS(weft_context_params, __VA_ARGS__)
 
 // With check_matrices no offset or index of a sparse operand is trusted: each operation waits for
 // its wait list, reads them back and demands what weft_csr_check() does, before it enqueues
@@ -92,6 +93,15 @@ typedef struct weft_context_params {
 // without any can be made and run, or memory lacks, none fails. A compiler that does not come back
 // is waited for.
 
+// fork(): a child has none of the threads that OpenCL runs in, and what waits for them waits for
+// ever, in a context of its own as well. So in a child of a process that has used OpenCL by way of
+// weft every call that takes a context, weft_context_create(), weft_context_open() and
+// weft_limits_query() are WEFT_UNSUPPORTED. What a context was made of may still be asked there,
+// and what destroys weft's objects releases nothing in OpenCL: that is the parent's. A child that
+// calls exec() is free of it all, and so is one that was forked before the first of these calls: it
+// opens contexts of its own. A rehearsal without a device goes on in a child. Whether the program
+// itself has used OpenCL before it forked weft cannot know.
+
 // A context over the caller's device. Both are retained until the context is destroyed.
 // `params` may be NULL; its `device` is not looked at. Where groups have several items, as on GPUs,
 // a trivial kernel is compiled, or loaded from the folder on disk, and asked how large a group may
@@ -108,7 +118,7 @@ WEFT_API weft_status weft_context_open(weft_context **out, const weft_context_pa
 
 // Waits for nothing and releases what the context holds; enqueued work still completes. Sets *ctx
 // to NULL. No other thread may be inside a call on the same context, and plans made with it are to
-// be destroyed first. NULL and a NULL handle are fine.
+// be destroyed first. NULL and a NULL handle are fine. In a child of fork() nothing is released.
 WEFT_API void weft_context_destroy(weft_context **ctx);
 
 // What the context was made of. Borrowed: do not release. Here and in the calls below `ctx` must
@@ -130,7 +140,7 @@ typedef struct weft_context_stats {
     uint64_t programs_built;  // compiled from source; the trivial kernel above is not counted
     uint64_t programs_loaded; // taken from the folder on disk; nor is it here
     uint64_t launches;        // kernels enqueued
-    uint64_t scratch_bytes;   // scratch memory held now
+    uint64_t scratch_bytes;   // scratch memory held now; 0 in a child of fork()
 } weft_context_stats;
 
 // Thread-safety: any thread, at any time between create and destroy.

@@ -47,7 +47,7 @@ typedef struct weft_csr_params {
     weft_dtype offset_dtype, index_dtype, dtype;
 } weft_csr_params;
 
-#define WEFT_CSR(...) (&(const weft_csr_params){.size = sizeof(weft_csr_params), __VA_ARGS__})
+#define WEFT_CSR(...) WEFT_PARAMS(weft_csr_params, __VA_ARGS__)
 
 // From coordinates in any order: entry e is values[e] at (rows[e], cols[e]), counted from 0.
 // Duplicates are summed, in double and in the order given; columns come out sorted; an entry whose
@@ -104,15 +104,24 @@ typedef enum weft_csr_demand {
     WEFT_CSR_UNIQUE = 2, // and no column occurs twice in a row (sorted or not)
 } weft_csr_demand;       // may be or-ed
 
+typedef struct weft_csr_check_params {
+    size_t size;    // sizeof(weft_csr_check_params): WEFT_CSR_CHECK() fills it in
+    cl_uint n_wait; // events to wait for
+    const cl_event *wait;
+} weft_csr_check_params;
+
+#define WEFT_CSR_CHECK(...) WEFT_PARAMS(weft_csr_check_params, __VA_ARGS__)
+
 // For data that nobody vouches for: reads the pattern back and checks it; values are not looked at.
-// Blocks, through `queue`: where that is out of order, what fills the arrays must be complete.
+// Blocks, through `queue`: where that is out of order, or others fill the arrays, what fills them
+// must be complete or in the wait list.
 // WEFT_BAD_DATA names the row, the entry and the numbers; WEFT_BAD_BUFFER an array that does not
 // fit its buffer. A struct or a queue that will not do is refused as above; WEFT_NO_MEMORY of the
 // host; WEFT_DEVICE_LOST and WEFT_OPENCL_ERROR where reading fails. Making a plan object checks as
 // much. Other calls do not, unless their context was told to (check_matrices): in them a CSR that
 // lies makes kernels read out of bounds.
 WEFT_API weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,
-                                    int demand);
+                                    int demand, const weft_csr_check_params *params);
 WEFT_API weft_status weft_csr_host_check(const weft_csr_host *host, int demand);
 
 // Lengths of the rows, as plans use them.

@@ -46,8 +46,7 @@ typedef struct weft_csr_dense_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_csr_dense_params;
 
-#define WEFT_CSR_DENSE(...)                                                                        \
-    (&(const weft_csr_dense_params){.size = sizeof(weft_csr_dense_params), __VA_ARGS__})
+#define WEFT_CSR_DENSE(...) WEFT_PARAMS(weft_csr_dense_params, __VA_ARGS__)
 
 // D = A
 //

@@ -47,8 +47,7 @@ typedef struct weft_csr_transpose_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_csr_transpose_params;
 
-#define WEFT_CSR_TRANSPOSE(...)                                                                    \
-    (&(const weft_csr_transpose_params){.size = sizeof(weft_csr_transpose_params), __VA_ARGS__})
+#define WEFT_CSR_TRANSPOSE(...) WEFT_PARAMS(weft_csr_transpose_params, __VA_ARGS__)
 
 // T = A^T
 //

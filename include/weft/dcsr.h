@@ -53,7 +53,8 @@ static inline weft_csr weft_dcsr_stored(const weft_dcsr *A)
 // As weft_csr_check(), of the stored rows; and that their numbers rise, within the matrix. What a
 // message calls row i is stored row i.
 WEFT_API weft_status weft_dcsr_check(weft_context *ctx, cl_command_queue queue,
-                                     const weft_dcsr *dcsr, int demand);
+                                     const weft_dcsr *dcsr, int demand,
+                                     const weft_csr_check_params *params);
 
 typedef struct weft_dcsr_params {
     size_t size;      // sizeof(weft_dcsr_params): WEFT_DCSR() fills it in
@@ -64,7 +65,7 @@ typedef struct weft_dcsr_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_dcsr_params;
 
-#define WEFT_DCSR(...) (&(const weft_dcsr_params){.size = sizeof(weft_dcsr_params), __VA_ARGS__})
+#define WEFT_DCSR(...) WEFT_PARAMS(weft_dcsr_params, __VA_ARGS__)
 
 // A by rows to D of the same matrix, stored rows only, in two steps: the first counts these rows,
 // and blocks until it has; the second writes D's rows and offsets, and D->n_stored is what the

@@ -39,20 +39,14 @@ typedef struct weft_elementwise_output {
 //     weft_elementwise(ctx, queue, WEFT_INPUTS({"x", &X}, {"y", &Y}),
 //                      WEFT_OUTPUTS({"alpha * x + max(y, 0)", &Z}),
 //                      WEFT_ELEMENTWISE(WEFT_VALUES({"alpha", 0.5})));
-#define WEFT_COUNTED(type, ...)                                                                    \
-    (int)(sizeof((const type[]){__VA_ARGS__}) / sizeof(type)), (const type[])                      \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-#define WEFT_INPUTS(...)  WEFT_COUNTED(weft_elementwise_input, __VA_ARGS__)
-#define WEFT_OUTPUTS(...) WEFT_COUNTED(weft_elementwise_output, __VA_ARGS__)
+#define WEFT_INPUTS(...)                                                                           \
+    WEFT_COUNT(weft_elementwise_input, __VA_ARGS__), WEFT_ARRAY(weft_elementwise_input, __VA_ARGS__)
+#define WEFT_OUTPUTS(...)                                                                          \
+    WEFT_COUNT(weft_elementwise_output, __VA_ARGS__),                                              \
+        WEFT_ARRAY(weft_elementwise_output, __VA_ARGS__)
 #define WEFT_VALUES(...)                                                                           \
-    .n_values = (int)(sizeof((const weft_elementwise_value[]){__VA_ARGS__}) /                      \
-                      sizeof(weft_elementwise_value)),                                             \
-    .values = (const weft_elementwise_value[])                                                     \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
+    .n_values = WEFT_COUNT(weft_elementwise_value, __VA_ARGS__),                                   \
+    .values = WEFT_ARRAY(weft_elementwise_value, __VA_ARGS__)
 
 // All that a tiling is chosen from, besides the limits. The elements are a nest of loops: columns
 // are the one along which the output has its neighbours, rows the next, outers the rest.
@@ -107,8 +101,7 @@ typedef struct weft_elementwise_params {
     cl_event *event; // completes with the results; the caller releases it
 } weft_elementwise_params;
 
-#define WEFT_ELEMENTWISE(...)                                                                      \
-    (&(const weft_elementwise_params){.size = sizeof(weft_elementwise_params), __VA_ARGS__})
+#define WEFT_ELEMENTWISE(...) WEFT_PARAMS(weft_elementwise_params, __VA_ARGS__)
 
 // y_j = f_j(x_1, ..., x_k), element by element
 //

@@ -86,20 +86,15 @@ typedef struct weft_matmul_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_matmul_params;
 
-#define WEFT_MATMUL(...)                                                                           \
-    (&(const weft_matmul_params){.size = sizeof(weft_matmul_params), __VA_ARGS__})
+#define WEFT_MATMUL(...) WEFT_PARAMS(weft_matmul_params, __VA_ARGS__)
 
 // Inputs of the formula, among params:
 //
 //     weft_matmul(ctx, queue, 1, &X, &W, 0, &Y,
 //                 WEFT_MATMUL(.epilogue = "gelu(c + bias)", WEFT_MATMUL_WITH({"bias", &bias})));
 #define WEFT_MATMUL_WITH(...)                                                                      \
-    .n_inputs = (int)(sizeof((const weft_elementwise_input[]){__VA_ARGS__}) /                      \
-                      sizeof(weft_elementwise_input)),                                             \
-    .inputs = (const weft_elementwise_input[])                                                     \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
+    .n_inputs = WEFT_COUNT(weft_elementwise_input, __VA_ARGS__),                                   \
+    .inputs = WEFT_ARRAY(weft_elementwise_input, __VA_ARGS__)
 
 // C = f(alpha A B + beta C), element by element: with c = alpha sum over l of a[i, l] b[l, j] +
 // beta c[i, j]

@@ -19,7 +19,7 @@ typedef struct weft_norm_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_norm_params;
 
-#define WEFT_NORM(...) (&(const weft_norm_params){.size = sizeof(weft_norm_params), __VA_ARGS__})
+#define WEFT_NORM(...) WEFT_PARAMS(weft_norm_params, __VA_ARGS__)
 
 // Layer normalisation: over the last n_axes axes of X,
 //

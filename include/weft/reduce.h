@@ -47,8 +47,7 @@ typedef struct weft_reduce_params {
     cl_event *event; // completes with the reduction; the caller releases it
 } weft_reduce_params;
 
-#define WEFT_REDUCE(...)                                                                           \
-    (&(const weft_reduce_params){.size = sizeof(weft_reduce_params), __VA_ARGS__})
+#define WEFT_REDUCE(...) WEFT_PARAMS(weft_reduce_params, __VA_ARGS__)
 
 // Y = op over the given axes of X
 //

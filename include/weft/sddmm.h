@@ -74,7 +74,7 @@ typedef struct weft_sddmm_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sddmm_params;
 
-#define WEFT_SDDMM(...) (&(const weft_sddmm_params){.size = sizeof(weft_sddmm_params), __VA_ARGS__})
+#define WEFT_SDDMM(...) WEFT_PARAMS(weft_sddmm_params, __VA_ARGS__)
 
 // D = alpha (A B) .* C + beta D at the entries of C: for entry e in row i and column j
 //
@@ -89,9 +89,10 @@ typedef struct weft_sddmm_params {
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
 //      buffer and start); else no byte is shared with A, B or what is read of C.
 //
-// All have one data type. Sums, alpha and beta are f32 (f64 for f64); the order of sums depends on
-// the tiling, the context and, for bf16, on whether B has stride 1 along k: the same input gives
-// the same bits. D as the values of a CSR with C's pattern is an operand for weft_spmm().
+// All have one data type, or D is f32 where A, B and C are f16 or bf16. Sums, alpha and beta are
+// f32 (f64 for f64); the order of sums depends on the tiling, the context and, for bf16, on whether
+// B has stride 1 along k: the same input gives the same bits. D as the values of a CSR with C's
+// pattern is an operand for weft_spmm().
 // Where A or B is sparse itself, weft_sddmm_sparse() takes the product.
 //
 // A batch: with A [batch x m x k], B [batch x k x n] and D [batch x nnz] each pair of matrices is

@@ -16,8 +16,8 @@ typedef struct weft_factor {
 } weft_factor;
 
 // As arguments: WEFT_SPARSE(&X), WEFT_DENSE(&dY).
-#define WEFT_SPARSE(csr)   (&(const weft_factor){.sparse = (csr)})
-#define WEFT_DENSE(tensor) (&(const weft_factor){.dense = (tensor)})
+#define WEFT_SPARSE(csr)   WEFT_POINTER(weft_factor, .sparse = (csr))
+#define WEFT_DENSE(tensor) WEFT_POINTER(weft_factor, .dense = (tensor))
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_sddmm_sparse_problem {
@@ -61,8 +61,7 @@ typedef struct weft_sddmm_sparse_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sddmm_sparse_params;
 
-#define WEFT_SDDMM_SPARSE(...)                                                                     \
-    (&(const weft_sddmm_sparse_params){.size = sizeof(weft_sddmm_sparse_params), __VA_ARGS__})
+#define WEFT_SDDMM_SPARSE(...) WEFT_PARAMS(weft_sddmm_sparse_params, __VA_ARGS__)
 
 // D = alpha (A B^T) .* C + beta D at the entries of C: for entry e in row i and column j
 //

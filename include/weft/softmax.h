@@ -18,8 +18,7 @@ typedef struct weft_softmax_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_softmax_params;
 
-#define WEFT_SOFTMAX(...)                                                                          \
-    (&(const weft_softmax_params){.size = sizeof(weft_softmax_params), __VA_ARGS__})
+#define WEFT_SOFTMAX(...) WEFT_PARAMS(weft_softmax_params, __VA_ARGS__)
 
 // Y = softmax(scale X) along one axis: with the sum taken over that axis,
 //

@@ -58,9 +58,7 @@ typedef struct weft_sparse_attention_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sparse_attention_params;
 
-#define WEFT_SPARSE_ATTENTION(...)                                                                 \
-    (&(const weft_sparse_attention_params){.size = sizeof(weft_sparse_attention_params),           \
-                                           __VA_ARGS__})
+#define WEFT_SPARSE_ATTENTION(...) WEFT_PARAMS(weft_sparse_attention_params, __VA_ARGS__)
 
 // O = softmax(scale Q K^T) V, where row i attends to the columns j that row i of M names alone:
 //

@@ -14,8 +14,7 @@ typedef struct weft_sparse_gather_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_sparse_gather_params;
 
-#define WEFT_SPARSE_GATHER(...)                                                                    \
-    (&(const weft_sparse_gather_params){.size = sizeof(weft_sparse_gather_params), __VA_ARGS__})
+#define WEFT_SPARSE_GATHER(...) WEFT_PARAMS(weft_sparse_gather_params, __VA_ARGS__)
 
 // out[i] = values[source[i]], or out[b][i] = values[b][source[i]]
 //

@@ -37,8 +37,7 @@ typedef struct weft_sparse_linear_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sparse_linear_params;
 
-#define WEFT_SPARSE_LINEAR(...)                                                                    \
-    (&(const weft_sparse_linear_params){.size = sizeof(weft_sparse_linear_params), __VA_ARGS__})
+#define WEFT_SPARSE_LINEAR(...) WEFT_PARAMS(weft_sparse_linear_params, __VA_ARGS__)
 
 // Y = f(W X + bias), bias added to each column, f the activation.
 //

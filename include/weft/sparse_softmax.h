@@ -60,8 +60,7 @@ typedef struct weft_sparse_softmax_params {
     cl_event *event; // completes with the result; the caller releases it
 } weft_sparse_softmax_params;
 
-#define WEFT_SPARSE_SOFTMAX(...)                                                                   \
-    (&(const weft_sparse_softmax_params){.size = sizeof(weft_sparse_softmax_params), __VA_ARGS__})
+#define WEFT_SPARSE_SOFTMAX(...) WEFT_PARAMS(weft_sparse_softmax_params, __VA_ARGS__)
 
 // Y = softmax(scale X) over the entries of each row: with the sum taken over them,
 //

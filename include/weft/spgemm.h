@@ -51,8 +51,7 @@ typedef struct weft_spgemm_params {
     cl_event *event; // completes with the call; the caller releases it
 } weft_spgemm_params;
 
-#define WEFT_SPGEMM(...)                                                                           \
-    (&(const weft_spgemm_params){.size = sizeof(weft_spgemm_params), __VA_ARGS__})
+#define WEFT_SPGEMM(...) WEFT_PARAMS(weft_spgemm_params, __VA_ARGS__)
 
 // C = A B, in two steps, since nobody knows how many entries C has: the first finds C's offsets,
 // the second its indices and values.

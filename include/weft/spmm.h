@@ -117,10 +117,11 @@ typedef struct weft_spmm_plan_params {
                       // rows as they come, in a product for which scratch memory is short; those
                       // that were asked for it then lacks: WEFT_NO_MEMORY
     weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
+    cl_uint n_wait;        // events to wait for before A is read
+    const cl_event *wait;
 } weft_spmm_plan_params;
 
-#define WEFT_SPMM_PLAN(...)                                                                        \
-    (&(const weft_spmm_plan_params){.size = sizeof(weft_spmm_plan_params), __VA_ARGS__})
+#define WEFT_SPMM_PLAN(...) WEFT_PARAMS(weft_spmm_plan_params, __VA_ARGS__)
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
 // found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
@@ -165,17 +166,20 @@ typedef struct weft_spmm_params {
     weft_activation activation;   // what C goes through
 } weft_spmm_params;
 
-#define WEFT_SPMM(...) (&(const weft_spmm_params){.size = sizeof(weft_spmm_params), __VA_ARGS__})
+#define WEFT_SPMM(...) WEFT_PARAMS(weft_spmm_params, __VA_ARGS__)
 
 // C = alpha op(A) B + beta C
 //
 //   A  sparse CSR [m x k], or [k x m] where op(A) = A^T
 //      f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16 indices
 //   B  dense [k x n]   the same data type; any strides, fastest with stride 1 along n
-//   C  dense [m x n]   as B; no two elements at one place, and no byte shared with A or B
+//   C  dense [m x n]   as B, or f32 where A and B are f16 or bf16; no two elements at one place,
+//                      and no byte shared with A or B
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
 // the context alone: the same input gives the same bits.
+//
+// Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
 //
 // A batch: with B [batch x k x n] and C [batch x m x n] each matrix is multiplied by A, or, where
 // A->values_batch_stride is not 0, by values of its own at the same pattern.

@@ -17,7 +17,8 @@ typedef enum weft_status {
                        // write an output; and a workspace in the host's memory
                        // (CL_MEM_USE_HOST_PTR) that begins off a multiple of 128 bytes
     WEFT_BAD_DATA,     // contents that contradict themselves: CSR offsets, column indices
-    WEFT_UNSUPPORTED,  // sound, but the device at hand cannot do it (f64 without fp64, ...)
+    WEFT_UNSUPPORTED,  // sound, but the device at hand cannot do it (f64 without fp64, ...), or the
+                       // process: a child of one that uses OpenCL, see <weft/context.h>
     WEFT_NO_DEVICE,    // no OpenCL device, or none that matches what was asked for
     WEFT_NO_MEMORY,    // of the host or of the device
     WEFT_BUILD_FAILED, // a kernel did not compile; the log callback has options, log and source

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# headers.sh SOURCE CC [CXX]: each public header compiles alone, as C11 and as C++11, without a
-# warning.
+# headers.sh SOURCE CC [CXX]: each public header compiles alone, as C11 and as C++11, and all macros
+# as C++17 and C++20, without a warning.
 set -u
 source_dir=$1 cc=$2 cxx=${3:-}
 . "$source_dir/tests/house/tap.sh"
@@ -10,7 +10,7 @@ warnings='-Wall -Wextra -Wpedantic -Wshadow -Werror'
 
 # compile LANGUAGE FILE COMPILER: nothing is written. CC and CXX may hold several words.
 compile() {
-    $3 -x "${1%11}" -std="$1" $warnings -fsyntax-only -I"$source_dir/include" "$2"
+    $3 -x "${1%[0-9][0-9]}" -std="$1" $warnings -fsyntax-only -I"$source_dir/include" "$2"
 }
 
 as_c() {
@@ -46,7 +46,7 @@ not_in_the_manual() {
 cd "$WEFT_TEST_DIR" || exit 1
 check "all names of formulas are in the manual" prints_nothing not_in_the_manual
 
-# The macros that fill params are for C; C++ fills the fields.
+# The macros that fill in a struct, in C and, each of them, in C++; tests/house/install.sh runs them.
 cat >"$WEFT_TEST_DIR/use_c.inc" <<'END'
 #include <weft/weft.h>
 weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl_mem memory);
@@ -57,18 +57,29 @@ weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl
     return weft_spmm(ctx, queue, 1, A, &B, 0, &C, WEFT_SPMM(.event = &event));
 }
 END
-cat >"$WEFT_TEST_DIR/use_cpp.inc" <<'END'
-#include <weft/weft.h>
-weft_status use(weft_context *ctx, cl_command_queue queue, const weft_csr *A, cl_mem memory)
-{
-    const weft_tensor B = weft_matrix(memory, WEFT_F32, 3, 4), C = weft_matrix(memory, WEFT_F32, 3, 4);
-    cl_event event;
-    weft_spmm_params params = weft_spmm_params();
-    params.size = sizeof(params);
-    params.event = &event;
-    return weft_spmm(ctx, queue, 1, A, &B, 0, &C, &params);
-}
-END
 as_c "a call of weft_spmm()" "$WEFT_TEST_DIR/use_c.inc"
-as_cpp "a call of weft_spmm()" "$WEFT_TEST_DIR/use_cpp.inc"
+
+# Whose macros begin with WEFT_ and take arguments, but for those that others are made of.
+macros() {
+    cat "$source_dir"/include/weft/*.h | sed -n 's/^#define \(WEFT_[A-Z_]*\)(.*/\1/p' |
+        grep -vxE 'WEFT_(POINTER|ARRAY|COUNT|PARAMS)' | sort -u
+}
+not_in_cpp() {
+    [ -n "$(macros)" ] || echo "no macro was found"
+    macros | while read -r macro; do
+        grep -qF "$macro(" "$source_dir/tests/house/params.cc" || echo "$macro"
+    done
+}
+check "params.cc has every macro" prints_nothing not_in_cpp
+
+for compiler in g++ clang++; do
+    for standard in 17 20; do
+        if command -v "$compiler" >/dev/null; then
+            check "every macro as C++$standard by $compiler" compile c++"$standard" \
+                "$source_dir/tests/house/params.cc" "$compiler -Wold-style-cast"
+        else
+            skip "every macro as C++$standard by $compiler" "there is no $compiler"
+        fi
+    done
+done
 finish

@@ -20,8 +20,8 @@ in_files() {
     files "$pattern" | xargs -r grep -n "$@" /dev/null
 }
 
-code='\.([ch]|cl|clh|py|sh)$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests)$|meson'
-sources='\.([ch]|cl|clh)$'
+code='\.([ch]|cc|cl|clh|cmake|py|sh)$|^CMakeLists\.txt$|^tests/run_on$|^tools/(analyse|demo|check|fresh|gpu-check|intel-opencl|count-tests)$|meson'
+sources='\.([ch]|cc|cl|clh)$'
 
 without_spdx() {
     files "$code" | while read -r file; do
@@ -36,7 +36,7 @@ too_long() {
 }
 
 badly_formatted() {
-    files '\.[ch]$' | xargs clang-format --dry-run 2>&1
+    files '\.([ch]|cc)$' | xargs clang-format --dry-run 2>&1
 }
 
 check "every file names its licence" prints_nothing without_spdx
