@@ -27,6 +27,7 @@ typedef enum reduce_numbers {
     FAR_AWAY,  // FRACTIONS + 1000
     WILD,      // WHOLE; some are infinite or NaN, if X can hold that
     EXTREME,   // integers of any size; floats as FRACTIONS
+    ZEROS,     // 0 and -0, few of those that min and max are to find; integers as WHOLE
     N_NUMBERS,
 } reduce_numbers;
 

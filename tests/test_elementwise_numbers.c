@@ -282,6 +282,35 @@ static void test_divide_is_of_real_numbers(void **state)
     elementwise_destroy(&o);
 }
 
+// ---- the larger and the smaller: of zeros by their signs
+
+static const row pairs[] = {
+    {{-0.0, 0}, {0, -0.0, 0, -0.0}},
+    {{0, -0.0}, {0, -0.0, 0, -0.0}},
+    {{-0.0, -0.0}, {-0.0, -0.0, -0.0, -0.0}},
+    {{0, 0}, {0, 0, 0, 0}},
+    {{-0.0, 1}, {1, -0.0, 1, -0.0}},
+    {{0, -1}, {0, -1, 0, -1}},
+    {{-3, -2}, {-2, -3, -2, -3}},
+    {{2.5, 2.5}, {2.5, 2.5, 2.5, 2.5}},
+    {{INFINITY, -INFINITY}, {INFINITY, -INFINITY, INFINITY, -INFINITY}},
+    {{NAN, 3}, {NAN, NAN, 3, 3}},
+    {{-3, NAN}, {NAN, NAN, -3, -3}},
+    {{NAN, -0.0}, {NAN, NAN, -0.0, -0.0}},
+    {{0, NAN}, {NAN, NAN, 0, 0}},
+    {{NAN, INFINITY}, {NAN, NAN, INFINITY, INFINITY}},
+    {{-INFINITY, NAN}, {NAN, NAN, -INFINITY, -INFINITY}},
+    {{NAN, NAN}, {NAN, NAN, NAN, NAN}},
+};
+
+static void test_larger_and_smaller(void **state)
+{
+    (void)state;
+    static const table t =
+        TABLE(2, 4, pairs, .formulas = {"max(a, b)", "min(a, b)", "fmax(a, b)", "fmin(a, b)"});
+    run_in(&t, reals, 4);
+}
+
 int main(void)
 {
     need_device();
@@ -289,7 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_signs_of_divisions),        cmocka_unit_test(test_long_quotients),
         cmocka_unit_test(test_whole_divisions),           cmocka_unit_test(test_the_least_number),
-        cmocka_unit_test(test_divide_is_of_real_numbers),
+        cmocka_unit_test(test_divide_is_of_real_numbers), cmocka_unit_test(test_larger_and_smaller),
     };
     const int failed = cmocka_run_group_tests_name("elementwise numbers", tests, NULL, NULL);
     weft_context_destroy(&ctx);

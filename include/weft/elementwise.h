@@ -194,7 +194,8 @@ typedef struct weft_elementwise_params {
 // each other, which a + b + c + ... are, and 128 signs, parentheses (those of calls, too) and
 // branches of ?: around anything. Integers are decimal or hexadecimal.
 // The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
-// min and max give NaN where there is one, fmin and fmax the other number. Nothing else can be
+// min and max give NaN where there is one, fmin and fmax the other number. For all four -0 is less
+// than 0, whichever stands first; clamp takes them for equal, and gives x then. Nothing else can be
 // said: statements, comments, brackets and unknown names are refused, with the column.
 //
 // All formulas of a call are reckoned in one type, params->arithmetic or else the first of
