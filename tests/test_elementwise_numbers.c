@@ -311,14 +311,59 @@ static void test_larger_and_smaller(void **state)
     run_in(&t, reals, 4);
 }
 
+// ---- derivatives at corners: PyTorch's
+
+// Of dy, x, low and high.
+static const row corners[] = {
+    {{5, -2, -1, 1}, {0, 0, -5}},
+    {{5, -1, -1, 1}, {0, 0, -5}},
+    {{5, -0.5, -1, 1}, {5, 0, -5}},
+    {{5, 0, -1, 1}, {5, 0, 0}},
+    {{5, 1, -1, 1}, {0, 5, 5}},
+    {{5, 2, -1, 1}, {0, 5, 5}},
+    {{5, 0, 0, 0}, {0, 0, 0}},
+    {{5, 0, 1, -1}, {0, 0, 0}},
+    {{INFINITY, 1, -1, 1}, {0, INFINITY, INFINITY}},
+    {{NAN, 2, -1, 1}, {0, NAN, NAN}},
+    {{NAN, 0, -1, 1}, {NAN, 0, 0}},
+};
+
+static void test_derivatives_at_corners(void **state)
+{
+    (void)state;
+    static const table t = TABLE(
+        4, 3, corners,
+        .formulas = {"clamp_backward(a, b, c, d)", "relu_backward(a, b)", "abs_backward(a, b)"});
+    run_in(&t, reals, 4);
+}
+
+static const row whole_corners[] = {
+    {{5, -2, -1, 1}, {0, 0, -5}}, {{5, -1, -1, 1}, {0, 0, -5}}, {{5, 0, -1, 1}, {5, 0, 0}},
+    {{5, 1, -1, 1}, {0, 5, 5}},   {{5, 2, -1, 1}, {0, 5, 5}},   {{5, 0, 0, 0}, {0, 0, 0}},
+};
+
+static void test_derivatives_of_whole_numbers(void **state)
+{
+    (void)state;
+    static const table t = TABLE(
+        4, 3, whole_corners,
+        .formulas = {"clamp_backward(a, b, c, d)", "relu_backward(a, b)", "abs_backward(a, b)"});
+    run_in(&t, integers, 2);
+}
+
 int main(void)
 {
     need_device();
     ctx = open_context(NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signs_of_divisions),        cmocka_unit_test(test_long_quotients),
-        cmocka_unit_test(test_whole_divisions),           cmocka_unit_test(test_the_least_number),
-        cmocka_unit_test(test_divide_is_of_real_numbers), cmocka_unit_test(test_larger_and_smaller),
+        cmocka_unit_test(test_signs_of_divisions),
+        cmocka_unit_test(test_long_quotients),
+        cmocka_unit_test(test_whole_divisions),
+        cmocka_unit_test(test_the_least_number),
+        cmocka_unit_test(test_divide_is_of_real_numbers),
+        cmocka_unit_test(test_larger_and_smaller),
+        cmocka_unit_test(test_derivatives_at_corners),
+        cmocka_unit_test(test_derivatives_of_whole_numbers),
     };
     const int failed = cmocka_run_group_tests_name("elementwise numbers", tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -204,7 +204,7 @@ REAL_2(relu_backward, b <= 0 ? 0 : a)
 static wide real_clamp_backward(const wide *p, wide *size)
 {
     (void)size;
-    return p[1] >= p[2] && p[1] <= p[3] ? p[0] : 0;
+    return p[1] > p[2] && p[1] < p[3] ? p[0] : 0;
 }
 
 // ---- in whole numbers
@@ -275,7 +275,7 @@ WHOLE(right_shift, a >> (b & (width - 1)))
 WHOLE(abs_backward, b > 0 ? a : b < 0 ? in_unsigned(-(uint64_t)a) : b)
 WHOLE(square_backward, in_unsigned(2 * (uint64_t)a * (uint64_t)b))
 WHOLE(relu_backward, b > 0 ? a : 0)
-WHOLE(clamp_backward, b >= c && b <= p[3] ? a : 0)
+WHOLE(clamp_backward, b > c && b < p[3] ? a : 0)
 
 // ---- the table
 

@@ -148,7 +148,9 @@ typedef struct weft_elementwise_params {
 //     activations       sigmoid softplus silu gelu gelu_tanh (x); leaky_relu(x, slope);
 //                       elu(x, alpha)
 //   backward            of (dy, x), dy times the derivative at x: abs_backward square_backward
-//                       relu_backward, and clamp_backward(dy, x, low, high)
+//                       relu_backward, and clamp_backward(dy, x, low, high); 0 where there is none:
+//                       at 0 (abs, relu), at low and at high, as PyTorch 2.15 has it (there clamp
+//                       once gave dy at low and high)
 //     of real numbers   sqrt_backward exp_backward log_backward tanh_backward erf_backward
 //                       sigmoid_backward silu_backward gelu_backward gelu_tanh_backward
 //
