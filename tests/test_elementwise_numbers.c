@@ -3,6 +3,7 @@
 // remainders and of zeros, infinities, quotients beyond all digits. Compared by bits, but for NaN.
 #include "elementwise_case.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "scalar.h"
@@ -39,10 +40,14 @@ static const weft_elementwise_tiling scalar_tiling = {.fold = 1,
                                                       .grid_y = 1,
                                                       .grid_z = 1};
 
-static bool is_same(double is, double wanted, double error)
+static bool is_same(double is, double wanted, double ulps)
 {
     if (isnan(wanted) || isnan(is))
         return isnan(wanted) && isnan(is);
+    if (fabs(wanted) < 2 * FLT_MIN && is == 0 && ulps > 0 && elementwise_flushes(ctx))
+        return true;
+    const double steps = fabs(wanted) < FLT_MIN && ulps > 0 ? 0x1p-149 : 0; // of subnormal numbers
+    const double error = ulps * FLT_EPSILON * fabs(wanted) + steps;
     return signbit(is) == signbit(wanted) && (is == wanted || fabs(is - wanted) <= error);
 }
 
@@ -58,7 +63,7 @@ static void check_columns(const elementwise_operands *o, const table *t, int j)
         const double is =
             is_real ? scalar_get(dtype, after, place) : (double)scalar_whole(dtype, after, place);
         const double wanted = is_real ? scalar_stored(dtype, r->out[j]) : r->out[j];
-        if (!is_same(is, wanted, t->ulps[j] * 0x1p-23 * fabs(wanted)))
+        if (!is_same(is, wanted, t->ulps[j]))
             fail_msg("%s of %s numbers %a, %a, %a is %a, not %a; %s", t->formulas[j],
                      weft_dtype_name(dtype), r->in[0], r->in[1], r->in[2], is, wanted,
                      elementwise_words(o));
@@ -351,6 +356,84 @@ static void test_derivatives_of_whole_numbers(void **state)
     run_in(&t, integers, 2);
 }
 
+// ---- activations and their derivatives where nearly nothing is left: of x, and dy
+
+static const row far_silu[] = {
+    {{-104, 0x1p0}, {-0x1.98p-144, -0x1.9p-144}},
+    {{-104, 0x1p100}, {-0x1.98p-144, -0x1.90a7a6p-44}},
+    {{-100, 0x1p0}, {-0x1.4bep-138, -0x1.488p-138}},
+    {{-95, 0x1p0}, {-0x1.6d868p-131, -0x1.69ad8p-131}},
+    {{-88, 0x1p0}, {-0x1.6a9bb8p-121, -0x1.667cdcp-121}},
+    {{-87, 0x1p0}, {-0x1.e73c3ep-120, -0x1.e1a28ap-120}},
+    {{-64.5, 0x1p0}, {-0x1.f11a06p-88, -0x1.e96508p-88}},
+    {{-64, 0x1p0}, {-0x1.969d48p-87, -0x1.9042d2p-87}},
+    {{-40, 0x1p20}, {-0x1.87d76ep-53, -0x1.7e0ba4p-33}},
+};
+
+static const row far_sigmoid[] = {
+    {{-103, 0x1p0}, {0x1p-149, 0x1p-149, 0x1p-149}},
+    {{-100, 0x1p100}, {0x1.bp-145, 0x1.bp-145, 0x1.a8c1f2p-45}},
+    {{-95, 0x1p0}, {0x1.ec8p-138, 0x1.ec8p-138, 0x1.ec8p-138}},
+    {{-88, 0x1p0}, {0x1.07b71p-127, 0x1.07b71p-127, 0x1.07b71p-127}},
+    {{-87, 0x1p0}, {0x1.666d0ep-126, 0x1.666d0ep-126, 0x1.666d0ep-126}},
+    {{-64.5, 0x1p0}, {0x1.ed3f88p-94, 0x1.ed3f88p-94, 0x1.ed3f88p-94}},
+    {{-64, 0x1p0}, {0x1.969d48p-93, 0x1.969d48p-93, 0x1.969d48p-93}},
+    {{-40, 0x1p20}, {0x1.397924p-58, 0x1.397924p-58, 0x1.397924p-38}},
+};
+
+static const row far_gelu[] = {
+    {{-14.25, 0x1p0}, {-0x1p-148, -0x1p-144}},
+    {{-14, 0x1p0}, {-0x1.38p-143, -0x1.108p-139}},
+    {{-14, 0x1p90}, {-0x1.38p-143, -0x1.1081d8p-49}},
+    {{-13.5, 0x1p0}, {-0x1.263ep-133, -0x1.f080cp-130}},
+    {{-13, 0x1p0}, {-0x1.b0f714p-124, -0x1.5fc2ap-120}},
+    {{-12.5, 0x1p0}, {-0x1.f02494p-115, -0x1.8394b2p-111}},
+    {{-11.5, 0x1p0}, {-0x1.33b092p-97, -0x1.ba4156p-94}},
+    {{-11.25, 0x1p0}, {-0x1.4a466ap-93, -0x1.d064bap-90}},
+    {{-10, 0x1p20}, {-0x1.707936p-74, -0x1.cc8108p-51}},
+    {{-9.75, 0x1p0}, {-0x1.0fcaa4p-70, -0x1.4b2d1ep-67}},
+};
+
+static const row far_gelu_tanh[] = {
+    {{-10.25, 0x1p0}, {-0x1.de258p-132, -0x1.666f8cp-127}},
+    {{-10, 0x1p0}, {-0x1.47c8fep-123, -0x1.d53014p-119}},
+    {{-9.75, 0x1p30}, {-0x1.57b0bcp-115, -0x1.d5320cp-81}},
+};
+
+static const row far_bells[] = {
+    {{-10, 0x1p0}, {0x1.1b4866p-27, 0x1.ep-145}},
+    {{-10, 0x1p100}, {0x1.1b4866p73, 0x1.df49a2p-45}},
+    {{-9.5, 0x1p0}, {0x1.81057p-26, 0x1.f5d1cp-131}},
+    {{-9.25, 0x1p0}, {0x1.3d6578p-25, 0x1.a9b08p-124}},
+    {{-8, 0x1p0}, {0x1.e355b4p-22, 0x1.cad0bp-93}},
+};
+
+static const row far_tanh[] = {
+    {{-50, 0x1p0}, {0x1.a8p-143}},       {{-50, 0x1p100}, {0x1.a8c1f2p-43}},
+    {{-47, 0x1p0}, {0x1.4ebp-134}},      {{-44, 0x1p0}, {0x1.07b712p-125}},
+    {{-32.25, 0x1p0}, {0x1.ed3f88p-92}},
+};
+
+// To a step of subnormal numbers: a product of one with x would be off by x of them.
+static void test_far_activations(void **state)
+{
+    (void)state;
+    static const table tables[] = {
+        TABLE(2, 2, far_silu, .formulas = {"silu(a)", "silu_backward(b, a)"}, .ulps = {8, 8}),
+        TABLE(2, 3, far_sigmoid,
+              .formulas = {"sigmoid(a)", "softplus(a)", "sigmoid_backward(b, a)"},
+              .ulps = {8, 8, 8}),
+        TABLE(2, 2, far_gelu, .formulas = {"gelu(a)", "gelu_backward(b, a)"}, .ulps = {24, 24}),
+        TABLE(2, 2, far_gelu_tanh, .formulas = {"gelu_tanh(a)", "gelu_tanh_backward(b, a)"},
+              .ulps = {256, 256}),
+        TABLE(2, 2, far_bells, .formulas = {"tanh_backward(b, a)", "erf_backward(b, a)"},
+              .ulps = {10, 8}),
+        TABLE(2, 1, far_tanh, .formulas = {"tanh_backward(b, a)"}, .ulps = {10}),
+    };
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        run_in(&tables[i], single, 1);
+}
+
 int main(void)
 {
     need_device();
@@ -364,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_larger_and_smaller),
         cmocka_unit_test(test_derivatives_at_corners),
         cmocka_unit_test(test_derivatives_of_whole_numbers),
+        cmocka_unit_test(test_far_activations),
     };
     const int failed = cmocka_run_group_tests_name("elementwise numbers", tests, NULL, NULL);
     weft_context_destroy(&ctx);

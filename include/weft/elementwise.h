@@ -154,6 +154,9 @@ typedef struct weft_elementwise_params {
 //     of real numbers   sqrt_backward exp_backward log_backward tanh_backward erf_backward
 //                       sigmoid_backward silu_backward gelu_backward gelu_tanh_backward
 //
+// Activations and their derivatives keep their digits where exp(x) alone would be subnormal:
+// silu(-104) is -7e-44 in f32. Where a device flushes subnormal numbers (CL_FP_DENORM), it is 0.
+//
 // A function of real numbers, or a number with a point, asks for f32 or f64, and one of whole
 // numbers, or a bit operator, for i32 or i64: in the other arithmetic they are refused.
 //
