@@ -74,17 +74,17 @@
 #endif
 
 #if IN_REALS
-#define LEAST -INFINITY
+#define MOST INFINITY
 #elif ARITHMETIC == DTYPE_I32
-#define LEAST INT_MIN
+#define MOST INT_MAX
 #else
-#define LEAST LONG_MIN
+#define MOST LONG_MAX
 #endif
 
-// Minima are found as maxima of what order() turns round; an integer's complement cannot overflow.
+// Maxima are found as minima of what order() turns round; an integer's complement cannot overflow.
 INLINE ACCS order(ACCS x)
 {
-#if OP == OP_MIN || OP == OP_ARGMIN || OP == OP_ALL
+#if OP == OP_MAX || OP == OP_ARGMAX || OP == OP_ANY || OP == OP_NORM_INF
 #if IN_REALS
     return -x;
 #else
@@ -97,8 +97,10 @@ INLINE ACCS order(ACCS x)
 
 INLINE ACCS element(ACCS x)
 {
-#if OP == OP_NORM1 || OP == OP_NORM_INF
+#if OP == OP_NORM1
     return fabs(x);
+#elif OP == OP_NORM_INF
+    return order(fabs(x));
 #elif OP == OP_NORM2
     return x * x;
 #elif OP == OP_ANY || OP == OP_ALL
@@ -170,20 +172,11 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 // ---- largest and smallest
 
 #if IS_EXTREME
-// The larger of both, NaN the largest of all; a where they are equal.
-INLINE ACCS better(ACCS a, ACCS b)
-{
-#if IN_REALS
-    const ACCS larger_one = b > a ? b : a; // a where one of them is not a number
-    return unordered(b, b) ? b : larger_one;
-#else
-    return b > a ? b : a;
-#endif
-}
+#include "zeros.clh"
 
 INLINE void clear(state *s)
 {
-    s->best = (ACCS)LEAST;
+    s->best = (ACCS)MOST;
 }
 
 INLINE void set_one(state *s, ACCS x, PLACES place)
@@ -193,45 +186,27 @@ INLINE void set_one(state *s, ACCS x, PLACES place)
 
 INLINE void take_one(state *a, ACCS *x, PLACES place)
 {
-    a->best = better(a->best, *x);
+    a->best = smaller(a->best, *x);
 }
-
-// has_nan: where any of the n vectors has NaN, of(0), of(1), ... They are looked at in pairs, apart
-// from what is largest: half the comparisons.
-#define FIND_NAN(has_nan, of, n)                                                                   \
-    MASKS has_nan = unordered(of(0), of((n)-1));                                                   \
-    _Pragma("unroll") for (int i = 1; i + 1 < (n); i += 2) has_nan |= unordered(of(i), of(i + 1));
-#define ELEMENT(i) x[i]
-#define BEST(i)    rows[i].best
 
 INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
 {
-    a->best = larger(a->best, TREE(larger, x));
-#if IN_REALS
-    FIND_NAN(has_nan, ELEMENT, UNROLL)
-    a->best = has_nan ? (ACCS)NAN : a->best;
-#endif
+    a->best = smaller(a->best, TREE(smaller, x));
 }
 
 INLINE void join(state *a, const state *b)
 {
-    a->best = better(a->best, b->best);
+    a->best = smaller(a->best, b->best);
 }
 
-// May lose what is not a number: join_block() looks for it.
-INLINE void join_few(state *a, const state *b)
-{
-    a->best = larger(a->best, b->best);
-}
-
-INLINE void join_across(state *s)
-{
-    ACROSS(better, s->best)
-}
-
+// Of NaN always the same bits.
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
+#if IN_REALS
+    return unordered(s->best, s->best) ? (ACCS)NAN : order(s->best);
+#else
     return order(s->best);
+#endif
 }
 #endif
 
@@ -240,7 +215,7 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 #if IS_PLACE
 INLINE void clear(state *s)
 {
-    s->best = (ACCS)LEAST;
+    s->best = (ACCS)MOST;
     s->place = (PLACES)LONG_MAX;
 }
 
@@ -251,14 +226,14 @@ INLINE void join(state *a, const state *b)
     const MASKS a_is_nan = unordered(a->best, a->best);
     const MASKS b_is_nan = unordered(b->best, b->best);
     // Oclgrind 21.10 takes the opposite of a vector's comparison for true.
-    const MASKS larger_one = (b->best > a->best || b_is_nan) && a->best == a->best;
+    const MASKS smaller_one = (b->best < a->best || b_is_nan) && a->best == a->best;
     const MASKS equal_ones = b->best == a->best || (a_is_nan && b_is_nan);
 #else
-    const MASKS larger_one = b->best > a->best;
+    const MASKS smaller_one = b->best < a->best;
     const MASKS equal_ones = b->best == a->best;
 #endif
     const MASKS is_first = JOIN(convert_, MASKS)(b->place < a->place);
-    const MASKS wins = larger_one || (equal_ones && is_first);
+    const MASKS wins = smaller_one || (equal_ones && is_first);
     a->best = wins ? b->best : a->best;
     a->place = select(a->place, b->place, JOIN(convert_, PLACES)(wins));
 }
@@ -293,9 +268,7 @@ INLINE PLACES result_of(const state *s, long n, long correction)
 INLINE void settle(state *s)
 {
 }
-#endif
 
-#if OP == OP_PROD || IS_PLACE
 INLINE void join_few(state *a, const state *b)
 {
     join(a, b);
@@ -427,25 +400,6 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
 #define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
 
 #if BY_ROWS
-// join_rows() of any numbers, for `found`: a row with what is not one is none.
-INLINE void join_block(state *found, state rows[FOLD])
-{
-#if IS_EXTREME && IN_REALS
-    FIND_NAN(has_nan, BEST, FOLD)
-    if (any_lane(has_nan)) {
-        state nans[FOLD];
-        for (int i = 0; i < FOLD; i++)
-            nans[i].best = unordered(BEST(i), BEST(i)) ? (ACCS)1 : (ACCS)0;
-        join_rows(nans);
-        join_rows(rows);
-        found->best = nans[0].best > (ACCS)0 ? (ACCS)NAN : rows[0].best;
-        return;
-    }
-#endif
-    join_rows(rows);
-    copy_state(found, &rows[0]);
-}
-
 // So many bytes from p on.
 INLINE void ask_for(global const T *p, long bytes)
 {
@@ -491,7 +445,8 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
 #endif
     }
 #endif
-    join_block(found, rows);
+    join_rows(rows);
+    copy_state(found, &rows[0]);
 }
 
 // The first n lanes of one vector.
@@ -521,7 +476,8 @@ INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long
         row[0].at += step;
         row[0].left -= step;
     }
-    join_block(found, rows);
+    join_rows(rows);
+    copy_state(found, &rows[0]);
 }
 
 // The same for rows of a few vectors, n lanes in the last.
@@ -549,7 +505,8 @@ INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int las
         row[0].at += step;
         row[0].left -= step;
     }
-    join_block(found, rows);
+    join_rows(rows);
+    copy_state(found, &rows[0]);
 }
 
 // Rows that follow each other at equal steps, and have few vectors.

@@ -20,7 +20,7 @@ typedef struct {
 INLINE void clear_sums(const stretch *s, int n, int item)
 {
     for (int i = item; i < n; i += ITEMS)
-        s->sums[i] = -(ACC)0;
+        clear_sum(s, i, -(ACC)0);
 }
 
 // How many of a stretch's entries stand before this item's; 0 of an old stretch. For several items,
@@ -55,7 +55,7 @@ INLINE int put_indices(const stretch *s, int n, entries to, int item)
                 continue;
             to.indices[at] = (C_INDEX)(s->from + c);
             if (s->has_sums)
-                store_one(s->sums[c], to.values + at);
+                store_one(sum_at(s, c), to.values + at);
         }
     }
     return n;
@@ -66,7 +66,7 @@ INLINE void put_values(const stretch *s, entries to, int item)
 {
     const long place = to.place + s->first;
     for (int i = item; i < s->n_sums && place + i < to.stop; i += ITEMS)
-        store_one(s->sums[i], to.values + place + i);
+        store_one(sum_at(s, i), to.values + place + i);
 }
 
 // A sweep; for one item a loop for each purpose, which elsewhere would take long to compile.
@@ -86,11 +86,13 @@ INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *
 // The entries of columns first .. last - 1 of a row: one stretch after the other, each in one sweep
 // that marks columns and further ones for as many sums as there is room for, unless each column has
 // one. There is one place for all sweeps, where all items pass, lest compiling take long.
-INLINE void fill_range(const factors *f, long row, int n_products, int first, int last, stretch *s,
-                       entries to, team t)
+INLINE void fill_range(const factors *f, long row, int n_products, int first, int last, int room,
+                       stretch *s, entries to, team t)
 {
     int from = first, next = first, n = 0;
     s->n_sums = 0;
+    s->has_carries = has_long_sums(f, row, room);
+    s->room = s->has_carries ? room / 2 : room;
     while (from < last) {
         const bool is_new = s->n_sums == 0;
         if (is_new)
@@ -144,7 +146,7 @@ kernel GROUP void spgemm_fill(long n_rows, int n_cols, long rows, int columns, i
         const bool is_noted =
             note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
         const entries to = ENTRIES(row, 0);
-        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, &s, to, t);
+        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, columns, &s, to, t);
     }
 }
 
@@ -164,7 +166,7 @@ kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int col
         const long row = notes[notes_start + 1 + i];
         global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
         const entries to = ENTRIES(row, sum_of_chunks(of_row, number, t));
-        fill_range(&f, row, MOST_PRODUCTS, first, last, &s, to, t);
+        fill_range(&f, row, MOST_PRODUCTS, first, last, columns, &s, to, t);
     }
 }
 #endif

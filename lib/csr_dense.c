@@ -90,15 +90,7 @@ typedef union {
     cl_ulong eight;
 } magnitude;
 
-static cl_uint bits_of_f32(float value)
-{
-    cl_uint bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-// The largest magnitude of the data type that is not above the threshold: magnitudes of the type
-// are above the one exactly where they are above the other.
+// The threshold rounded to the data type.
 static weft_argument threshold_argument(magnitude *m, weft_dtype dtype, double threshold)
 {
     const float nearest = (float)threshold;
@@ -108,14 +100,12 @@ static weft_argument threshold_argument(magnitude *m, weft_dtype dtype, double t
         return ARGUMENT(m->eight);
     case WEFT_F16:
         m->two = weft_f16_from_f32(nearest);
-        m->two = (cl_ushort)(m->two - (weft_f32_from_f16(m->two) > threshold));
         return ARGUMENT(m->two);
     case WEFT_BF16:
         m->two = weft_bf16_from_f32(nearest);
-        m->two = (cl_ushort)(m->two - (weft_f32_from_bf16(m->two) > threshold));
         return ARGUMENT(m->two);
     default:
-        m->four = bits_of_f32(nearest) - (nearest > threshold);
+        memcpy(&m->four, &nearest, sizeof(m->four));
         return ARGUMENT(m->four);
     }
 }

@@ -78,7 +78,7 @@ static float dense_at(const dense_matrix *dense, int64_t row, int64_t column)
 
 static bool is_kept(const dense_matrix *dense, float element)
 {
-    return isnan(element) || fabs((double)element) > dense->threshold;
+    return isnan(element) || fabsf(element) > (float)dense->threshold;
 }
 
 static int64_t count_kept(const dense_matrix *dense)

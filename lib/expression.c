@@ -36,7 +36,7 @@ static const struct {
     {">=", "greater_equal", 7}, {"<<", "left_shift", 8},
     {">>", "right_shift", 8},   {"+", "add", 9},
     {"-", "subtract", 9},       {"*", "multiply", 10},
-    {"/", "divide", 10},        {"%", "remainder", 10},
+    {"/", "quotient", 10},      {"%", "fmod", 10},
 };
 
 static const struct {

@@ -120,7 +120,8 @@ typedef struct weft_expression {
 // operands: there is nothing that could go wrong in one. where(c, a, b) and c ? a : b are the same;
 // select(a, b, c) is c ? b : a.
 // Integers: + - * wrap; / truncates, x / 0 and x % 0 are 0, and the most negative / -1 is itself;
-// << and >> count modulo the width, and >> keeps the sign. Reals: % is fmod.
+// << and >> count modulo the width, and >> keeps the sign. / is quotient and % is fmod, of reals
+// and of integers.
 // NaN: min, max, sign, relu and x of clamp keep it; fmin and fmax take the other number.
 //
 // `names` have passed weft_names_check(). WEFT_BAD_ARGUMENT begins with `what`, names the column

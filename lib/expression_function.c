@@ -33,8 +33,10 @@ static const weft_function functions[] = {
     ANY("add", "ADD", "nn"),
     ANY("subtract", "SUB", "nn"),
     ANY("multiply", "MUL", "nn"),
-    ANY("divide", "DIV", "nn"),
-    ANY("remainder", "REM", "nn"),
+    ANY("quotient", "DIV", "nn"),
+    ANY("floor_divide", "FLOOR_DIVIDE", "nn"),
+    ANY("remainder", "REMAINDER", "nn"), // of a floored quotient
+    ANY("fmod", "FMOD", "nn"),           // of a truncated one
     ANY("negate", "NEG", "n"),
     ANY("copy", "COPY", "n"),
     ANY("abs", "ABS", "n"),
@@ -67,6 +69,7 @@ static const weft_function functions[] = {
     INTEGERS("left_shift", "SHL", "nn"),
     INTEGERS("right_shift", "SHR", "nn"),
 
+    REALS("divide", "DIV", "nn"),
     REALS("sqrt", "SQRT", "n"),
     REALS("rsqrt", "RSQRT", "n"),
     REALS("cbrt", "CBRT", "n"),
@@ -102,7 +105,6 @@ static const weft_function functions[] = {
     REALS("round", "ROUND", "n"), // halves away from 0
     REALS("rint", "RINT", "n"),   // halves to even
     REALS("trunc", "TRUNC", "n"),
-    REALS("fmod", "REM", "nn"),
     REALS("copysign", "COPYSIGN", "nn"),
     REALS("fma", "FMA", "nnn"),
     REALS("mad", "MAD", "nnn"),

@@ -17,6 +17,17 @@ typedef struct {
     int64_t n, n_batches;
 } gather_call;
 
+// Other operations have no i8 and i16; in memory they are like u8 and f16.
+static weft_tensor in_memory(const weft_tensor *tensor)
+{
+    weft_tensor view = *tensor;
+    if (view.dtype == WEFT_I8)
+        view.dtype = WEFT_U8;
+    if (view.dtype == WEFT_I16)
+        view.dtype = WEFT_F16;
+    return view;
+}
+
 static weft_status shapes_check(const gather_call *call)
 {
     const weft_tensor *values = call->values, *source = call->source, *out = call->out;
@@ -63,14 +74,15 @@ static weft_status check(gather_call *call, const weft_sparse_gather_params *par
         return fail(WEFT_BAD_ARGUMENT,
                     "%s: params.size is %zu, not %zu: fill it by WEFT_SPARSE_GATHER()", op,
                     params->size, sizeof(*params));
-    TRY(weft_tensor_form_check(call->values, "sparse_gather: values"));
+    const weft_tensor values = in_memory(call->values), out = in_memory(call->out);
+    TRY(weft_tensor_form_check(&values, "sparse_gather: values"));
     TRY(weft_tensor_form_check(call->source, "sparse_gather: source"));
-    TRY(weft_output_form_check(call->out, "sparse_gather: out"));
+    TRY(weft_output_form_check(&out, "sparse_gather: out"));
     TRY(shapes_check(call));
     TRY(dtypes_check(call));
-    TRY(weft_tensor_check(call->ctx, call->values, "sparse_gather: values"));
+    TRY(weft_tensor_check(call->ctx, &values, "sparse_gather: values"));
     TRY(weft_tensor_check(call->ctx, call->source, "sparse_gather: source"));
-    TRY(weft_output_check(call->ctx, call->out, "sparse_gather: out"));
+    TRY(weft_output_check(call->ctx, &out, "sparse_gather: out"));
     TRY(weft_tensor_overlap_check(call->out, "out", call->values, "values", op));
     TRY(weft_tensor_overlap_check(call->out, "out", call->source, "source", op));
     call->n = call->source->shape[0];

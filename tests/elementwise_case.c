@@ -371,8 +371,7 @@ static wide ulp(weft_dtype arithmetic, wide x)
                          (arithmetic == WEFT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG) + 1);
 }
 
-// Subnormal numbers of f32 may count as 0, before and after.
-static bool flushes(const weft_context *ctx)
+bool elementwise_flushes(const weft_context *ctx)
 {
     cl_device_fp_config config = 0;
     clGetDeviceInfo(weft_context_device(ctx), CL_DEVICE_SINGLE_FP_CONFIG, sizeof(config), &config,
@@ -391,7 +390,7 @@ static range real_range(const elementwise_operands *o, int j, const numbers *x)
     const wide want = f->real(x->real + o->of.first[j], &size);
     size = fabsl(want) > size ? fabsl(want) : size;
     wide error = isfinite(size) ? (wide)f->ulps * ulp(arithmetic, size) : 0;
-    if (arithmetic == WEFT_F32 && fabsl(want) < 2 * FLT_MIN && flushes(o->ctx))
+    if (arithmetic == WEFT_F32 && fabsl(want) < 2 * FLT_MIN && elementwise_flushes(o->ctx))
         error += 2 * FLT_MIN;
     const wide least = rounded(arithmetic, want - error), most = rounded(arithmetic, want + error);
     if (!scalar_is_float(dtype))
@@ -399,7 +398,8 @@ static range real_range(const elementwise_operands *o, int j, const numbers *x)
                        .whole_most = scalar_saturated(dtype, most)};
     range r = {true, scalar_stored(dtype, (double)least), scalar_stored(dtype, (double)most), 0, 0};
     // And of numbers that are subnormal in the output.
-    if (dtype != WEFT_F64 && fabs(r.least) < FLT_MIN && fabs(r.most) < FLT_MIN && flushes(o->ctx))
+    if (dtype != WEFT_F64 && fabs(r.least) < FLT_MIN && fabs(r.most) < FLT_MIN &&
+        elementwise_flushes(o->ctx))
         r.least = fmin(r.least, 0), r.most = fmax(r.most, 0);
     return r;
 }

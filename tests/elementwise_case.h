@@ -77,6 +77,9 @@ typedef struct elementwise_operands {
 // The type that the header says the case is reckoned in.
 weft_dtype elementwise_arithmetic(const elementwise_case *of);
 
+// Whether subnormal numbers of f32 may count as 0, before and after.
+bool elementwise_flushes(const weft_context *ctx);
+
 // Whether the device has the types.
 bool elementwise_is_possible(const weft_context *ctx, const elementwise_case *of);
 

@@ -176,6 +176,8 @@ static double number(const reduce_case *of, int64_t i, random_state *random)
         if (random_below(random, 40) == 0)
             return wild[random_below(random, 4)];
         return whole_number(of->op, random);
+    case ZEROS:
+        return (random_below(random, 12) == 0) == (of->op == WEFT_MAX) ? 0.0 : -0.0;
     default:
         return whole_number(of->op, random);
     }
@@ -342,6 +344,23 @@ static host_tensor host_of(const weft_tensor *t, const void *data)
     return h;
 }
 
+// Comparing numbers takes 0 and -0 for the same.
+static void check_signs_of_zeros(const reduce_operands *o, const reference_values *values,
+                                 const void *after)
+{
+    const weft_reduction op = o->of.op;
+    int64_t index[WEFT_MAX_NDIM] = {0};
+    if (!scalar_is_float(values->dtype) ||
+        (op != WEFT_MIN && op != WEFT_MAX && op != WEFT_NORM_INF))
+        return;
+    for (int64_t i = 0; i < values->count; i++, next_index(&o->Y, index)) {
+        const double got = scalar_get(values->dtype, after, place_of(&o->Y, index));
+        if (values->want[i] == 0 && signbit(got) != signbit(values->want[i]))
+            fail_msg("%s: result %" PRId64 " is %g, not %g", case_words(o), i, got,
+                     values->want[i]);
+    }
+}
+
 static void check_results(const reduce_operands *o, const void *after)
 {
     const reference_reduction problem = {
@@ -362,6 +381,7 @@ static void check_results(const reduce_operands *o, const void *after)
     if (!(worst.error <= 1))
         fail_msg("%s: result %" PRId64 " is %.17g, not %.17g: %g of the bound", case_words(o),
                  worst.at, worst.got, worst.want, worst.error);
+    check_signs_of_zeros(o, &values, after);
     reference_values_free(&values);
 }
 

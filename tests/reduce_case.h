@@ -29,6 +29,7 @@ typedef enum reduce_numbers {
     WILD,         // WHOLE; some are infinite or NaN, if X can hold that
     EXTREME,      // integers of any size; floats as FRACTIONS
     OUT_OF_RANGE, // FRACTIONS, but their squares are not f32's or f64's
+    ZEROS,        // 0 and -0, few of those that min and max are to find; integers as WHOLE
     N_NUMBERS,
 } reduce_numbers;
 

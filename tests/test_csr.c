@@ -233,13 +233,13 @@ static void test_conversions_refused(void **state)
 static void test_from_dense(void **state)
 {
     (void)state;
-    static const float dense[] = {0, 5, -0.5f, NAN, -0.0f, 6, 0.25f, INFINITY, 0, 0, 0, -8};
+    static const float dense[] = {0, 5, -0.5f, NAN, -0.0f, 6, 0.1f, INFINITY, 0, 0, 0, -8};
     static const struct {
         double threshold;
         int64_t offsets[4], indices[8];
     } cases[] = {
         {0, {0, 3, 6, 7}, {1, 2, 3, 1, 2, 3, 3}},
-        {0.25, {0, 3, 5, 6}, {1, 2, 3, 1, 3, 3}},
+        {0.1, {0, 3, 5, 6}, {1, 2, 3, 1, 3, 3}},
         {7, {0, 1, 2, 3}, {3, 3, 3}},
         {INFINITY, {0, 1, 1, 1}, {3}},
     };

@@ -304,8 +304,9 @@ static void draw_dense(char *data, int64_t n, const dense_case *of, random_state
 
 static bool is_kept(const dense_case *of, const char *data, int64_t place)
 {
-    const double x = scalar_get(dtype_or(of->dtype, WEFT_F32), data, place);
-    return isnan(x) || fabs(x) > of->threshold;
+    const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
+    const double x = scalar_get(dtype, data, place);
+    return isnan(x) || fabs(x) > scalar_stored(dtype, of->threshold);
 }
 
 // The pattern that D has, and the elements that are kept.

@@ -16,7 +16,9 @@ static const struct {
     const char *name;
     double least, most;
 } bounds[] = {
+    {"floor_divide", -100, 100},
     {"remainder", -100, 100},
+    {"fmod", -100, 100},
     {"sqrt", 0, 100},
     {"rsqrt", 0, 100},
     {"cbrt", -100, 100},
@@ -38,7 +40,6 @@ static const struct {
     {"atanh", -1, 1},
     {"erf", -4, 4},
     {"erfc", -4, 4},
-    {"fmod", -100, 100},
     {"sigmoid", -80, 80},
     {"softplus", -80, 80},
     {"silu", -80, 80},

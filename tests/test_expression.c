@@ -22,7 +22,7 @@ static void test_code(void **state)
         {"a+b*c", "ADD(x0,MUL(x1,x2))"},
         {"(a+b)*c", "MUL(ADD(x0,x1),x2)"},
         {"a-b-c", "SUB(SUB(x0,x1),x2)"},
-        {"a/b%c", "REM(DIV(x0,x1),x2)"},
+        {"a/b%c", "FMOD(DIV(x0,x1),x2)"},
         {"-a*b", "MUL(NEG(x0),x1)"},
         {"- -a", "NEG(NEG(x0))"},
         {"+a", "x0"},
@@ -78,8 +78,8 @@ static int64_t value_of_call(const weft_node *node, const int64_t inputs[3])
     return strcmp(is, "add") == 0             ? x[0] + x[1]
            : strcmp(is, "subtract") == 0      ? x[0] - x[1]
            : strcmp(is, "multiply") == 0      ? x[0] * x[1]
-           : strcmp(is, "divide") == 0        ? x[0] / x[1]
-           : strcmp(is, "remainder") == 0     ? x[0] % x[1]
+           : strcmp(is, "quotient") == 0      ? x[0] / x[1]
+           : strcmp(is, "fmod") == 0          ? x[0] % x[1]
            : strcmp(is, "left_shift") == 0    ? x[0] << (x[1] & 63)
            : strcmp(is, "right_shift") == 0   ? x[0] >> (x[1] & 63)
            : strcmp(is, "less") == 0          ? x[0] < x[1]
@@ -202,8 +202,10 @@ static const struct {
     {"add", "ADD", "nn>n", 'a'},
     {"subtract", "SUB", "nn>n", 'a'},
     {"multiply", "MUL", "nn>n", 'a'},
-    {"divide", "DIV", "nn>n", 'a'},
-    {"remainder", "REM", "nn>n", 'a'},
+    {"divide", "DIV", "nn>n", 'r'},
+    {"quotient", "DIV", "nn>n", 'a'},
+    {"floor_divide", "FLOOR_DIVIDE", "nn>n", 'a'},
+    {"remainder", "REMAINDER", "nn>n", 'a'},
     {"power", "POW", "nn>n", 'r'},
     {"negate", "NEG", "n>n", 'a'},
     {"copy", "COPY", "n>n", 'a'},
@@ -267,7 +269,7 @@ static const struct {
     {"round", "ROUND", "n>n", 'r'},
     {"rint", "RINT", "n>n", 'r'},
     {"trunc", "TRUNC", "n>n", 'r'},
-    {"fmod", "REM", "nn>n", 'r'},
+    {"fmod", "FMOD", "nn>n", 'a'},
     {"copysign", "COPYSIGN", "nn>n", 'r'},
     {"fma", "FMA", "nnn>n", 'r'},
     {"mad", "MAD", "nnn>n", 'r'},
@@ -504,7 +506,8 @@ static void test_facts(void **state)
         {"3.4028235e38", REAL, 0, 0},
         {"3.4028236e38f", REAL | WIDE, 0, 0},
         {"a % b", 0, 3, 0},
-        {"fmod(a, b)", REAL, 3, 0},
+        {"fmod(a, b)", 0, 3, 0},
+        {"divide(a, b)", REAL, 3, 0},
         {"relu(a)", 0, 1, 0},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -28,6 +28,7 @@ static const struct {
     {WEFT_ARGMIN, TILING(2, 64, 1, 1, 1, 2, 1, 1, 1, 4)},
     {WEFT_VAR, TILING(8, 40, 1, 1, 4, 8, 5, 1, 3, 2)},
     {WEFT_LOGSUMEXP, TILING(1, 64, 1, 1, 2, 3, 1, 1, 1, 1)},
+    {WEFT_MIN, TILING(8, 40, 1, 1, 4, 8, 5, 1, 3, 2)},
     // of one vector: where lanes lie along mid they are joined so many highs at a time
     {WEFT_ARGMAX, TILING(16, 1, 1, 1, 2, 16, 19, 1, 2, 1)},
     {WEFT_MAX, TILING(8, 1, 1, 1, 1, 8, 8, 1, 1, 1)},
@@ -42,6 +43,7 @@ static const struct {
     {WEFT_LOGSUMEXP, TILING(1, 3, 2, 4, 2, 1, 2, 1, 1, 3)},
     {WEFT_SUM, TILING(4, 2, 1, 4, 2, 1, 1, 2, 1, 2)},
     {WEFT_ARGMIN, TILING(1, 32, 1, 4, 2, 4, 1, 1, 2, 2)},
+    {WEFT_MIN, TILING(1, 3, 2, 4, 2, 1, 2, 1, 1, 3)},
     // and several teams in a group: of a warp, of a part of one, of more; and of no team at all
     {WEFT_VAR, TEAMS(1, 1, 32, 2, 4, 1, 1, 2)},
     {WEFT_ARGMAX, TEAMS(1, 2, 4, 8, 2, 2, 2, 1)},
@@ -65,6 +67,11 @@ static bool fits(const weft_axis_tiling *tiling, const reduce_operands *o)
     return status == WEFT_OK;
 }
 
+static bool finds_zeros(weft_reduction op)
+{
+    return op == WEFT_MIN || op == WEFT_MAX;
+}
+
 // Lines as the tiling wants them, one off, and several; the others are refused and counted. Lines
 // of one vector are rows: more of them than lanes, at times.
 static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_t seed)
@@ -79,7 +86,9 @@ static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_
                        .mask = 2,
                        .x_layout = (reduce_layout)random_below(&random, N_LAYOUTS),
                        .y_layout = (reduce_layout)random_below(&random, LAYOUT_REPEATING),
-                       .numbers = seed % 2 ? WHOLE : FRACTIONS,
+                       .numbers = seed % 2          ? WHOLE
+                                  : finds_zeros(op) ? ZEROS
+                                                    : FRACTIONS,
                        .tiling = tiling};
     one.shape[0] = random_between(&random, 1, 7);
     one.shape[1] = random_between(&random, 1, 3 * lines);

@@ -59,6 +59,12 @@ static void texts_mean_what_they_mean_in_c(void **state)
         {"0x1F + 10u", 41},
         {"add", 2},
         {"  multiply ", -15},
+        {"quotient", -1},
+        {"floor_divide", -2},
+        {"remainder", -1},
+        {"fmod", 2},
+        {"remainder(-a, v)", 1},
+        {"floor_divide(a, 0) + remainder(a, 0)", 0},
         {"-2147483648", INT32_MIN},
         {"2147483647 + 1", INT32_MIN},
     };
@@ -88,6 +94,9 @@ static void numbers_are_rounded_to_arithmetic_once(void **state)
     assert_true(isinf(of_numbers("-INFINITY", WEFT_F32, named).real));
     assert_true(isnan(of_numbers("NAN", WEFT_F32, named).real));
     assert_true(of_numbers("1 / 2", WEFT_F32, named).real == 0.5L);
+    assert_true(of_numbers("floor_divide(a, b)", WEFT_F32, named).real == -2);
+    assert_true(of_numbers("remainder(a, b)", WEFT_F32, named).real == -1);
+    assert_true(of_numbers("fmod(a, b)", WEFT_F32, named).real == 2);
 }
 
 static void arithmetic_is_the_headers(void **state)
@@ -107,6 +116,8 @@ static void arithmetic_is_the_headers(void **state)
         {"a * M_E", WEFT_I32, WEFT_I32, WEFT_F32},
         {"a - 2147483648", WEFT_I32, WEFT_I32, WEFT_I64},
         {"a % b", WEFT_I32, WEFT_I32, WEFT_I32},
+        {"floor_divide(a, b)", WEFT_I32, WEFT_I32, WEFT_I32},
+        {"divide(a, b)", WEFT_I32, WEFT_I32, WEFT_F32},
         {"a + -2147483648", WEFT_I32, WEFT_U8, WEFT_I32},
     };
     (void)state;
@@ -192,6 +203,8 @@ static void what_errors_leave_open_may_be_either(void **state)
     expect_between("floor(a)", 1, ULP, 0, 1, 1);
     expect_between("a % b", 5.5L, 1, 2, 2, 2); // 0.5, or anything up to 2
     expect_between("a % b", 5, ULP, 2, ULP, 2 * ULP);
+    expect_between("remainder(a, b)", 5.5L, 1, -2, 2, 2.1L);
+    expect_between("floor_divide(a, b)", 6, ULP, 2, 1, 1.1L);
     expect_between("b % a", 0.476L, 2e-8L, 16777215, 0.476L, 0.477L);
     expect_between("where(a, 10, 2)", 1e-20L, 1e-7L, 0, 8, 8);
     expect_between("!a + (a && b)", 1e-20L, 1e-7L, 1, 2, 2.1L);

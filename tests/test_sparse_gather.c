@@ -79,8 +79,8 @@ static void run_on(weft_context *on, const gather_case *of, uint64_t seed)
 static void test_values_of_every_type_follow(void **state)
 {
     (void)state;
-    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16,
-                                        WEFT_U8,  WEFT_I32, WEFT_I64};
+    static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F64, WEFT_F16, WEFT_BF16, WEFT_U8,
+                                        WEFT_I8,  WEFT_I16, WEFT_I32, WEFT_I64};
     static const weft_dtype source_dtypes[] = {WEFT_I32, WEFT_I64};
     weft_context *as_gpu = open_context(weft_profile_find("nvidia-a100"));
     const int64_t nnz = is_reduced ? 90 : 2000;

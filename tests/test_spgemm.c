@@ -19,6 +19,7 @@ typedef struct product_case {
     weft_dtype dtype, wide[3], narrow[3]; // data types of offsets and of indices: A, B, C
     int64_t start;
     bool in_fractions; // not whole numbers, of which sums are exact
+    bool in_tenths;    // all of them 0.1
     const weft_spgemm_tiling *tiling;
 } product_case;
 
@@ -74,13 +75,14 @@ static void multiply(operands *o, weft_dtype dtype)
     free(met);
 }
 
-static char *draw(random_state *random, int64_t n, weft_dtype dtype, bool in_fractions)
+static char *draw(random_state *random, int64_t n, weft_dtype dtype, const product_case *of)
 {
     char *numbers = new_array(n, weft_dtype_size(dtype));
     for (int64_t i = 0; i < n; i++)
         scalar_put(dtype, numbers, i,
-                   in_fractions ? (double)random_float(random)
-                                : (double)random_between(random, -2, 2));
+                   of->in_tenths      ? 0.1
+                   : of->in_fractions ? (double)random_float(random)
+                                      : (double)random_between(random, -2, 2));
     return numbers;
 }
 
@@ -90,8 +92,8 @@ static void operands_create(operands *o, pattern A, pattern B, const product_cas
     random_state random = {of->seed};
     const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
     *o = (operands){.patterns = {A, B}, .size = weft_dtype_size(dtype)};
-    o->numbers[0] = draw(&random, A.nnz, dtype, of->in_fractions);
-    o->numbers[1] = draw(&random, B.nnz, dtype, of->in_fractions);
+    o->numbers[0] = draw(&random, A.nnz, dtype, of);
+    o->numbers[1] = draw(&random, B.nnz, dtype, of);
     multiply(o, dtype);
     for (int i = 0; i < 3; i++) {
         o->there[i] =
@@ -118,15 +120,16 @@ static void operands_destroy(operands *o)
     free(o->magnitudes);
 }
 
-// Each product and each sum rounds once, by at most 2^-24 of what is summed so far.
-static void check_fractions(const operands *o)
+// Each product and each sum rounds once, by at most 2^-24 of what is summed so far. A long sum
+// loses no more than its products and its result do.
+static void check_fractions(const operands *o, bool is_long)
 {
     const guarded *g = &o->values[2];
     float *got = new_array((int64_t)g->bytes, 1);
     clEnqueueReadBuffer(queue, g->buffer, CL_TRUE, 0, g->bytes, got, 0, NULL, NULL);
     for (int64_t e = 0; e < g->n; e++) {
         const double off = fabs((double)got[g->start + e] - o->sums[e]);
-        const double n = (double)(o->patterns[0].nnz + 2);
+        const double n = is_long ? 4 : (double)(o->patterns[0].nnz + 2);
         if (!(off <= n * 0x1p-24 * o->magnitudes[e]))
             fail_msg("entry %d: %g, not %g", (int)e, (double)got[g->start + e], o->sums[e]);
     }
@@ -137,8 +140,8 @@ static void check(const operands *o, const product_case *of)
 {
     const weft_dtype dtype = dtype_or(of->dtype, WEFT_F32);
     device_pattern_check(&o->there[2], queue, &o->patterns[2]);
-    if (of->in_fractions) {
-        check_fractions(o);
+    if (of->in_fractions || of->in_tenths) {
+        check_fractions(o, of->in_tenths);
         return;
     }
     char *want = new_array(o->patterns[2].nnz, o->size);
@@ -326,6 +329,25 @@ static void test_long_rows_of_every_kind(void **state)
                                  .in_fractions = i % 2,
                                  .tiling = i < 3 ? &cuts[i] : NULL};
         run(&of);
+    }
+}
+
+// Rows of A with so many entries that plain sums of them would have few digits left.
+static void test_long_sums(void **state)
+{
+    (void)state;
+    for (int i = 0; i <= N_USUAL; i++) {
+        const product_case of = {.seed = 23,
+                                 .m = 1,
+                                 .k = 1,
+                                 .n = 3,
+                                 .a_nnz = is_reduced ? 5000 : 1000000,
+                                 .b_nnz = 3,
+                                 .a_kind = PATTERN_REPEATED,
+                                 .in_tenths = true,
+                                 .tiling = tiling_at(i)};
+        if (goes_with(0, i))
+            run(&of);
     }
 }
 
@@ -650,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_large_matrices),
         cmocka_unit_test(test_few_products_in_many_columns),
         cmocka_unit_test(test_long_rows_of_every_kind),
+        cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),

@@ -30,7 +30,7 @@ static const struct {
     {"==", "equal", 6},       {"!=", "not_equal", 6},   {"<", "less", 7},
     {">", "greater", 7},      {"|", "bitwise_or", 3},   {"^", "bitwise_xor", 4},
     {"&", "bitwise_and", 5},  {"+", "add", 9},          {"-", "subtract", 9},
-    {"*", "multiply", 10},    {"/", "divide", 10},      {"%", "remainder", 10},
+    {"*", "multiply", 10},    {"/", "quotient", 10},    {"%", "fmod", 10},
 };
 
 static const struct {

@@ -3,6 +3,7 @@
 #include "reference_function.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 // ---- in real numbers
@@ -43,8 +44,9 @@
 REAL_2(add, a + b)
 REAL_2(subtract, a - b)
 REAL_2(multiply, a *b)
+REAL_2(quotient, a / b)
 REAL_2(divide, a / b)
-REAL_2(remainder, fmodl(a, b))
+REAL_2(fmod, fmodl(a, b))
 REAL_1(negate, -x)
 REAL_1(copy, x)
 REAL_1(abs, fabsl(x))
@@ -108,6 +110,21 @@ REAL_3(mix, (*size = 2 * fabsl(a) + (fabsl(a) + fabsl(b)) * fabsl(c), a + (b - a
 REAL_1(isnan, isnan(x))
 REAL_1(isinf, isinf(x) != 0)
 REAL_1(isfinite, isfinite(x) != 0)
+
+// Whether what a whole number of divisors leaves lies on the other side of 0 than they do.
+static bool is_across(wide rest, wide divisor)
+{
+    return rest != 0 && (rest < 0) != (divisor < 0);
+}
+
+static wide floored(wide a, wide b)
+{
+    const wide rest = fmodl(a, b);
+    return b == 0 ? a / b : rintl((a - rest) / b) - is_across(rest, b);
+}
+
+REAL_2(floor_divide, floored(a, b))
+REAL_2(remainder, is_across(fmodl(a, b), b) ? fmodl(a, b) + b : fmodl(a, b))
 
 static wide sigmoid(wide x)
 {
@@ -187,7 +204,7 @@ REAL_2(relu_backward, b <= 0 ? 0 : a)
 static wide real_clamp_backward(const wide *p, wide *size)
 {
     (void)size;
-    return p[1] >= p[2] && p[1] <= p[3] ? p[0] : 0;
+    return p[1] > p[2] && p[1] < p[3] ? p[0] : 0;
 }
 
 // ---- in whole numbers
@@ -214,8 +231,21 @@ static int64_t quotient(int64_t a, int64_t b)
 WHOLE(add, in_unsigned((uint64_t)a + (uint64_t)b))
 WHOLE(subtract, in_unsigned((uint64_t)a - (uint64_t)b))
 WHOLE(multiply, in_unsigned((uint64_t)a *(uint64_t)b))
-WHOLE(divide, quotient(a, b))
-WHOLE(remainder, b == 0 || b == -1 ? 0 : a % b)
+// What truncating leaves, by which the floored quotient and its remainder differ.
+static int64_t rest(int64_t a, int64_t b)
+{
+    return b == 0 || b == -1 ? 0 : a % b;
+}
+
+static bool is_below(int64_t a, int64_t b)
+{
+    return rest(a, b) != 0 && (a < 0) != (b < 0);
+}
+
+WHOLE(quotient, quotient(a, b))
+WHOLE(floor_divide, quotient(a, b) - is_below(a, b))
+WHOLE(remainder, is_below(a, b) ? rest(a, b) + b : rest(a, b))
+WHOLE(fmod, rest(a, b))
 WHOLE(negate, in_unsigned(-(uint64_t)a))
 WHOLE(copy, a)
 WHOLE(abs, a < 0 ? in_unsigned(-(uint64_t)a) : a)
@@ -245,7 +275,7 @@ WHOLE(right_shift, a >> (b & (width - 1)))
 WHOLE(abs_backward, b > 0 ? a : b < 0 ? in_unsigned(-(uint64_t)a) : b)
 WHOLE(square_backward, in_unsigned(2 * (uint64_t)a * (uint64_t)b))
 WHOLE(relu_backward, b > 0 ? a : 0)
-WHOLE(clamp_backward, b >= c && b <= p[3] ? a : 0)
+WHOLE(clamp_backward, b > c && b < p[3] ? a : 0)
 
 // ---- the table
 
@@ -267,8 +297,10 @@ static const reference_function functions[] = {
     BOTH(add, 2, 0.5, PLAIN),
     BOTH(subtract, 2, 0.5, PLAIN),
     BOTH(multiply, 2, 0.5, PLAIN),
-    BOTH(divide, 2, 2.5, PLAIN),
-    BOTH(remainder, 2, 0, REMAINDER),
+    BOTH(quotient, 2, 2.5, PLAIN),
+    BOTH(floor_divide, 2, 3.5, PLAIN),
+    BOTH(remainder, 2, 0.5, REMAINDER),
+    BOTH(fmod, 2, 0, REMAINDER),
     BOTH(negate, 1, 0, PLAIN),
     BOTH(copy, 1, 0, PLAIN),
     BOTH(abs, 1, 0, PLAIN),
@@ -298,6 +330,7 @@ static const reference_function functions[] = {
     WHOLES(bitwise_not, 1),
     WHOLES(left_shift, 2),
     WHOLES(right_shift, 2),
+    REALS(divide, 2, 2.5, PLAIN),
     REALS(sqrt, 1, 3, PLAIN),
     REALS(rsqrt, 1, 2, PLAIN),
     REALS(cbrt, 1, 2, PLAIN),
@@ -333,7 +366,6 @@ static const reference_function functions[] = {
     REALS(round, 1, 0, PLAIN),
     REALS(rint, 1, 0, PLAIN),
     REALS(trunc, 1, 0, PLAIN),
-    {"fmod", 2, real_remainder, NULL, 0, REFERENCE_REMAINDER},
     REALS(copysign, 2, 0, PLAIN),
     REALS(fma, 3, 0.5, PLAIN),
     REALS(mad, 3, 1, PLAIN),

@@ -72,10 +72,20 @@ static int64_t place_of(const job *j, bool is_min)
     return best;
 }
 
+// Of zeros, which are equal, -0 is the least.
+static wide zero_of(const job *j, bool is_min)
+{
+    for (int64_t i = 0; i < j->n; i++)
+        if (j->x[i] == 0 && !signbit(j->x[i]) != is_min)
+            return j->x[i];
+    return is_min ? 0.0L : -0.0L;
+}
+
 static outcome extreme_of(const job *j, bool is_min)
 {
     const int64_t place = place_of(j, is_min);
-    return (outcome){place < 0 ? NAN : j->x[place], 0};
+    const wide found = place < 0 ? NAN : j->x[place];
+    return (outcome){found == 0 ? zero_of(j, is_min) : found, 0};
 }
 
 static bool truth_of(const job *j, bool is_all)

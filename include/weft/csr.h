@@ -60,8 +60,8 @@ WEFT_API weft_status weft_csr_host_from_coo(weft_csr_host *out, int64_t n_rows, 
                                             const weft_csr_params *params);
 
 // From a dense matrix: element (r, c) at dense[r stride_r + c stride_c]; kept where |element| >
-// threshold, or is NaN. threshold 0 keeps every non-zero. Fails as above; WEFT_BAD_ARGUMENT for a
-// negative or NaN threshold.
+// threshold, which is rounded to f32, or is NaN. threshold 0 keeps every non-zero. Fails as above;
+// WEFT_BAD_ARGUMENT for a negative or NaN threshold.
 WEFT_API weft_status weft_csr_host_from_dense(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
                                               const float *dense, int64_t stride_r,
                                               int64_t stride_c, double threshold,

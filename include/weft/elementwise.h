@@ -122,7 +122,8 @@ typedef struct weft_elementwise_params {
 //
 // and calls of these functions, of numbers and of truths t, u (0 is false):
 //
-//   in any type         add subtract multiply divide remainder (a, b); negate copy square sign (x),
+//   in any type         add subtract multiply (a, b); quotient(a, b), which is a / b; floor_divide
+//                       remainder (a, b); fmod(a, b), which is a % b; negate copy square sign (x),
 //                       abs(x), which is fabs(x); min max fmin fmax (a, b); clamp(x, low, high);
 //                       relu(x)
 //   choices             where(t, a, b) and select(b, a, t): a where t holds, else b
@@ -130,22 +131,44 @@ typedef struct weft_elementwise_params {
 //                       logical_and logical_or (t, u); logical_not(t)
 //   whole numbers       bitwise_and bitwise_or bitwise_xor left_shift right_shift (a, b);
 //                       bitwise_not(x)
-//   real numbers        sqrt rsqrt cbrt reciprocal exp exp2 exp10 expm1 log log2 log10 log1p (x);
-//                       pow(a, b), which is power(a, b); hypot(a, b); sin cos tan asin acos atan
-//                       sinh cosh tanh asinh acosh atanh erf erfc (x); atan2(y, x)
+//   real numbers        divide(a, b); sqrt rsqrt cbrt reciprocal exp exp2 exp10 expm1 log log2
+//                       log10 log1p (x); pow(a, b), which is power(a, b); hypot(a, b); sin cos tan
+//                       asin acos atan sinh cosh tanh asinh acosh atanh erf erfc (x); atan2(y, x)
 //     rounding          floor ceil trunc (x); round(x): halves away from 0; rint(x): halves to even
-//     and further       fmod(a, b), which is a % b; copysign(x, sign); isnan isinf isfinite (x), 1
-//                       or 0; fma(a, b, c) = a b + c, rounded once; mad(a, b, c), the same rounded
-//                       once or twice; mix(a, b, t) = a + (b - a) t for a number t
+//     and further       copysign(x, sign); isnan isinf isfinite (x), 1 or 0; fma(a, b, c) = a b +
+//                       c, rounded once; mad(a, b, c), the same rounded once or twice;
+//                       mix(a, b, t) = a + (b - a) t for a number t
 //     activations       sigmoid softplus silu gelu gelu_tanh (x); leaky_relu(x, slope);
 //                       elu(x, alpha)
 //   backward            of (dy, x), dy times the derivative at x: abs_backward square_backward
-//                       relu_backward, and clamp_backward(dy, x, low, high)
+//                       relu_backward, and clamp_backward(dy, x, low, high); 0 where there is none:
+//                       at 0 (abs, relu), at low and at high, as PyTorch 2.15 has it (there clamp
+//                       once gave dy at low and high)
 //     of real numbers   sqrt_backward exp_backward log_backward tanh_backward erf_backward
 //                       sigmoid_backward silu_backward gelu_backward gelu_tanh_backward
 //
+// Activations and their derivatives keep their digits where exp(x) alone would be subnormal:
+// silu(-104) is -7e-44 in f32. Where a device flushes subnormal numbers (CL_FP_DENORM), it is 0.
+//
 // A function of real numbers, or a number with a point, asks for f32 or f64, and one of whole
 // numbers, or a bit operator, for i32 or i64: in the other arithmetic they are refused.
+//
+// Operators divide as C's do, functions as NumPy's of these names:
+//
+//   a / b               of whole numbers cut off towards 0: -7 / 2 is -3
+//   divide(a, b)        of real numbers alone, so that whole ones are converted: -3.5
+//   floor_divide(a, b)  the largest whole number up to a / b: -4; in f32 exact up to 2^20 and in
+//                       f64 to 2^49, and within 3 ulp beyond
+//   a % b, fmod(a, b)   what a / b cut off leaves, with the sign of a: -7 % 3 is -1; exact, however
+//                       large a / b is
+//   remainder(a, b)     what floor_divide(a, b) leaves, with the sign of b: remainder(-7, 3) is 2;
+//                       that of fmod, and where its sign is not b's, b more, rounded once
+//
+// By 0, in whole numbers each of them is 0; in real ones a quotient is infinite, or NaN of 0, and
+// what is left is NaN. Of an infinite a, floor_divide and what is left are NaN. Of an infinite b
+// what is left is a and floor_divide 0, but remainder is b and floor_divide -1 where the signs of a
+// and b differ and a is not 0. Zeros have the sign of a / b, of a (fmod) or of b (remainder), those
+// of real numbers.
 //
 // Inputs and values are called neither as any of these nor as a word of OpenCL C, which are
 //
@@ -167,10 +190,10 @@ typedef struct weft_elementwise_params {
 //
 // A text has at most 4096 characters, 512 literals, names and calls, 64 calls or operators inside
 // each other, which a + b + c + ... are, and 128 signs, parentheses (those of calls, too) and
-// branches of ?: around anything. Integers are decimal or hexadecimal. In real arithmetic x / 0 is
-// infinite, or NaN, and x % 0 is NaN.
+// branches of ?: around anything. Integers are decimal or hexadecimal.
 // The name of a function alone stands for it of all inputs in order: "gelu", "add", "copy".
-// min and max give NaN where there is one, fmin and fmax the other number. Nothing else can be
+// min and max give NaN where there is one, fmin and fmax the other number. For all four -0 is less
+// than 0, whichever stands first; clamp takes them for equal, and gives x then. Nothing else can be
 // said: statements, comments, brackets and unknown names are refused, with the column.
 //
 // All formulas of a call are reckoned in one type, params->arithmetic or else the first of
@@ -181,10 +204,11 @@ typedef struct weft_elementwise_params {
 //   i64   an input or a written number is i64
 //   i32   all else
 //
-// to which inputs are converted first. Comparisons give 1 and 0. Whole numbers wrap; x / 0 and
-// x % 0 are 0; shifts count modulo the width. In real arithmetic 1 / 2 is 0.5. An output's number
-// is converted to its type once: real to whole numbers towards zero, ending at the type's limits,
-// NaN as 0; whole to narrower whole numbers by the lower bits; into real ones to the nearest.
+// to which inputs are converted first. Comparisons give 1 and 0. Whole numbers wrap, the
+// least one / -1 too; shifts count modulo the width. In real arithmetic 1 / 2 is 0.5. An output's
+// number is converted to its type once: real to whole numbers towards zero, ending at the type's
+// limits, NaN as 0; whole to narrower whole numbers by the lower bits; into real ones to the
+// nearest.
 // params->values are converted to the type of arithmetic, and refused where it is a whole one that
 // cannot hold them; so are integers written in a formula, 0xffffffff in i32 and 2^63 in i64 among
 // them, but for those that a sign before them makes fit: -2147483648.

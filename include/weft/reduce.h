@@ -70,8 +70,10 @@ typedef struct weft_reduce_params {
 // infinity. Logsumexp subtracts the largest element first.
 //
 // NaN: min, max and their places find the first NaN if there is one, any and all take it for true,
-// and it goes through the others as in the formula. Of equal elements argmin and argmax find the
-// first; places are counted along the reduced axes in the order of X's axes, last one fastest.
+// and it goes through the others as in the formula. Max takes 0 for larger than -0 and min -0 for
+// smaller than 0, wherever they stand (IEEE 754-2019; NumPy and PyTorch give either); norm_inf
+// gives 0. Of equal elements, which 0 and -0 are there, argmin and argmax find the first; places
+// are counted along the reduced axes in the order of X's axes, last one fastest.
 // Y empty: nothing to do. No elements to reduce: see the table; what is refused is WEFT_BAD_SHAPE.
 //
 // The same input on the same context gives the same bits. Enqueues and returns. It blocks only

@@ -18,7 +18,7 @@ typedef struct weft_sparse_gather_params {
 
 // out[i] = values[source[i]], or out[b][i] = values[b][source[i]]
 //
-//   values  [nnz] or [batch x nnz]   any data type, any strides
+//   values  [nnz] or [batch x nnz]   any data type of weft/dtype.h, any strides
 //   source  [n]                      i32 or i64, any stride; trusted to be 0 to nnz - 1 each
 //   out     [n] or [batch x n]       as values; no two elements at one place, and no byte shared
 //                                    with the others

@@ -191,7 +191,7 @@ typedef struct weft_spmm_params {
 // where a row without entries has R = 0. A mean is the sum divided by the number of the row's
 // entries; a sum that overflows is not saved by it. The largest and the smallest of a row are found
 // among products rounded to the type of sums. A product that is NaN is the result; 0 and -0 are
-// equal.
+// equal, and the first of them is R.
 //
 //   arguments  with C's shape, i32 or i64; any strides, no two elements at one place, no byte
 //              shared with A, B, C or bias; for MAX and MIN alone. (i, j) gets the number e of the
