@@ -38,7 +38,7 @@ typedef struct weft_norm_params {
 // to the largest number, and errors are relative to distances from the mean. Squares that are out
 // of range, or of which nothing is left, are summed once more at a scale (after Blue 1978): results
 // are right for epsilon 0 and f32 distances of 1e-38 to 1e38, where the root of the variance and
-// its inverse are normal numbers and no two elements are further apart than the largest one. NaN and
+// its inverse are normal numbers and no two elements further apart than the largest one. NaN and
 // infinity make the results normalised together NaN. n_axes from 1 to X's dimensions; epsilon from
 // 0. Where an extent is 0: nothing to do. The same input on the same context gives the same bits.
 //
