@@ -31,7 +31,7 @@ INLINE void put_element(const dense_row to, int column, ACC x)
 INLINE void put_sums(const dense_row to, const stretch *s, int item)
 {
     for (int c = item; c < s->width; c += ITEMS) {
-        const ACC sum = sum_at(s, c);
+        const ACC sum = s->sums[c];
         put_element(to, s->from + c, sum != 0 ? to.alpha * sum : 0);
     }
 }
@@ -43,26 +43,20 @@ INLINE void put_nothing(const dense_row to, int first, int last, int item)
         put_element(to, last - left, 0);
 }
 
-// Columns first .. last - 1, at most `most` at a time, or half as many where sums are long. A
-// column is cleared, summed up and put by the same item. All items pass.
+// Columns first .. last - 1, at most `most` at a time. A column is cleared, summed up and put by
+// the same item. All items pass.
 INLINE void put_range(const factors *f, long row, int first, int last, int most, local ACC *sums,
                       const dense_row to, team t)
 {
-    const bool has_carries = has_long_sums(f, row, most);
-    const int room = has_carries ? most / 2 : most;
     if (to.alpha == 0) {
         put_nothing(to, first, last, t.item);
         return;
     }
     int from = first;
     while (from < last) {
-        const stretch s = {.from = from,
-                           .width = min(room, last - from),
-                           .room = room,
-                           .has_carries = has_carries,
-                           .sums = sums};
+        const stretch s = {.from = from, .width = min(most, last - from), .sums = sums};
         for (int c = t.item; c < s.width; c += ITEMS)
-            clear_sum(&s, c, 0);
+            sums[c] = 0;
         from = min(sweep_row(f, row, &s, TO_DENSE, t), last);
         put_sums(to, &s, t.item);
         put_nothing(to, s.from + s.width, from, t.item);

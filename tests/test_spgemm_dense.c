@@ -32,7 +32,7 @@ enum { N_SCALES = sizeof(scales) / sizeof(scales[0]) };
 
 typedef enum layout { PADDED, COLUMN_MAJOR, APART, ROWS_BACKWARDS, BACKWARDS, N_LAYOUTS } layout;
 
-typedef enum numbers_kind { WHOLE, FRACTIONS, WILD, ALL_NAN, TENTHS } numbers_kind;
+typedef enum numbers_kind { WHOLE, FRACTIONS, WILD, ALL_NAN } numbers_kind;
 
 typedef struct product_case {
     uint64_t seed;
@@ -63,8 +63,6 @@ static double draw(random_state *random, numbers_kind kind)
     static const double wild[] = {INFINITY, -INFINITY, NAN};
     if (kind == ALL_NAN)
         return NAN;
-    if (kind == TENTHS)
-        return 0.1;
     if (kind == FRACTIONS)
         return (double)random_float(random);
     return kind == WILD && random_below(random, 6) == 0 ? wild[random_below(random, 3)]
@@ -174,9 +172,8 @@ static void multiply_row(const operands *o, int64_t row, element *elements)
 }
 
 // Each term rounds once where it joins the sum, alpha's and beta's products once and their sum
-// once: by 2^-24 (f64: 2^-53) of all magnitudes at most. Sums of tenths are long, and round no more
-// than once in the end. Whole numbers do not round. Then comes the data type's own rounding, which
-// keeps to the ends of that range as they are rounded themselves.
+// once: by 2^-24 (f64: 2^-53) of all magnitudes at most. Whole numbers do not round. Then comes the
+// data type's own rounding, which keeps to the ends of that range as they are rounded themselves.
 static bool is_right(const product_case *of, weft_dtype dtype, const element *x, double before,
                      double after)
 {
@@ -189,10 +186,8 @@ static bool is_right(const product_case *of, weft_dtype dtype, const element *x,
         return isnan(want) ? isnan(after) : after == (double)want;
     const long double magnitude =
         fabsl(added) + (alpha == 0 ? 0 : fabsl((long double)alpha) * x->magnitude);
-    const bool rounds = of->numbers == FRACTIONS || of->numbers == TENTHS;
-    const long double unit = !rounds ? 0 : is_double ? 0x1p-53L : 0x1p-24L;
-    const int64_t n = of->numbers == TENTHS ? 2 : x->n;
-    const long double bound = unit * (long double)(n + 3) * magnitude;
+    const long double unit = of->numbers != FRACTIONS ? 0 : is_double ? 0x1p-53L : 0x1p-24L;
+    const long double bound = unit * (long double)(x->n + 3) * magnitude;
     return after >= scalar_stored(dtype, (double)(want - bound)) &&
            after <= scalar_stored(dtype, (double)(want + bound));
 }
@@ -319,23 +314,6 @@ static void test_all_data_types(void **state)
                 if (goes_with(i, j))
                     run(&of);
             }
-}
-
-// Rows of A with so many entries that plain sums of them would have few digits left.
-static void test_long_sums(void **state)
-{
-    (void)state;
-    for (int i = 0; i <= N_USUAL; i++) {
-        const product_case of = {.seed = 23,
-                                 .sizes =
-                                     (const int64_t[]){1, 1, 3, is_reduced ? 5000 : 1000000, 3},
-                                 .numbers = TENTHS,
-                                 .by = {1, 0},
-                                 .a_kind = PATTERN_REPEATED,
-                                 .tiling = tiling_at(i)};
-        if (goes_with(0, i))
-            run(&of);
-    }
 }
 
 // One long row among others, wide rows of B in any order, and C wider than a group has room for:
@@ -586,7 +564,6 @@ int main(void)
         cmocka_unit_test(test_every_small_pattern),
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
-        cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),

@@ -74,6 +74,7 @@ typedef struct weft_spgemm_params {
 //
 //   (n + 1) u sum |a b|   u = 2^-24 (2^-53 for f64), before it is rounded to C's data type
 //   (3 + n^2 u) u sum |a b|   in rows of A with more than 4096 entries, unless tiling->columns is 1
+//                             or C is dense
 //
 // Inf and NaN go through as in the formula over the entries that are stored.
 //
