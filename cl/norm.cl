@@ -37,14 +37,10 @@
 #include "ranges.clh"
 
 #if RMS
-#include "squares.clh"
-#else
-#include "moments.clh"
-#endif
-
-#if RMS
+#include "totals.clh"
 #define FINALS(F) F(ACC, factor)
 #else
+#include "moments.clh"
 #define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor)
 #endif
 #define EXTRAS    (WEIGHTED + BIASED)

@@ -35,19 +35,18 @@
 
 // ---- what a lane remembers
 
-#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1)
-#define IS_ROOT (OP == OP_NORM2)
+#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1 || OP == OP_NORM2)
 #define IS_EXTREME                                                                                 \
     (OP == OP_MIN || OP == OP_MAX || OP == OP_NORM_INF || OP == OP_ANY || OP == OP_ALL)
 #define IS_PLACE  (OP == OP_ARGMIN || OP == OP_ARGMAX)
 #define IS_SPREAD (OP == OP_VAR || OP == OP_STD)
 
-#if IS_SUM
-#define FIELDS(F) F(ACC, sum) F(ACC, carry)
-#elif IS_ROOT
+#if OP == OP_NORM2
 #define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
 #define SQUARES   sum
 #define LOST      carry
+#elif IS_SUM
+#define FIELDS(F) F(ACC, sum) F(ACC, carry)
 #elif OP == OP_PROD
 #define FIELDS(F) F(ACC, product)
 #elif IS_EXTREME
@@ -63,9 +62,9 @@
 #define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
 #endif
 #define READS   1
-#define SQUARED (IS_ROOT || IS_SPREAD)
+#define SQUARED (OP == OP_NORM2 || IS_SPREAD)
 // Sums of so few rounds lose little; rows have theirs in registers.
-#define ROUNDS ((IS_SUM || IS_ROOT) && FOLD > 1 && !ROWS ? 4 : 1)
+#define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
 #include "axis.clh"
 #include "exp.clh"
 #include "sums.clh"
@@ -120,16 +119,11 @@ INLINE ACCS result_of(const state *s, long n, long correction)
     const ACCS sum = sum_with_carry(s->sum, s->carry);
 #if OP == OP_MEAN
     return sum / (ACC)n;
+#elif OP == OP_NORM2
+    return sqrt(sum) / s->scale;
 #else
     return sum;
 #endif
-}
-#elif IS_ROOT
-#include "squares.clh"
-
-INLINE ACCS result_of(const state *s, long n, long correction)
-{
-    return sqrt(sum_with_carry(s->sum, s->carry)) / s->scale;
 }
 #endif
 
@@ -440,7 +434,7 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
     for (long high = first; high < last; high++) {
         state *row = &rows[row_slot((int)(high - first))];
         square_again(row, w, x, X, high_offset(w, x, high), (ACC)1, 0, 0);
-#if IS_ROOT
+#if IS_SUM
         even_out(row);
 #endif
     }
