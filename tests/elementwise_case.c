@@ -8,6 +8,16 @@
 
 #include "scalar.h"
 
+const weft_elementwise_tiling elementwise_one_by_one = {.fold = 1,
+                                                        .vectors = 1,
+                                                        .items = 1,
+                                                        .team = 1,
+                                                        .columns = 1 << 20,
+                                                        .rows = 1,
+                                                        .grid_x = 1,
+                                                        .grid_y = 1,
+                                                        .grid_z = 1};
+
 enum { GUARD = 16, FIRST = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
 
 static weft_dtype or_f32(weft_dtype dtype)

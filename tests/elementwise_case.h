@@ -61,6 +61,9 @@ typedef struct elementwise_case {
     const weft_elementwise_tiling *tiling; // NULL: the library chooses
 } elementwise_case;
 
+// One item goes through all elements, one by one.
+extern const weft_elementwise_tiling elementwise_one_by_one;
+
 typedef struct elementwise_operands {
     elementwise_case of;
     weft_context *ctx;

@@ -138,18 +138,11 @@ static void run_kinds(batch *b, bool is_real)
 {
     if (b->of.n_outputs == 0)
         return;
-    static const weft_elementwise_tiling plain = {.fold = 1,
-                                                  .vectors = 1,
-                                                  .items = 1,
-                                                  .team = 1,
-                                                  .columns = 1 << 20,
-                                                  .rows = 1,
-                                                  .grid_x = 1,
-                                                  .grid_y = 1,
-                                                  .grid_z = 1};
     b->of.ndim = 1;
     b->of.shape[0] = is_reduced ? 53 : 1003;
-    b->of.tiling = weft_context_limits(ctx)->fold > 1 ? NULL : &plain; // rusticl compiles for long
+    b->of.tiling = weft_context_limits(ctx)->fold > 1
+                       ? NULL
+                       : &elementwise_one_by_one; // rusticl compiles for long
     run_batch(b, TAME);
     run_batch(b, is_real ? WILD : WIDE);
 }

@@ -30,16 +30,6 @@ typedef struct table {
         .rows = of, __VA_ARGS__                                                                    \
     }
 
-static const weft_elementwise_tiling scalar_tiling = {.fold = 1,
-                                                      .vectors = 1,
-                                                      .items = 1,
-                                                      .team = 1,
-                                                      .columns = 1 << 20,
-                                                      .rows = 1,
-                                                      .grid_x = 1,
-                                                      .grid_y = 1,
-                                                      .grid_z = 1};
-
 static bool is_same(double is, double wanted, double ulps)
 {
     if (isnan(wanted) || isnan(is))
@@ -108,7 +98,7 @@ static void run_in(const table *t, const weft_dtype *dtypes, int n)
     for (int i = 0; i < n; i++) {
         run(t, dtypes[i], NULL);
         if (weft_context_limits(ctx)->fold > 1)
-            run(t, dtypes[i], &scalar_tiling);
+            run(t, dtypes[i], &elementwise_one_by_one);
     }
 }
 

@@ -365,6 +365,12 @@ static size_t slurp_npy(char *bytes, size_t size, const char *header, const char
 
 static const double abc[] = {'a', 'b', 'c', 'd', 'e', 'f'};
 
+// That array.
+static size_t slurp_abc(char *bytes, size_t size)
+{
+    return slurp_npy(bytes, size, ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+}
+
 static void npy_unpacks_gzip(void **state)
 {
     static packed file;
@@ -372,7 +378,7 @@ static void npy_unpacks_gzip(void **state)
     npy_array array;
     complaint why;
     (void)state;
-    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    const size_t size = slurp_abc(bytes, sizeof(bytes));
     pack(&file, 31, bytes, 50); // as two files of gzip, one behind the other
     pack(&file, 31, bytes + 50, size - 50);
     expect_elements(put("packed.npy.gz", file.bytes, file.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
@@ -393,7 +399,7 @@ static void npy_unpacks_members_of_archives(void **state)
     npy_array array;
     complaint why;
     (void)state;
-    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    const size_t size = slurp_abc(bytes, sizeof(bytes));
     const member members[] = {
         {"none.npy", "", 0, false, false},
         {"stored.npy", bytes, size, false, false},
@@ -427,7 +433,7 @@ static void npy_survives_damaged_archives(void **state)
     npy_array array;
     complaint why;
     (void)state;
-    const size_t size = slurp_npy(bytes, sizeof(bytes), ARRAY("|u1", "False", "2, 3"), "abcdef", 6);
+    const size_t size = slurp_abc(bytes, sizeof(bytes));
     make_archive(&file, &(member){"a.npy", bytes, size, true, true}, 1);
     expect_elements(put("whole.npz", file.bytes, file.size), WEFT_DEFAULT, WEFT_U8, 6, abc);
     for (size_t cut = 0; cut < file.size; cut++) {

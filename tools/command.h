@@ -41,6 +41,15 @@ double command_number(struct argp_state *state, const char *option, const char *
 // A floating-point data type by its name, or a usage error.
 weft_dtype command_dtype(struct argp_state *state, const char *option, const char *text);
 
+// The option --format, whose argument command_format() takes.
+#define COMMAND_FORMAT_OPTION(key)                                                                 \
+    {                                                                                              \
+        "format", key, "F", 0,                                                                     \
+            "Of standard input and of files whose names do not say it: npy, mtx or smtx "          \
+            "(default: as they begin)",                                                            \
+            0                                                                                      \
+    }
+
 // A file format by its name, or a usage error.
 file_format command_format(struct argp_state *state, const char *text);
 

@@ -8,10 +8,7 @@ enum { OPTION_SEED = 512, OPTION_RUNS, OPTION_SHAPE, OPTION_CHECK, OPTION_FORMAT
 
 static const struct argp_option options[] = {
     {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
-    {"format", OPTION_FORMAT, "F", 0,
-     "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
-     "they begin)",
-     0},
+    COMMAND_FORMAT_OPTION(OPTION_FORMAT),
     {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: arrays are converted (default: as they are)", 0},
     {"shape", OPTION_SHAPE, "LIST", 0, "Random numbers of this shape, such as 64,1000, and no file",
      0},

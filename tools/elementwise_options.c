@@ -83,10 +83,7 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
-        {"format", OPTION_FORMAT, "F", 0,
-         "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
-         "they begin)",
-         0},
+        COMMAND_FORMAT_OPTION(OPTION_FORMAT),
         {"dtype", 'T', "T", 0, "Of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
         {"arithmetic", OPTION_ARITHMETIC, "T", 0,
          "What is reckoned in: f32, f64, i32 or i64 (default: f64 where an array is, f32 for other "

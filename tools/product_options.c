@@ -6,10 +6,7 @@ enum { OPTION_ALPHA = 512, OPTION_SEED, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT
 
 static const struct argp_option options[] = {
     {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
-    {"format", OPTION_FORMAT, "F", 0,
-     "Of standard input and of files whose names do not say it: npy, mtx or smtx (default: as "
-     "they begin)",
-     0},
+    COMMAND_FORMAT_OPTION(OPTION_FORMAT),
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
     {"dtype", 'T', "T", 0,
      "f32, f64, f16 or bf16: operands are converted (default: as dense files have it, else f32)",
