@@ -69,12 +69,11 @@ typedef struct weft_spgemm_params {
 // rise in each row; those of A and B need not, and repeated entries add up. Sums are f32 (f64 for
 // f64), over A's entries in the order in which they stand, and are rounded to C's data type in the
 // end: the same input gives the same bits. Where a row of A has more than 4096 entries, what its
-// sums lose in rounding is carried along and added in the end. An element with n terms errs by at
-// most
+// sums lose in rounding goes into the next term. An element with n terms errs by at most
 //
-//   (n + 1) u sum |a b|   u = 2^-24 (2^-53 for f64), before it is rounded to C's data type
-//   (3 + n^2 u) u sum |a b|   in rows of A with more than 4096 entries, unless tiling->columns is 1
-//                             or C is dense
+//   (n + 1) u sum |a b|     u = 2^-24 (2^-53 for f64), before it is rounded to C's data type
+//   (3 + n u) u sum |a b|   in rows of A with more than 4096 entries, unless tiling->columns is 1
+//                           or C is dense
 //
 // Inf and NaN go through as in the formula over the entries that are stored.
 //
