@@ -54,6 +54,7 @@
 #define B_INDEX int
 #endif
 
+#include "results.clh"
 #include "rows.clh"
 #include "scan.clh"
 
@@ -242,7 +243,7 @@ INLINE ACC sum_of_lanes(ACC mine, int item, local exchange *x)
 // Where results go.
 typedef struct {
     global const BITS *c;
-    global T *d;
+    global RESULT_T *d;
     ACC alpha, beta;
 } output;
 
@@ -256,8 +257,8 @@ INLINE void write_entry(ACC sum, const output o, long e)
 #endif
     }
     if (o.beta != 0)
-        x += o.beta * load_one(o.d + e);
-    store_one(x, o.d + e);
+        x += o.beta * load_result(o.d + e);
+    store_result(x, o.d + e);
 }
 
 // Entries of C that are in one row: start .. stop - 1. The group goes on up to `last_stop`.
@@ -356,7 +357,7 @@ INLINE void scale_entries(const output o, long first, long stop, int item)
 kernel GROUP void sddmm_sparse(int n_rows, long nnz, global const OFFSET *restrict offsets,
                                long offsets_start, global const INDEX *restrict indices,
                                long indices_start, global const BITS *values, long values_start,
-                               global T *D, long d_start, long entries, int k, int most,
+                               global RESULT_T *D, long d_start, long entries, int k, int most,
                                DENSE_OR_SPARSE(A_OFFSET, A_INDEX, a),
                                DENSE_OR_SPARSE(B_OFFSET, B_INDEX, b), ACC alpha, ACC beta,
                                local ACC *row_values, local known *row_known)

@@ -126,8 +126,8 @@ weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *
                             "'s rows");
 }
 
-weft_status weft_csr_values_shape_check(const weft_tensor *values, const char *name,
-                                        const weft_csr *csr, const char *csr_name, const char *op)
+static weft_status values_shape_check(const weft_tensor *values, const char *name,
+                                      const weft_csr *csr, const char *csr_name, const char *op)
 {
     if (values->ndim != 1 && values->ndim != 2)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 1 is wanted, or 2 with a batch", op,
@@ -147,8 +147,17 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op)
 {
-    TRY(weft_csr_values_shape_check(values, name, csr, csr_name, op));
+    TRY(values_shape_check(values, name, csr, csr_name, op));
     TRY(weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
+    return weft_floating_check(ctx, values, name, op);
+}
+
+weft_status weft_csr_results_check(const weft_context *ctx, const weft_tensor *values,
+                                   const char *name, const weft_csr *csr, const char *csr_name,
+                                   const char *op)
+{
+    TRY(values_shape_check(values, name, csr, csr_name, op));
+    TRY(weft_result_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
     return weft_floating_check(ctx, values, name, op);
 }
 

@@ -60,14 +60,6 @@ static weft_status dtypes_check(const weft_tensor *A, const weft_tensor *B, cons
     return WEFT_OK;
 }
 
-static weft_status results_check(const weft_context *ctx, const weft_tensor *D, const weft_csr *C)
-{
-    TRY(weft_csr_values_shape_check(D, "D", C, "C", "sddmm"));
-    if (!weft_widens(C->dtype, D->dtype))
-        TRY(weft_same_dtype_check(D->dtype, "D", C->dtype, "C", "sddmm"));
-    return weft_floating_check(ctx, D, "D", "sddmm");
-}
-
 // Writing C's values entry by entry is fine, if what is written belongs to what is read.
 static weft_status apart_check(const weft_sddmm_product *p, const weft_tensor *output,
                                const char *name, bool may_be_values)
@@ -97,7 +89,7 @@ static weft_status operands_check(const weft_sddmm_product *p)
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));
     TRY(dtypes_check(A, B, C));
-    TRY(results_check(p->ctx, D, C));
+    TRY(weft_csr_results_check(p->ctx, D, "D", C, "C", "sddmm"));
     TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
     TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
     TRY(weft_output_check(p->ctx, D, "sddmm: D"));

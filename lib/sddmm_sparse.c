@@ -38,6 +38,8 @@ static void defines_of(weft_defines *defines, const weft_sddmm_sparse_call *call
     weft_defines_add(defines, "PARTS", weft_sddmm_sparse_has_parts(tiling, &call->problem));
     weft_defines_add(defines, "WAITING", WEFT_SDDMM_SPARSE_WAITING);
     weft_defines_add(defines, "INDICATOR", call->indicator);
+    if (weft_widens(call->problem.dtype, call->D->dtype))
+        weft_defines_add(defines, "WIDE", 1);
     weft_defines_add_shuffles(defines, call->ctx, tiling->lanes > 1);
     weft_defines_add_word(defines, "OFFSET", weft_word(C->offset_dtype));
     weft_defines_add_word(defines, "INDEX", weft_word(C->index_dtype));

@@ -101,7 +101,7 @@ static weft_status results_check(const weft_sddmm_sparse_call *call)
     const weft_tensor *D = call->D;
     if (D->ndim != 1)
         return fail(WEFT_BAD_SHAPE, "%s: D has %d dimensions; 1 is wanted", op, D->ndim);
-    return weft_csr_values_check(call->ctx, D, "D", &call->C, "C", op);
+    return weft_csr_results_check(call->ctx, D, "D", &call->C, "C", op);
 }
 
 static weft_status apart_check(const weft_tensor *D, const operand *from)

@@ -67,8 +67,9 @@ weft_status weft_sparse_linear_dw(weft_context *ctx, cl_command_queue queue, con
                                   .dW = dW,
                                   .params = params},
               queue));
-    const weft_tensor Xt = weft_tensor_transposed(X);
-    return weft_sddmm(ctx, queue, 1, dY, &Xt, W, params->beta, dW,
+    const weft_tensor rows = weft_tensor_as_matrix(dY), columns = weft_tensor_as_matrix(X);
+    const weft_tensor Xt = weft_tensor_transposed(&columns);
+    return weft_sddmm(ctx, queue, 1, &rows, &Xt, W, params->beta, dW,
                       WEFT_SDDMM(.indicator = true, .workspace = params->workspace,
                                  .n_wait = params->n_wait, .wait = params->wait,
                                  .event = params->event));

@@ -43,19 +43,30 @@ static weft_status params_check(const weft_linear_call *call)
     return WEFT_OK;
 }
 
-// The operand that is [n_rows x n], or a batch of such.
+// The operand that is [n_rows x n], or a batch of such, or a vector: n is 1.
 static weft_status rows_check(const weft_linear_call *call, const weft_tensor *t, const char *name,
                               int64_t n_rows)
 {
     const char *op = call->kind->name;
-    if (t->ndim != 2 && t->ndim != 3)
-        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions; 2 are wanted, or 3 with a batch", op,
+    if (t->ndim < 1 || t->ndim > 3)
+        return fail(WEFT_BAD_SHAPE,
+                    "%s: %s has %d dimensions; 2 are wanted, or 3 with a batch, or 1: a vector", op,
                     name, t->ndim);
-    if (t->shape[t->ndim - 2] != n_rows)
+    const weft_tensor matrix = weft_tensor_as_matrix(t);
+    if (matrix.shape[matrix.ndim - 2] != n_rows)
         return fail(WEFT_BAD_SHAPE,
                     "%s: W is %" PRId64 " x %" PRId64 ", %s has %" PRId64 " rows, not %" PRId64, op,
-                    call->W->n_rows, call->W->n_cols, name, t->shape[t->ndim - 2], n_rows);
-    TRY(weft_same_dtype_check(t->dtype, name, call->W->dtype, "W", op));
+                    call->W->n_rows, call->W->n_cols, name, matrix.shape[matrix.ndim - 2], n_rows);
+    return WEFT_OK;
+}
+
+// Results may stay as sums are.
+static weft_status dtype_check(const weft_linear_call *call, const weft_tensor *t, const char *name,
+                               bool is_output)
+{
+    const char *op = call->kind->name;
+    TRY(is_output ? weft_result_dtype_check(t->dtype, name, call->W->dtype, "W", op)
+                  : weft_same_dtype_check(t->dtype, name, call->W->dtype, "W", op));
     return weft_floating_check(call->ctx, t, name, op);
 }
 
@@ -67,7 +78,7 @@ static weft_status samples_check(const weft_linear_call *call)
     if (in->ndim != out->ndim)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %s %d", kind->name, kind->in_name,
                     in->ndim, kind->out_name, out->ndim);
-    if (in->shape[in->ndim - 1] != out->shape[in->ndim - 1])
+    if (in->ndim > 1 && in->shape[in->ndim - 1] != out->shape[in->ndim - 1])
         return fail(WEFT_BAD_SHAPE, "%s: %s has %" PRId64 " columns, %s %" PRId64, kind->name,
                     kind->in_name, in->shape[in->ndim - 1], kind->out_name,
                     out->shape[in->ndim - 1]);
@@ -83,7 +94,8 @@ static weft_status form_check(const weft_linear_call *call, const weft_tensor *t
     char what[WEFT_OPERAND_TEXT];
     weft_operand_text(what, call->kind->name, name);
     TRY(is_output ? weft_output_form_check(t, what) : weft_tensor_form_check(t, what));
-    return rows_check(call, t, name, n_rows);
+    TRY(rows_check(call, t, name, n_rows));
+    return dtype_check(call, t, name, is_output);
 }
 
 static weft_status buffer_check(const weft_linear_call *call, const weft_tensor *t,
@@ -112,7 +124,8 @@ static weft_status bias_form_check(const weft_linear_call *call)
     const weft_tensor *bias = call->params->bias;
     if (!bias)
         return WEFT_OK;
-    TRY(weft_row_numbers_form_check(bias, "bias", call->out, "Y", call->kind->name));
+    const weft_tensor Y = weft_tensor_as_matrix(call->out);
+    TRY(weft_row_numbers_form_check(bias, "bias", &Y, "Y", call->kind->name));
     return weft_same_dtype_check(bias->dtype, "bias", call->W->dtype, "W", call->kind->name);
 }
 
@@ -132,10 +145,11 @@ static weft_status values_form_check(const weft_linear_call *call)
     const char *op = call->kind->name;
     char what[WEFT_OPERAND_TEXT];
     TRY(weft_output_form_check(dW, weft_operand_text(what, op, "dW")));
-    TRY(weft_csr_values_check(call->ctx, dW, "dW", call->W, "W", op));
-    if (dW->ndim != in->ndim - 1)
+    TRY(weft_csr_results_check(call->ctx, dW, "dW", call->W, "W", op));
+    const int wanted = in->ndim == 3 ? 2 : 1;
+    if (dW->ndim != wanted)
         return fail(WEFT_BAD_SHAPE, "%s: X has %d dimensions, dW %d: %d are wanted", op, in->ndim,
-                    dW->ndim, in->ndim - 1);
+                    dW->ndim, wanted);
     if (dW->ndim == 2 && dW->shape[0] != in->shape[0])
         return fail(WEFT_BAD_SHAPE, "%s: X is a batch of %" PRId64 ", dW of %" PRId64, op,
                     in->shape[0], dW->shape[0]);

@@ -27,17 +27,6 @@ static weft_status params_check(const weft_spmm_params *params)
     return WEFT_OK;
 }
 
-// A vector is a matrix of one column.
-static weft_tensor matrix_of(const weft_tensor *tensor)
-{
-    weft_tensor matrix = *tensor;
-    if (tensor->ndim == 1) {
-        matrix.ndim = 2;
-        matrix.shape[1] = matrix.stride[1] = 1;
-    }
-    return matrix;
-}
-
 static weft_status ranks_check(const weft_tensor *B, const weft_tensor *C)
 {
     if (B->ndim < 1 || B->ndim > 3 || C->ndim != B->ndim)
@@ -306,7 +295,7 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .arguments = {.column = 1},
     };
     if (params->arguments) {
-        out->arguments_view = matrix_of(params->arguments);
+        out->arguments_view = weft_tensor_as_matrix(params->arguments);
         out->arguments = weft_dense_of(&out->arguments_view);
     }
     out->problem = problem_of(A, B, params, out, &shift);
@@ -328,7 +317,7 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
         return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
     TRY(params_check(params));
     TRY(forms_check(A, stored, B, C));
-    const weft_tensor b = matrix_of(B), c = matrix_of(C);
+    const weft_tensor b = weft_tensor_as_matrix(B), c = weft_tensor_as_matrix(C);
     TRY(agreement_check(ctx, A, stored, &b, &c, params));
     TRY(arguments_form_check(A, C, params->arguments));
     TRY(buffers_check(ctx, A, stored, B, C, params));

@@ -43,6 +43,16 @@ bool weft_tensor_is_empty(const weft_tensor *tensor)
     return false;
 }
 
+weft_tensor weft_tensor_as_matrix(const weft_tensor *tensor)
+{
+    weft_tensor matrix = *tensor;
+    if (tensor->ndim == 1) {
+        matrix.ndim = 2;
+        matrix.shape[1] = matrix.stride[1] = 1;
+    }
+    return matrix;
+}
+
 bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor)
 {
     int64_t bytes = (int64_t)weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
@@ -469,6 +479,14 @@ weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b
         return fail(WEFT_BAD_DTYPE, "%s: %s is %s, %s %s; both want the same", what, a_name,
                     weft_dtype_name(a), b_name, weft_dtype_name(b));
     return WEFT_OK;
+}
+
+weft_status weft_result_dtype_check(weft_dtype result, const char *result_name, weft_dtype operand,
+                                    const char *operand_name, const char *what)
+{
+    return weft_widens(operand, result)
+               ? WEFT_OK
+               : weft_same_dtype_check(result, result_name, operand, operand_name, what);
 }
 
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,

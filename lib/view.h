@@ -27,6 +27,9 @@ int64_t weft_sum_bytes(weft_dtype dtype);
 // Some extent is 0.
 bool weft_tensor_is_empty(const weft_tensor *tensor);
 
+// The same memory; a vector is a matrix of one column.
+weft_tensor weft_tensor_as_matrix(const weft_tensor *tensor);
+
 // The caches cannot hold it beside another one: what is written goes past them.
 bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor);
 
@@ -84,9 +87,10 @@ weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *va
                                   const char *name, const weft_csr *csr, const char *csr_name,
                                   const char *op);
 
-// The same whatever the data type.
-weft_status weft_csr_values_shape_check(const weft_tensor *values, const char *name,
-                                        const weft_csr *csr, const char *csr_name, const char *op);
+// The same of results, which may stay as sums are (weft_widens()).
+weft_status weft_csr_results_check(const weft_context *ctx, const weft_tensor *values,
+                                   const char *name, const weft_csr *csr, const char *csr_name,
+                                   const char *op);
 
 // The same CSR with its defaults filled in.
 weft_csr weft_csr_settled(const weft_csr *csr);
@@ -139,6 +143,10 @@ weft_status weft_same_shape_check(const weft_tensor *a, const char *a_name, cons
 
 weft_status weft_same_dtype_check(weft_dtype a, const char *a_name, weft_dtype b,
                                   const char *b_name, const char *what);
+
+// The same of results, which may stay as sums are (weft_widens()).
+weft_status weft_result_dtype_check(weft_dtype result, const char *result_name, weft_dtype operand,
+                                    const char *operand_name, const char *what);
 
 // Shapes and data types.
 weft_status weft_same_check(const weft_tensor *a, const char *a_name, const weft_tensor *b,

@@ -122,20 +122,25 @@ static void make_mask(masked_operands *o, const sparse_form *form, random_state 
             scalar_put(o->dtype, o->sparse.host.values, e, sparse_wild_number(random));
 }
 
+static weft_dtype d_dtype(const masked_operands *o)
+{
+    return o->of.has_wide_d ? WEFT_F32 : o->dtype;
+}
+
 // The stride from value to value is never taken where there is one at most: any will do.
 static void make_output(masked_operands *o, random_state *random)
 {
     const masked_case *of = &o->of;
     const int64_t nnz = o->sparse.host.nnz;
-    o->D = (weft_tensor){.dtype = of->dtype,
+    o->D = (weft_tensor){.dtype = of->has_wide_d ? WEFT_F32 : of->dtype,
                          .offset = GUARD + of->d_start,
                          .ndim = 1,
                          .shape = {nnz},
                          .stride = {nnz > 1 ? 1 : (int64_t)(of->seed % 3)}};
-    o->d_bytes = (size_t)(o->D.offset + nnz + GUARD) * weft_dtype_size(o->dtype);
+    o->d_bytes = (size_t)(o->D.offset + nnz + GUARD) * weft_dtype_size(d_dtype(o));
     o->d_before = memory_filled(o->d_bytes, SPARSE_UNTOUCHED);
     for (int64_t e = 0; e < nnz; e++)
-        scalar_put(o->dtype, o->d_before, o->D.offset + e,
+        scalar_put(d_dtype(o), o->d_before, o->D.offset + e,
                    of->in_place    ? scalar_get(o->dtype, o->sparse.host.values, e)
                    : of->beta == 0 ? NAN
                                    : sparse_number(NUMBERS_WHOLE, random, 8));
@@ -158,9 +163,10 @@ void masked_create(masked_operands *o, weft_context *ctx, cl_command_queue queue
                    const masked_case *of)
 {
     random_state random = {of->seed};
-    const sparse_form form = form_of(of);
     *o = (masked_operands){
         .of = *of, .ctx = ctx, .queue = queue, .dtype = of->dtype ? of->dtype : WEFT_F32};
+    o->of.in_place = of->in_place && !of->has_wide_d;
+    const sparse_form form = form_of(&o->of);
     make_mask(o, &form, &random);
     const weft_csr_host *mask = &o->sparse.host;
     make_side(o, &o->A, &of->A, of->m, sparse_named_rows(mask),
@@ -222,11 +228,11 @@ static void fail_case(const masked_operands *o, const char *what)
     char plan[512];
     if (weft_sddmm_sparse_describe(o->ctx, &A, &B, &o->C, &o->D, &params, plan, sizeof(plan)) < 0)
         snprintf(plan, sizeof(plan), "(%.500s)", weft_last_error());
-    fail_msg("%s; %s, seed %" PRIu64 ", m %" PRId64 ", n %" PRId64 ", k %" PRId64 ", nnz %" PRId64
+    fail_msg("%s; %s%s, seed %" PRIu64 ", m %" PRId64 ", n %" PRId64 ", k %" PRId64 ", nnz %" PRId64
              ", %s, rows %d %d %d, layouts %d %d, numbers %d%s%s, alpha %g, beta %g, on %s: %s",
-             what, kind_of(of), of->seed, of->m, of->n, of->k, o->sparse.host.nnz,
-             weft_dtype_name(o->dtype), (int)of->A.rows, (int)of->B.rows, (int)of->rows,
-             (int)of->A.layout, (int)of->B.layout, (int)of->numbers,
+             what, kind_of(of), of->has_wide_d ? " to f32" : "", of->seed, of->m, of->n, of->k,
+             o->sparse.host.nnz, weft_dtype_name(o->dtype), (int)of->A.rows, (int)of->B.rows,
+             (int)of->rows, (int)of->A.layout, (int)of->B.layout, (int)of->numbers,
              of->indicator ? ", indicator" : "", of->in_place ? ", in place" : "", of->alpha,
              of->beta, weft_context_limits(o->ctx)->name, plan);
 }
@@ -306,7 +312,7 @@ static long double want_of(const masked_operands *o, int64_t e, const element *x
     const long double beta = (long double)(is_double ? of->beta : (double)(float)of->beta);
     const long double c =
         of->indicator ? 1 : (long double)scalar_get(o->dtype, o->sparse.host.values, e);
-    const long double d = (long double)scalar_get(o->dtype, o->d_before, o->D.offset + e);
+    const long double d = (long double)scalar_get(d_dtype(o), o->d_before, o->D.offset + e);
     const long double unit = of->numbers != FRACTIONS ? 0 : is_double ? 0x1p-53L : 0x1p-24L;
     long double want = beta == 0 ? 0 : beta * d, magnitude = fabsl(want);
     if (alpha != 0 && of->k > 0) {
@@ -321,10 +327,10 @@ static void check_entry(const masked_operands *o, const void *after, int64_t e, 
 {
     long double bound;
     const long double want = want_of(o, e, x, &bound);
-    const double got = scalar_get(o->dtype, after, o->D.offset + e);
+    const double got = scalar_get(d_dtype(o), after, o->D.offset + e);
     if (isnan(want) ? isnan(got)
-                    : got >= scalar_stored(o->dtype, (double)(want - bound)) &&
-                          got <= scalar_stored(o->dtype, (double)(want + bound)))
+                    : got >= scalar_stored(d_dtype(o), (double)(want - bound)) &&
+                          got <= scalar_stored(d_dtype(o), (double)(want + bound)))
         return;
     char text[128];
     snprintf(text, sizeof(text), "D[%" PRId64 "] is %.17g, not %.17g by %g", e, got, (double)want,
@@ -348,7 +354,7 @@ static void check_row(const masked_operands *o, const void *after, int64_t row, 
 // Every byte but those of D's elements is as before.
 static void check_around(const masked_operands *o, char *after)
 {
-    const size_t size = weft_dtype_size(o->dtype), at = (size_t)o->D.offset * size;
+    const size_t size = weft_dtype_size(d_dtype(o)), at = (size_t)o->D.offset * size;
     const char *before = o->d_before;
     memcpy(after + at, before + at, (size_t)o->sparse.host.nnz * size);
     for (size_t i = 0; i < o->d_bytes; i++)

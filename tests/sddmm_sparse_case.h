@@ -42,7 +42,8 @@ typedef struct masked_case {
     int64_t start, d_start;
     masked_numbers numbers;
     bool indicator;
-    bool in_place; // D is C's values
+    bool in_place;   // D is C's values
+    bool has_wide_d; // D is f32, where A, B and C are f16 or bf16: never in place
     double alpha, beta;
     const weft_sddmm_sparse_tiling *tiling; // NULL: the library chooses
 } masked_case;

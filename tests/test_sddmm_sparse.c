@@ -161,17 +161,21 @@ static void test_all_types(void **state)
     static const struct {
         kind which;
         weft_dtype dtype, offsets[3], indices[3]; // A, B, C
+        bool has_wide_d;
     } types[] = {
-        {A_AND_B, WEFT_F64, {WEFT_I64, WEFT_I32, WEFT_I32}, {WEFT_I32, WEFT_I16, WEFT_I32}},
-        {A_ALONE, WEFT_F64, {WEFT_I32, 0, WEFT_I64}, {WEFT_I16, 0, WEFT_I16}},
-        {B_ALONE, WEFT_F64, {0, WEFT_I64, WEFT_I64}, {0, WEFT_I16, WEFT_I32}},
-        {A_AND_B, WEFT_F16, {WEFT_I32, WEFT_I64, WEFT_I32}, {WEFT_I16, WEFT_I32, WEFT_I32}},
-        {A_ALONE, WEFT_F16, {WEFT_I64, 0, WEFT_I32}, {WEFT_I32, 0, WEFT_I16}},
-        {B_ALONE, WEFT_F16, {0, WEFT_I32, WEFT_I64}, {0, WEFT_I32, WEFT_I16}},
-        {A_AND_B, WEFT_BF16, {WEFT_I32, WEFT_I32, WEFT_I64}, {WEFT_I16, WEFT_I16, WEFT_I16}},
-        {A_ALONE, WEFT_BF16, {WEFT_I32, 0, WEFT_I32}, {WEFT_I16, 0, WEFT_I32}},
-        {B_ALONE, WEFT_BF16, {0, WEFT_I64, WEFT_I32}, {0, WEFT_I32, WEFT_I32}},
-        {A_AND_B, WEFT_F32, {WEFT_I64, WEFT_I64, WEFT_I64}, {WEFT_I16, WEFT_I16, WEFT_I32}},
+        {A_AND_B, WEFT_F64, {WEFT_I64, WEFT_I32, WEFT_I32}, {WEFT_I32, WEFT_I16, WEFT_I32}, false},
+        {A_ALONE, WEFT_F64, {WEFT_I32, 0, WEFT_I64}, {WEFT_I16, 0, WEFT_I16}, false},
+        {B_ALONE, WEFT_F64, {0, WEFT_I64, WEFT_I64}, {0, WEFT_I16, WEFT_I32}, false},
+        {A_AND_B, WEFT_F16, {WEFT_I32, WEFT_I64, WEFT_I32}, {WEFT_I16, WEFT_I32, WEFT_I32}, false},
+        {A_ALONE, WEFT_F16, {WEFT_I64, 0, WEFT_I32}, {WEFT_I32, 0, WEFT_I16}, false},
+        {B_ALONE, WEFT_F16, {0, WEFT_I32, WEFT_I64}, {0, WEFT_I32, WEFT_I16}, false},
+        {A_AND_B, WEFT_BF16, {WEFT_I32, WEFT_I32, WEFT_I64}, {WEFT_I16, WEFT_I16, WEFT_I16}, false},
+        {A_ALONE, WEFT_BF16, {WEFT_I32, 0, WEFT_I32}, {WEFT_I16, 0, WEFT_I32}, false},
+        {B_ALONE, WEFT_BF16, {0, WEFT_I64, WEFT_I32}, {0, WEFT_I32, WEFT_I32}, false},
+        {A_AND_B, WEFT_F32, {WEFT_I64, WEFT_I64, WEFT_I64}, {WEFT_I16, WEFT_I16, WEFT_I32}, false},
+        {A_AND_B, WEFT_F16, {WEFT_I32, WEFT_I32, WEFT_I32}, {WEFT_I32, WEFT_I32, WEFT_I32}, true},
+        {A_ALONE, WEFT_BF16, {WEFT_I32, 0, WEFT_I32}, {WEFT_I32, 0, WEFT_I32}, true},
+        {B_ALONE, WEFT_F16, {0, WEFT_I32, WEFT_I32}, {0, WEFT_I32, WEFT_I32}, true},
     };
     enum { N_TYPES = sizeof(types) / sizeof(types[0]) };
     for (uint64_t seed = 0; seed < N_TYPES * (is_reduced ? 6 : 24); seed++) {
@@ -183,6 +187,7 @@ static void test_all_types(void **state)
         of.B.index_dtype = types[i].indices[1];
         of.offset_dtype = types[i].offsets[2];
         of.index_dtype = types[i].indices[2];
+        of.has_wide_d = types[i].has_wide_d;
         of = varied(of, types[i].which, seed + 300);
         of.numbers = of.alpha == 0 || seed / N_TYPES % 2 ? of.numbers : FRACTIONS;
         if (is_taken(i, 5))
@@ -287,6 +292,7 @@ static masked_case variant_case(const variant *v, uint64_t seed)
                       .k = random_between(&random, 2, 4 * v->tiling.lanes + 9),
                       .dtype = v->dtype,
                       .indicator = v->indicator,
+                      .has_wide_d = v->dtype == WEFT_BF16,
                       .tiling = &v->tiling};
     if (v->tiling.columns > 0 && v->tiling.columns < 1000 && of.k <= v->tiling.columns)
         of.k += v->tiling.columns; // or it would be another program

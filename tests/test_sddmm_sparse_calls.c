@@ -209,6 +209,8 @@ static void test_types_that_disagree(void **state)
     REFUSE(status, "A is f16, B f32, C f32; all three", c.A.dtype = WEFT_F16);
     REFUSE(status, "A is f32, B f32, C f16; all three", c.C.dtype = WEFT_F16);
     REFUSE(status, "D is f16, C f32; both", c.D.dtype = WEFT_F16);
+    REFUSE(status, "D is f16, C bf16; both",
+           (c.A.dtype = c.B.dtype = c.C.dtype = WEFT_BF16, c.D.dtype = WEFT_F16));
     REFUSE_DENSE(status, "A is f32, B f16, C f32; all three", c.X.dtype = WEFT_F16);
     REFUSE_DENSE(status, "sddmm_sparse: B has data type i16", c.X.dtype = WEFT_I16);
 }

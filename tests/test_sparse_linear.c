@@ -31,6 +31,8 @@ typedef struct layer_case {
     dense_layout x_layout, y_layout; // of X and dX, and of Y and dY
     weft_activation activation;
     bool has_bias, with_plan, own_values;
+    bool is_wide;    // results are f32, where W and the rest are f16 or bf16
+    bool is_vectors; // n is 1, and the axis of it is left out
     double beta;
 } layer_case;
 
@@ -49,13 +51,12 @@ typedef struct layer {
     weft_spmm_plan *plan, *turned; // of W and W^T
 } layer;
 
-static operand make_operand(const layer_case *of, random_state *random, int64_t n_batches,
-                            int64_t rows, int64_t columns, dense_layout layout)
+static operand make_operand(const layer_case *of, weft_dtype as, random_state *random,
+                            int64_t n_batches, int64_t rows, int64_t columns, dense_layout layout)
 {
     operand o;
-    const weft_dtype dtype = of->dtype ? of->dtype : WEFT_F32;
-    const int64_t n =
-        dense_lay_out(&o.laid, of->dtype, n_batches, rows, columns, layout, of->seed % 3);
+    const weft_dtype dtype = as ? as : WEFT_F32;
+    const int64_t n = dense_lay_out(&o.laid, as, n_batches, rows, columns, layout, of->seed % 3);
     o.bytes = (size_t)n * weft_dtype_size(dtype);
     o.before = memory_filled(o.bytes, SPARSE_POISON);
     EACH_ELEMENT(&o.laid, batch, row, column)
@@ -67,9 +68,10 @@ static operand make_operand(const layer_case *of, random_state *random, int64_t 
 }
 
 // One number after the other; without the axis of rows.
-static operand make_line(const layer_case *of, random_state *random, int64_t n_batches, int64_t n)
+static operand make_line(const layer_case *of, weft_dtype as, random_state *random,
+                         int64_t n_batches, int64_t n)
 {
-    operand o = make_operand(of, random, n_batches, 1, n, ROWS_PADDED);
+    operand o = make_operand(of, as, random, n_batches, 1, n, ROWS_PADDED);
     const int last = --o.view.ndim;
     o.view.shape[last - 1] = o.view.shape[last];
     o.view.stride[last - 1] = o.view.stride[last];
@@ -95,16 +97,19 @@ static void create(layer *l, const layer_case *of)
                               .offsets_start = of->seed % 2,
                               .indices_start = of->seed % 4,
                               .values_start = of->seed % 4};
+    const weft_dtype read = of->dtype, written = of->is_wide ? WEFT_F32 : read;
     *l = (layer){.of = *of};
     sparse_make(&l->sparse, &form, &random);
     sparse_upload(&l->sparse, &form, ctx);
     l->W = l->sparse.csr;
-    l->bias = make_line(of, &random, 0, of->n_out);
-    l->X = make_operand(of, &random, of->n_batches, of->n_in, of->n, of->x_layout);
-    l->dX = make_operand(of, &random, of->n_batches, of->n_in, of->n, of->x_layout);
-    l->Y = make_operand(of, &random, of->n_batches, of->n_out, of->n, of->y_layout);
-    l->dY = make_operand(of, &random, of->n_batches, of->n_out, of->n, of->y_layout);
-    l->dW = make_line(of, &random, of->n_batches, l->W.nnz);
+    l->bias = make_line(of, read, &random, 0, of->n_out);
+    l->X = make_operand(of, read, &random, of->n_batches, of->n_in, of->n, of->x_layout);
+    l->dX = make_operand(of, written, &random, of->n_batches, of->n_in, of->n, of->x_layout);
+    l->Y = make_operand(of, written, &random, of->n_batches, of->n_out, of->n, of->y_layout);
+    l->dY = make_operand(of, read, &random, of->n_batches, of->n_out, of->n, of->y_layout);
+    l->dW = make_line(of, written, &random, of->n_batches, l->W.nnz);
+    if (of->is_vectors)
+        l->X.view.ndim = l->dX.view.ndim = l->Y.view.ndim = l->dY.view.ndim = 1;
     if (of->with_plan)
         assert_ok(weft_spmm_plan_create(&l->plan, ctx, queue, &l->W, NULL));
     assert_ok(
@@ -257,12 +262,14 @@ static void test_against_plain_loops(void **state)
                          .has_bias = true};
         of.n_out = random_between(&random, 1, 9);
         of.n_in = random_between(&random, 1, 9);
-        of.n = random_between(&random, 1, 6);
-        of.n_batches = random_below(&random, 3);
+        of.n = seed % 3 ? random_between(&random, 1, 6) : 1;
+        of.n_batches = seed % 4 ? random_below(&random, 3) : 0;
+        of.is_vectors = of.n_batches == 0 && of.n == 1;
         of.own_values = of.n_batches > 0 && random_below(&random, 2);
         of.rows = (sparse_rows)random_below(&random, N_ROWS);
         of.with_plan = random_below(&random, 2);
         of.beta = random_below(&random, 2) ? 2 : 0;
+        of.is_wide = weft_dtype_size(of.dtype) == 2 && seed % 2 == 0;
         run(&of);
     }
 }
@@ -382,8 +389,8 @@ static void check_gradient(const layer *l, const gradient_case *g, cl_mem buffer
 static operand gradient_before_activation(layer *l, const gradient_case *g, operand *Z)
 {
     random_state random = {0};
-    operand dZ = make_operand(&l->of, &random, 0, l->of.n_out, l->of.n, ROW_MAJOR);
-    *Z = make_operand(&l->of, &random, 0, l->of.n_out, l->of.n, ROW_MAJOR);
+    operand dZ = make_operand(&l->of, l->of.dtype, &random, 0, l->of.n_out, l->of.n, ROW_MAJOR);
+    *Z = make_operand(&l->of, l->of.dtype, &random, 0, l->of.n_out, l->of.n, ROW_MAJOR);
     assert_ok(weft_sparse_linear(
         ctx, queue, &l->W, &l->X.view, &Z->view,
         WEFT_SPARSE_LINEAR(.workspace = workspace_of(l), .bias = &l->bias.view)));
@@ -396,7 +403,7 @@ static void check_gradients(layer *l, const gradient_case *g)
 {
     operand Z, dZ = gradient_before_activation(l, g, &Z);
     random_state random = {0};
-    operand db = make_line(&l->of, &random, 0, l->of.n_out);
+    operand db = make_line(&l->of, l->of.dtype, &random, 0, l->of.n_out);
     assert_ok(by_input(l, &dZ));
     assert_ok(by_weights(l, &dZ));
     assert_ok(weft_reduce(ctx, queue, WEFT_SUM, &dZ.view, 1, (const int[]){1}, &db.view, NULL));
@@ -613,7 +620,9 @@ static void test_shapes_that_do_not_fit(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_SHAPE;
-    FORWARD(status, "sparse_linear: X has 1 dimensions; 2 are wanted, or 3", l->X.view.ndim = 1);
+    FORWARD(status, "sparse_linear: X has 4 dimensions; 2 are wanted, or 3", l->X.view.ndim = 4);
+    FORWARD(status, "sparse_linear: X has 2 dimensions, Y 3",
+            (l->X.view.ndim = 2, l->X.view.shape[0] = 6));
     FORWARD(status, "sparse_linear: W is 5 x 6, X has 5 rows, not 6", l->X.view.shape[1] = 5);
     FORWARD(status, "sparse_linear: W is 5 x 6, Y has 4 rows, not 5", l->Y.view.shape[1] = 4);
     FORWARD(status, "sparse_linear: X has 3 columns, Y 4", l->X.view.shape[2] = 3);
@@ -637,6 +646,10 @@ static void test_types_and_buffers_that_do_not_serve(void **state)
     (void)state;
     FORWARD(WEFT_BAD_DTYPE, "sparse_linear: X is f16, W f32; both want the same",
             l->X.view.dtype = WEFT_F16);
+    FORWARD(WEFT_BAD_DTYPE, "sparse_linear: Y is f16, W f32; both want the same",
+            l->Y.view.dtype = WEFT_F16);
+    BY_INPUT(WEFT_BAD_DTYPE, "sparse_linear_dx: dY is f32, W f16",
+             l->W.dtype = l->dX.view.dtype = WEFT_F16);
     FORWARD(WEFT_BAD_DTYPE, "sparse_linear: bias is bf16, W f32",
             (l->bias.view.dtype = WEFT_BF16, c.params.bias = &l->bias.view));
     FORWARD(WEFT_BAD_BUFFER, "sparse_linear: X: the buffer is NULL", l->X.view.buffer = NULL);

@@ -77,13 +77,13 @@ typedef struct weft_sddmm_sparse_params {
 //   B  the same [n x k]: B by rows is B^T by columns
 //   C  sparse CSR [m x n]   values as A
 //   D  values for C's entries, [nnz] in C's order, stride 1. It may be C's own values (the same
-//      buffer and start); else no byte is shared with A, B or what is read of C.
+//      buffer, start and data type); else no byte is shared with A, B or what is read of C.
 //
 // One of A and B is sparse, or both are; of two dense ones weft_sddmm() takes the product. All have
-// one data type; offsets (i32 or i64) and indices (i32 or i16) of each sparse one are of its own
-// types. Columns need not be sorted, and repeated entries of A and B add up, before or after they
-// are multiplied; of C each stands for itself. There are no batches: samples are columns of A and
-// B, and no values_batch_stride is looked at.
+// one data type, or D is f32 where A, B and C are f16 or bf16. Offsets (i32 or i64) and indices
+// (i32 or i16) of each sparse one are of its own types. Columns need not be sorted, and repeated
+// entries of A and B add up, before or after they are multiplied; of C each stands for itself.
+// There are no batches: samples are columns of A and B, and no values_batch_stride is looked at.
 //
 // Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
 // NaN go through as in the formula, but what is not stored has no product, not even with them. The

@@ -44,11 +44,13 @@ typedef struct weft_sparse_linear_params {
 //   W  sparse CSR [n_out x n_in]   f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16
 //                                  indices
 //   X  dense [n_in x n]            W's data type, any strides; fastest with stride 1 along n
-//   Y  dense [n_out x n]           as X; no two elements at one place, no byte shared with the rest
+//   Y  dense [n_out x n]           as X, or f32 where W and X are f16 or bf16; no two elements at one
+//      place, no byte shared with the rest
 //
-// One kernel writes Y: sums get bias and activation in registers. Sums are f32 (f64 for f64). With
-// a batch axis in front of X and Y each matrix is multiplied by W, or by values of its own where
-// W->values_batch_stride is not 0. A row of W without entries gives f(bias).
+// One kernel writes Y: sums get bias and activation in registers. Sums are f32 (f64 for f64). X and
+// Y may be vectors, [n_in] and [n_out], of one sample. With a batch axis in front of them each
+// matrix is multiplied by W, or by values of its own where W->values_batch_stride is not 0. A row
+// of W without entries gives f(bias).
 //
 // Blocking, scratch memory (as much as weft_spmm_workspace() says), ownership, order of sums, what
 // W's pattern is trusted in, what can fail and threads are as with weft_spmm(), which this is. beta
@@ -63,7 +65,7 @@ WEFT_API weft_status weft_sparse_linear(weft_context *ctx, cl_command_queue queu
 // relu_backward(dy, y) takes Y or W X + bias, the others (gelu_backward(dy, z) and so on) want
 // z = W X + bias, which a forward without activation gives.
 //
-//   dY  dense [n_out x n]   dX  dense [n_in x n]   as X and Y above
+//   dY  dense [n_out x n]   dX  dense [n_in x n]   as X and Y above: dX may be f32, both vectors
 //
 // params->plan was made with WEFT_SPMM_PLAN(.transpose_a = true), and stays good when W's values
 // change. beta == 0 never reads dX. bias and activation are not for this call: WEFT_BAD_ARGUMENT.
@@ -77,8 +79,8 @@ WEFT_API weft_status weft_sparse_linear_dx(weft_context *ctx, cl_command_queue q
 //
 //   dY, X  as above
 //   W      its pattern: values are not read, and may be NULL
-//   dW     values for W's entries, [nnz] in W's order, W's data type, stride 1; for a batch
-//          [batch x nnz]; no byte shared with dY, X or W's pattern
+//   dW     values for W's entries, [nnz] in W's order, stride 1; W's data type, or f32 where that
+//          is f16 or bf16; for a batch [batch x nnz]; no byte shared with dY, X or W's pattern
 //
 // A batch's gradients are added up by weft_reduce(); or batch and n are one axis, where strides
 // allow to see them so. beta == 0 never reads dW. No plan is looked at; bias and activation are not
