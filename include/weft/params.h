@@ -29,9 +29,17 @@ template <typename T, size_t n> inline const T *weft_first(const T (&elements)[n
 template <typename T, size_t n> char (&weft_counted(const T (&elements)[n]))[n]; // for sizeof
 }
 
-// g++ -Wextra warns of the fields that a caller leaves out, where the macro is the caller's own; of
-// fields by name -Wpedantic warns before C++20.
-#if defined(__GNUC__)
+// -Wextra warns of the fields that a caller leaves out, g++ where the macro is the caller's own,
+// clang++ from version 18 on; of fields by name -Wpedantic warns before C++20.
+#if defined(__clang__)
+#pragma GCC system_header
+#define WEFT_FIELDS_LEFT_OUT                                                                       \
+    _Pragma("clang diagnostic push")                                                               \
+        _Pragma("clang diagnostic ignored \"-Wmissing-field-initializers\"")
+#define WEFT_POINTER(type, ...)                                                                    \
+    (WEFT_FIELDS_LEFT_OUT __extension__ weft_address<type>({__VA_ARGS__})                          \
+         _Pragma("clang diagnostic pop"))
+#elif defined(__GNUC__)
 #pragma GCC system_header
 #define WEFT_POINTER(type, ...) (__extension__ weft_address<type>({__VA_ARGS__}))
 #else
