@@ -417,18 +417,22 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
         clear(&rows[i]);
     const long begin = high_offset(w, x, first);
     long next = outer_offset(w, x, 0);
+    int taken = 0; // of each row
     for (long outer = 0; outer < w->outer; outer++) {
         const long offset = next;
         if (outer + 1 < w->outer) { // its first row is not where these end
             next = outer_offset(w, x, outer + 1);
             ask_for(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
         }
+        int after = taken;
         for (long high = first; high < last; high++) {
             const int slot = row_slot((int)(high - first));
+            after = taken;
             lines row[READS];
             set_lines(&row[0], X, high_offset(w, x, high) + offset, w, x, (ACC)1);
-            sweep_lines(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k);
+            sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k, &after);
         }
+        taken = after;
     }
 #if SQUARED
     for (long high = first; high < last; high++) {
