@@ -6,7 +6,7 @@
 // All of them, or where there are fewer cases those that take little time to compile.
 static const char *ops(void)
 {
-    return getenv("WEFT_TEST_REDUCED") || getenv("WEFT_TEST_BY_TURNS")
+    return getenv("WEFT_TEST_REDUCED") || getenv("WEFT_TEST_SHORT")
                ? " sparse_gather csr_transpose csr_to_dense dense_to_csr dcsr_from_csr dcsr_to_csr "
                  "spgemm_dense sddmm_sparse"
                : "";

@@ -7,7 +7,7 @@ SPECIALISATIONS is the program that lists what the library would build. TAP come
 each kernel and target, which fails where a specialisation of the kernel does not compile, spills,
 uses scratch memory or more local memory than the profile has, or reads nothing as wide as its plan
 promised. The whole test is skipped where there is no such compiler. With WEFT_TEST_REDUCED each
-program is compiled for one of its targets; with WEFT_TEST_BY_TURNS, too, one in eight that have the
+program is compiled for one of its targets; with WEFT_TEST_SHORT, too, one in eight that have the
 same kernels and arithmetic.
 """
 import collections
@@ -84,7 +84,7 @@ def by_turns(jobs):
     for (_, source, options), job in jobs.items():
         wanted[source, options].append(job)
     programs = list(wanted.values())
-    if os.environ.get("WEFT_TEST_BY_TURNS"):
+    if os.environ.get("WEFT_TEST_SHORT"):
         programs = some_of_each(programs)
     return [each[i % len(each)] for i, each in enumerate(programs)]
 
