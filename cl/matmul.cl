@@ -197,15 +197,15 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
     }
 
-// The same in local memory, `pitch` from row to row.
+// The same in local memory, `pitch` from row to row: each step is a sum of its own, added to those
+// of the steps before, so that no number sums up more products than a step has, or steps than k has.
 #define TILE(name, rows, vectors)                                                                  \
     INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
                            int depth, bool is_first, coming next)                                  \
     {                                                                                              \
         ACCS s[rows][vectors];                                                                     \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
-            _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] =                          \
-                is_first ? (ACCS)0 : LOCAL(sums + r * pitch + v * ITEMS * FOLD);                   \
+            _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] = (ACCS)0;                 \
         for (int turn = 0; turn < depth; turn += TURN) {                                           \
             fetch_turn(&next);                                                                     \
             const int upto = min(turn + TURN, depth);                                              \
@@ -213,7 +213,10 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int v = 0; v < vectors; ++v)                                    \
-                LOCAL(sums + r * pitch + v * ITEMS * FOLD) = s[r][v];                              \
+        {                                                                                          \
+            local ACC *to = sums + r * pitch + v * ITEMS * FOLD;                                   \
+            LOCAL(to) = is_first ? s[r][v] : IN_UNSIGNED(LOCAL(to), +, s[r][v]);                   \
+        }                                                                                          \
     }
 
 // Of an item's rows and vectors there may be fewer. Parts of tiles are few, as each takes a

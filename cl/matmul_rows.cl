@@ -19,7 +19,8 @@
 
 #include "matmul.clh"
 
-#define STEP 4 // rows of B in one turn
+#define STEP  4    // rows of B in one turn
+#define CHUNK 2048 // of k, whose products have a sum of their own
 
 // What an item multiplies: its rows of A and its columns of B, whose neighbours are adjacent.
 typedef struct {
@@ -169,11 +170,50 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 #endif
 }
 
+#define SUMS (ROWS * VECTORS)
+
+// All of k, chunk by chunk, so that no number sums up more products than a chunk has, or chunks than
+// there are. The first chunk is summed up in place; where sums are registers it is added like the
+// others.
+INLINE void sum_chunks(ACCS sums[2 * SUMS], terms t, int row, int n_rows, int begin, int end)
+{
+    int from = begin, upto;
+#if VECTORS == 1
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        sums[r] = (ACCS)0;
+    do {
+        ACCS part[ROWS];
+        upto = from + min(CHUNK, end - from);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            part[r] = (ACCS)0;
+        sum_rows(part, t, row, n_rows, from, upto);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            sums[r] = IN_UNSIGNED(sums[r], +, part[r]);
+        from = upto;
+    } while (from < end);
+#else
+    const int n = n_rows * t.n_vectors;
+    do {
+        ACCS *to = sums + (from == begin ? 0 : SUMS);
+        upto = from + min(CHUNK, end - from);
+        for (int i = 0; i < n; ++i)
+            to[i] = (ACCS)0;
+        sum_rows(to, t, row, n_rows, from, upto);
+        for (int i = 0; i < n && from > begin; ++i)
+            sums[i] = IN_UNSIGNED(sums[i], +, to[i]);
+        from = upto;
+    } while (from < end);
+#endif
+}
+
 // Groups are counted along columns, rows and products, pieces of one product side by side.
 kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
                               int block_rows, int block_columns)
 {
-    ACCS sums[ROWS * VECTORS];
+    ACCS sums[2 * SUMS]; // and those of a chunk
     const int column = get_group_id(0) * block_columns + get_local_id(0) * FOLD;
     terms t;
     t.a_row = A_row;
@@ -191,12 +231,7 @@ kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n,
             const int bottom = (int)min((long)m, top + block_rows);
             for (int row = (int)top + get_local_id(1) * ROWS; row < bottom; row += TEAM * ROWS) {
                 const int n_rows = min(ROWS, bottom - row);
-                const int n_set = VECTORS == 1 ? ROWS : n_rows;
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    for (int v = 0; v < t.n_vectors && r < n_set; ++v)
-                        sums[r * t.n_vectors + v] = (ACCS)0;
-                sum_rows(sums, t, row, n_rows, e.begin, end);
+                sum_chunks(sums, t, row, n_rows, e.begin, end);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
                     for (int v = 0; v < t.n_vectors && r < n_rows; ++v)

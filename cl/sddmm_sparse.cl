@@ -67,8 +67,9 @@ typedef struct {
 #include "shuffle.clh"
 #endif
 
-#define AHEAD   8   // entries ahead, for one item, that rows of terms are asked for
-#define FETCHED 128 // bytes of their columns, and of their values
+#define CHUNK   2048 // terms that an item adds up at a time, and then to those before
+#define AHEAD   8    // entries ahead, for one item, that rows of terms are asked for
+#define FETCHED 128  // bytes of their columns, and of their values
 
 #define SIDE_BY_SIDE (ITEMS / LANES)
 #define BOTH_SPARSE  (A_SPARSE && B_SPARSE)
@@ -141,10 +142,15 @@ INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const meeting met, int
 {
     ACC sum = 0;
     const long stop = terms.offsets[row + 1];
-    for (long p = terms.offsets[row] + lane; p < stop; p += LANES) {
-        const int place = place_of(met, terms.indices[p], is_careful);
-        if (place >= 0)
-            sum += load_one(terms.values + p) * met_at(met, place);
+    for (long from = terms.offsets[row] + lane; from < stop; from += CHUNK * LANES) {
+        const long upto = min(stop, from + CHUNK * LANES);
+        ACC some = 0;
+        for (long p = from; p < upto; p += LANES) {
+            const int place = place_of(met, terms.indices[p], is_careful);
+            if (place >= 0)
+                some += load_one(terms.values + p) * met_at(met, place);
+        }
+        sum += some;
     }
     return sum;
 }
@@ -179,8 +185,13 @@ INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const meet
 {
     ACCS sum = 0;
     long p = start;
-    for (; p + FOLD <= stop; p += FOLD)
-        sum = add_terms(sum, terms, p, met);
+    while (p + FOLD <= stop) {
+        const long upto = min(stop, p + CHUNK * FOLD);
+        ACCS some = 0;
+        for (; p + FOLD <= upto; p += FOLD)
+            some = add_terms(some, terms, p, met);
+        sum += some;
+    }
     if (p < stop) {
         const int others = (int)(p + FOLD - stop);
         sum = JOIN(first_, ACC)(others, add_terms(sum, terms, stop - FOLD, met), sum);

@@ -46,7 +46,9 @@ enum {
     SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
     SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
     SPREAD_PIECE = 128,
-    SPREAD_CUT = 1024, // of k at least: where pieces are few, their sum costs more than they save
+    SPREAD_CUT = 1024,   // of k at least: where pieces are few, their sum costs more than they save
+    SPREAD_TERMS = 8192, // of k at most that registers sum up, where scratch memory of
+    SPREAD_MIB = 256,    // is enough for pieces of that
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
     SPREAD_ROW_PIECE = 64,
@@ -263,6 +265,18 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
     }
 }
 
+// A sum in registers takes product after product: of more than a few thousand f32 loses digits.
+// (Where an item carries vectors, sums of steps are added up.)
+static int64_t short_piece(int64_t piece, const facts *f, weft_dtype dtype)
+{
+    if (dtype == WEFT_F64 || !weft_is_floating(dtype))
+        return piece;
+    const int64_t room = ((int64_t)SPREAD_MIB << 20) / f->sum_bytes / f->n / f->m;
+    const int64_t most = min_i64(room, WEFT_MATMUL_MOST_GROUPS);
+    const int64_t count = min_i64(ceil_div(f->k, SPREAD_TERMS), most);
+    return count > 1 ? min_i64(piece, round_up(ceil_div(f->k, count), SPREAD_DEPTH)) : piece;
+}
+
 // A group's block is what its items have in registers: more each where blocks and pieces are enough
 // for all compute units.
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
@@ -279,7 +293,8 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(pieces, 1) * large;
     const int64_t least_piece = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_PIECE;
-    t->piece = piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH);
+    t->piece = short_piece(piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH), f,
+                           weft_dtype_or(dtype, WEFT_F32));
     const int64_t groups = large * ceil_div(f->k, t->piece);
     const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =

@@ -87,7 +87,9 @@ typedef struct weft_sddmm_sparse_params {
 //
 // Sums are over what sparse factors store, and f32 (f64 for f64), as alpha and beta are: Inf and
 // NaN go through as in the formula, but what is not stored has no product, not even with them. The
-// order of sums depends on the tiling and the context: the same input gives the same bits.
+// order of sums depends on the tiling and the context: the same input gives the same bits. No f32
+// number takes in more than 2048 terms, or sums of as many, of rows with up to 2^22: D is off by at
+// most 2^12 u sum |a b| |alpha c|, u = 2^-24, before it is rounded to its data type.
 //
 // beta == 0 never reads D: it may hold anything, NaN included. alpha == 0 reads neither A, B nor
 // C's values, and k == 0 is the same: D = beta D. No entries of C: nothing to do. m, n and k up to
