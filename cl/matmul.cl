@@ -197,8 +197,8 @@ INLINE void fetch_turn(coming *next)
         }                                                                                          \
     }
 
-// The same in local memory, `pitch` from row to row: each step is a sum of its own, added to those
-// of the steps before, so that no number sums up more products than a step has, or steps than k has.
+// The same in local memory, `pitch` from row to row. Each step is a sum of its own, added to those
+// before: no number sums up more products than a step has, or more steps than k has.
 #define TILE(name, rows, vectors)                                                                  \
     INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
                            int depth, bool is_first, coming next)                                  \

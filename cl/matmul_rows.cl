@@ -172,9 +172,8 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 
 #define SUMS (ROWS * VECTORS)
 
-// All of k, chunk by chunk, so that no number sums up more products than a chunk has, or chunks than
-// there are. The first chunk is summed up in place; where sums are registers it is added like the
-// others.
+// All of k, chunk by chunk: no number sums up more products than a chunk has, or more chunks than
+// there are. The first one is summed up in place; where sums are registers it is added like others.
 INLINE void sum_chunks(ACCS sums[2 * SUMS], terms t, int row, int n_rows, int begin, int end)
 {
     int from = begin, upto;

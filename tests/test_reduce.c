@@ -115,8 +115,8 @@ static void test_every_type(void **state)
     for (int i = 0; i < N_OPS; i++) {
         const weft_reduction op = (weft_reduction)i;
         const weft_dtype second = others[(i + 3) % 6];
-        // Oclgrind 21.10 ends without a word over states of three numbers and more of f64 in vectors where
-        // it looks for uninitialised values.
+        // Oclgrind 21.10 ends without a word over states of three numbers and more of f64 in
+        // vectors where it looks for uninitialised values.
         if (is_on("oclgrind") && (op == WEFT_LOGSUMEXP || op == WEFT_NORM2 || op == WEFT_VAR))
             continue;
         run_type(op, others[i % 6], WEFT_DEFAULT);

@@ -126,10 +126,11 @@ typedef struct weft_matmul_params {
 // size; strides and alignment change nothing. The order of sums is that of k, or by DOTS one that k
 // and the tiling fix; where k is long and m and n are short, in pieces, which are added in their
 // order. The same input gives the same bits on the same context, whatever else is in the batch.
-// Long sums are sums of shorter ones: up to k = 2^21 no f32 number takes in more than 8192 products,
-// or sums of these, so that an element is off by at most 2^14 u sum |a b|, u = 2^-24, and of short k
-// by k u sum |a b|, before it is rounded to C's data type. Not so by BLOCKS on a GPU where k's pieces
-// of 8192 would take more than 256 MiB of scratch memory: the bound is that of their length.
+// Long sums are sums of shorter ones: up to k = 2^21 no f32 number takes in more than 8192
+// products, or sums of these. An element is off by at most 2^14 u sum |a b|, u = 2^-24, and where k
+// is short by k u sum |a b|, before it is rounded to C's data type. On a GPU this does not hold for
+// BLOCKS where pieces of 8192 would take more than 256 MiB of scratch memory: then each has k over
+// the number of pieces that there is room for.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids

@@ -44,8 +44,8 @@ typedef struct weft_sparse_linear_params {
 //   W  sparse CSR [n_out x n_in]   f32, f64, f16 or bf16 values; i32 or i64 offsets; i32 or i16
 //                                  indices
 //   X  dense [n_in x n]            W's data type, any strides; fastest with stride 1 along n
-//   Y  dense [n_out x n]           as X, or f32 where W and X are f16 or bf16; no two elements at one
-//      place, no byte shared with the rest
+//   Y  dense [n_out x n]           as X, or f32 where W and X are f16 or bf16; no two elements at
+//                                  one place, no byte shared with the rest
 //
 // One kernel writes Y: sums get bias and activation in registers. Sums are f32 (f64 for f64). X and
 // Y may be vectors, [n_in] and [n_out], of one sample. With a batch axis in front of them each

@@ -177,9 +177,9 @@ typedef struct weft_spmm_params {
 //                      and no byte shared with A or B
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
-// the context alone: the same input gives the same bits. Rows longer than two pieces of p entries (p
-// is 4096 where an item carries vectors, as on CPUs, else 256 or 1024) are summed up in pieces, and
-// these then: C is off by at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by
+// the context alone: the same input gives the same bits. Rows longer than two pieces of p entries
+// (p is 4096 where an item carries vectors, as on CPUs, else 256 or 1024) are summed up in pieces,
+// and these then: C is off by at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by
 // entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data type.
 //
 // Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
