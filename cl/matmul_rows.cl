@@ -170,31 +170,23 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 #endif
 }
 
+// Sums of all of k, and, where they are no registers, behind them those of a chunk.
 #define SUMS (ROWS * VECTORS)
+#define HELD (VECTORS == 1 ? SUMS : 2 * SUMS)
 
 // All of k, chunk by chunk: no number sums up more products than a chunk has, or more chunks than
-// there are. The first one is summed up in place; where sums are registers it is added like others.
-INLINE void sum_chunks(ACCS sums[2 * SUMS], terms t, int row, int n_rows, int begin, int end)
+// there are. The first one is summed up in place. Where sums are registers, those of a chunk would
+// spill: plans cut k in pieces there.
+INLINE void sum_chunks(ACCS sums[HELD], terms t, int row, int n_rows, int begin, int end)
 {
-    int from = begin, upto;
 #if VECTORS == 1
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         sums[r] = (ACCS)0;
-    do {
-        ACCS part[ROWS];
-        upto = from + min(CHUNK, end - from);
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            part[r] = (ACCS)0;
-        sum_rows(part, t, row, n_rows, from, upto);
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            sums[r] = IN_UNSIGNED(sums[r], +, part[r]);
-        from = upto;
-    } while (from < end);
+    sum_rows(sums, t, row, n_rows, begin, end);
 #else
     const int n = n_rows * t.n_vectors;
+    int from = begin, upto;
     do {
         ACCS *to = sums + (from == begin ? 0 : SUMS);
         upto = from + min(CHUNK, end - from);
@@ -212,7 +204,7 @@ INLINE void sum_chunks(ACCS sums[2 * SUMS], terms t, int row, int n_rows, int be
 kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
                               int block_rows, int block_columns)
 {
-    ACCS sums[2 * SUMS]; // and those of a chunk
+    ACCS sums[HELD];
     const int column = get_group_id(0) * block_columns + get_local_id(0) * FOLD;
     terms t;
     t.a_row = A_row;

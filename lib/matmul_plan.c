@@ -173,6 +173,18 @@ static int64_t piece_of(int64_t k, int64_t cells, int64_t wanted, int64_t least,
     return round_up(ceil_div(k, count), step);
 }
 
+// A sum in registers takes product after product: of more than a few thousand f32 loses digits.
+// (Where an item carries vectors, sums of steps are added up.)
+static int64_t short_piece(int64_t piece, const facts *f, weft_dtype dtype, int64_t step)
+{
+    if (dtype == WEFT_F64 || dtype == WEFT_I8)
+        return piece;
+    const int64_t room = ((int64_t)SPREAD_MIB << 20) / f->sum_bytes / f->n / f->m;
+    const int64_t most = min_i64(room, WEFT_MATMUL_MOST_GROUPS);
+    const int64_t count = min_i64(ceil_div(f->k, SPREAD_TERMS), most);
+    return count > 1 ? min_i64(piece, round_up(ceil_div(f->k, count), step)) : piece;
+}
+
 // Groups wanted of each of `others` along another direction, products and their pieces.
 static int64_t wanted_of_each(int64_t wanted, int64_t others, const weft_matmul_tiling *t,
                               const facts *f)
@@ -265,18 +277,6 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
     }
 }
 
-// A sum in registers takes product after product: of more than a few thousand f32 loses digits.
-// (Where an item carries vectors, sums of steps are added up.)
-static int64_t short_piece(int64_t piece, const facts *f, weft_dtype dtype)
-{
-    if (dtype == WEFT_F64 || !weft_is_floating(dtype))
-        return piece;
-    const int64_t room = ((int64_t)SPREAD_MIB << 20) / f->sum_bytes / f->n / f->m;
-    const int64_t most = min_i64(room, WEFT_MATMUL_MOST_GROUPS);
-    const int64_t count = min_i64(ceil_div(f->k, SPREAD_TERMS), most);
-    return count > 1 ? min_i64(piece, round_up(ceil_div(f->k, count), SPREAD_DEPTH)) : piece;
-}
-
 // A group's block is what its items have in registers: more each where blocks and pieces are enough
 // for all compute units.
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
@@ -293,8 +293,8 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(pieces, 1) * large;
     const int64_t least_piece = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_PIECE;
-    t->piece = short_piece(piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH), f,
-                           weft_dtype_or(dtype, WEFT_F32));
+    t->piece = short_piece(piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH), f, dtype,
+                           SPREAD_DEPTH);
     const int64_t groups = large * ceil_div(f->k, t->piece);
     const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =
@@ -339,7 +339,8 @@ static void folded_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
         share_of(f->m, f->m, t->rows, wanted_of_each(wanted, across, t, f), t->rows, NO_EIGHTHS);
 }
 
-static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
+static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
+                        const facts *f)
 {
     const int64_t most = min_i64(pow2_down(clamped_i64(limits->max_items)), SPREAD_ROW_ITEMS);
     const int64_t along = min_i64(most, weft_limits_items_along(limits, 0));
@@ -353,6 +354,7 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, const 
     t->block_rows = rows * max_i64(min_i64(turns, SPREAD_ROW_TURNS), 1);
     t->piece = row_piece(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold), limits->max_blocks,
                          SPREAD_ROW_PIECE);
+    t->piece = short_piece(t->piece, f, dtype, 1);
 }
 
 // ---- dots
@@ -429,7 +431,7 @@ weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
     if (t.method == WEFT_MATMUL_ROWS && folds)
         folded_rows(&t, limits, &f);
     else if (t.method == WEFT_MATMUL_ROWS)
-        spread_rows(&t, limits, &f);
+        spread_rows(&t, limits, dtype, &f);
     else if (t.method == WEFT_MATMUL_DOTS && folds)
         folded_dots(&t, limits, dtype, &f);
     else if (t.method == WEFT_MATMUL_DOTS)

@@ -155,13 +155,12 @@ static void test_sddmm_of_sparse_factors(void **state)
         ones.values = filled(K, 1);
         const weft_tensor dense = {.buffer = filled(1, 1), .ndim = 2, .shape = {1, K}};
         const weft_tensor D = {.buffer = filled(1, NAN), .ndim = 1, .shape = {1}, .stride = {1}};
-        const weft_factor A =
-            i % 3 == 1 ? (weft_factor){.dense = &dense} : (weft_factor){.sparse = &row};
-        const weft_factor B = i % 3 == 0   ? (weft_factor){.dense = &dense}
-                              : i % 3 == 1 ? (weft_factor){.sparse = &row}
-                                           : (weft_factor){.sparse = &ones};
-        check("sddmm_sparse", weft_sddmm_sparse(ctx, queue, 1, &A, &B, &C, 0, &D, NULL), D.buffer,
-              1);
+        const weft_factor pairs[3][2] = {{{.sparse = &row}, {.dense = &dense}},
+                                         {{.dense = &dense}, {.sparse = &row}},
+                                         {{.sparse = &row}, {.sparse = &ones}}};
+        const weft_factor *pair = pairs[i % 3];
+        check("sddmm_sparse", weft_sddmm_sparse(ctx, queue, 1, &pair[0], &pair[1], &C, 0, &D, NULL),
+              D.buffer, 1);
         clReleaseMemObject(ones.values);
         clReleaseMemObject(dense.buffer);
         clReleaseMemObject(D.buffer);

@@ -128,9 +128,9 @@ typedef struct weft_matmul_params {
 // order. The same input gives the same bits on the same context, whatever else is in the batch.
 // Long sums are sums of shorter ones: up to k = 2^21 no f32 number takes in more than 8192
 // products, or sums of these. An element is off by at most 2^14 u sum |a b|, u = 2^-24, and where k
-// is short by k u sum |a b|, before it is rounded to C's data type. On a GPU this does not hold for
-// BLOCKS where pieces of 8192 would take more than 256 MiB of scratch memory: then each has k over
-// the number of pieces that there is room for.
+// is short by k u sum |a b|, before it is rounded to C's data type. On a GPU this does not hold
+// where pieces of 8192 would take more than 256 MiB of scratch memory: then each has k over the
+// number of pieces that there is room for.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
