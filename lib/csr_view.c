@@ -143,15 +143,6 @@ static weft_status values_shape_check(const weft_tensor *values, const char *nam
     return WEFT_OK;
 }
 
-weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
-                                  const char *name, const weft_csr *csr, const char *csr_name,
-                                  const char *op)
-{
-    TRY(values_shape_check(values, name, csr, csr_name, op));
-    TRY(weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
-    return weft_floating_check(ctx, values, name, op);
-}
-
 weft_status weft_csr_results_check(const weft_context *ctx, const weft_tensor *values,
                                    const char *name, const weft_csr *csr, const char *csr_name,
                                    const char *op)
@@ -159,6 +150,14 @@ weft_status weft_csr_results_check(const weft_context *ctx, const weft_tensor *v
     TRY(values_shape_check(values, name, csr, csr_name, op));
     TRY(weft_result_dtype_check(values->dtype, name, csr->dtype, csr_name, op));
     return weft_floating_check(ctx, values, name, op);
+}
+
+weft_status weft_csr_values_check(const weft_context *ctx, const weft_tensor *values,
+                                  const char *name, const weft_csr *csr, const char *csr_name,
+                                  const char *op)
+{
+    TRY(weft_csr_results_check(ctx, values, name, csr, csr_name, op));
+    return weft_same_dtype_check(values->dtype, name, csr->dtype, csr_name, op);
 }
 
 weft_csr weft_csr_settled(const weft_csr *csr)
