@@ -47,9 +47,9 @@
 #define OPTIONS   ACC // epsilon
 #include "rewrite.clh"
 
-INLINE ACCS element(ACCS x)
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
-    return RMS ? x * x : x;
+    to[0] = RMS ? x[0] * x[0] : x[0];
 }
 
 INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)

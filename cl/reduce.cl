@@ -94,18 +94,18 @@ INLINE ACCS order(ACCS x)
 #endif
 }
 
-INLINE ACCS element(ACCS x)
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
 #if OP == OP_NORM1
-    return fabs(x);
+    to[0] = fabs(x[0]);
 #elif OP == OP_NORM_INF
-    return order(fabs(x));
+    to[0] = order(fabs(x[0]));
 #elif OP == OP_NORM2
-    return x * x;
+    to[0] = x[0] * x[0];
 #elif OP == OP_ANY || OP == OP_ALL
-    return order(x != (ACCS)0 ? (ACCS)1 : (ACCS)0);
+    to[0] = order(x[0] != (ACCS)0 ? (ACCS)1 : (ACCS)0);
 #else
-    return order(x);
+    to[0] = order(x[0]);
 #endif
 }
 
@@ -140,16 +140,16 @@ INLINE void set_one(state *s, ACCS x, PLACES place)
     s->product = x;
 }
 
-INLINE void take_one(state *a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 {
-    a->product = IN_UNSIGNED(a->product, *, *x);
+    a->product = IN_UNSIGNED(a->product, *, x[0]);
 }
 
-INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        a->product = IN_UNSIGNED(a->product, *, x[i]);
+        a->product = IN_UNSIGNED(a->product, *, x[0][i]);
 }
 
 INLINE void join(state *a, const state *b)
@@ -178,14 +178,14 @@ INLINE void set_one(state *s, ACCS x, PLACES place)
     s->best = x;
 }
 
-INLINE void take_one(state *a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 {
-    a->best = smaller(a->best, *x);
+    a->best = smaller(a->best, x[0]);
 }
 
-INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
 {
-    a->best = smaller(a->best, TREE(smaller, x));
+    a->best = smaller(a->best, TREE(smaller, x[0]));
 }
 
 INLINE void join(state *a, const state *b)
@@ -238,18 +238,18 @@ INLINE void set_one(state *s, ACCS x, PLACES place)
     s->place = place;
 }
 
-INLINE void take_one(state *a, ACCS *x, PLACES place)
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
 {
     state one;
-    set_one(&one, *x, place);
+    set_one(&one, x[0], place);
     join(a, &one);
 }
 
-INLINE void take(state *a, ACCS x[UNROLL], PLACES place, long step)
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
 {
 #pragma unroll
     for (int i = 0; i < UNROLL; i++)
-        take_one(a, &x[i], place + i * step);
+        take_one(a, &x[0][i], place + i * step);
 }
 
 INLINE PLACES result_of(const state *s, long n, long correction)
@@ -435,9 +435,12 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
         taken = after;
     }
 #if SQUARED
+    const view *const views[READS] = {x};
+    global const T *const bases[READS] = {X};
     for (long high = first; high < last; high++) {
         state *row = &rows[row_slot((int)(high - first))];
-        square_again(row, w, x, X, high_offset(w, x, high), (ACC)1, 0, 0);
+        const long offsets[READS] = {high_offset(w, x, high)};
+        square_again(row, w, views, bases, offsets, (ACC)1, 0, 0);
 #if IS_SUM
         even_out(row);
 #endif
@@ -470,7 +473,9 @@ INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long
 #pragma unroll
     for (int i = 0; i < FOLD; i++) {
         ask_for(row[0].at + ahead, FOLD * sizeof(BITS));
-        put_vector(&rows[row_slot(i)], swept(row, 0, 0, n), places, n);
+        ACCS x[VALUES];
+        swept(x, row, 0, 0, n, 0, places);
+        put_vector(&rows[row_slot(i)], x[0], places, n);
         row[0].at += step;
         row[0].left -= step;
     }
@@ -487,14 +492,16 @@ INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int las
     for (int i = 0; i < FOLD; i++) {
         ask_for(row[0].at + ahead, (last + 1) * FOLD * sizeof(BITS));
         state s, all;
-        set_one(&s, swept(row, 0, 0, FOLD), places);
+        ACCS x[VALUES];
+        swept(x, row, 0, 0, FOLD, 0, places);
+        set_one(&s, x[0], places);
         for (int l = 1; l < last; l++) {
-            ACCS x = swept(row, l, 0, FOLD);
-            take_one(&s, &x, places + (long)l * FOLD);
+            swept(x, row, l, 0, FOLD, 0, places);
+            take_one(&s, x, places + (long)l * FOLD);
         }
-        ACCS x = swept(row, last, 0, n);
+        swept(x, row, last, 0, n, 0, places);
         copy_state(&all, &s);
-        take_one(&all, &x, places + (long)last * FOLD);
+        take_one(&all, x, places + (long)last * FOLD);
         if (n == FOLD)
             copy_state(&s, &all);
         else
@@ -609,14 +616,9 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
     GET_VIEW(y);
     local state shared[GROUP_ITEMS];
     const long outputs = w.high * w.low;
-    const long first = (get_group_id(0) * (long)ITEMS + item_along_columns()) * FOLD;
     state s;
-    clear(&s);
-    if (first < outputs)
-        join_parts(&s, scratch, &w, first, place_in_team(), TEAM);
-    if (TEAM > 1)
-        join_team(&s, shared);
-    if (place_in_team() > 0)
+    const long first = join_outputs(&s, scratch, &w, shared);
+    if (first >= outputs)
         return;
     FOUND lanes[FOLD];
 #if FOLD == 1
@@ -624,9 +626,7 @@ kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
 #else
     JOIN(vstore, FOLD)(result_of(&s, w.outer * w.mid, correction), 0, lanes);
 #endif
-    for (long i = first; i < min(outputs, first + FOLD); i++) {
-        const long high = i / w.low; // not %: Oclgrind 21.10 lacks what both together become
-        put_result(Y + high_offset(&w, &y, high) + (i - high * w.low) * y.low, lanes[i - first]);
-    }
+    for (long i = first; i < min(outputs, first + FOLD); i++)
+        put_result(Y + output_offset(&w, &y, i), lanes[i - first]);
 }
 #endif

@@ -24,9 +24,9 @@
 #define OPTIONS   ACC // the scale
 #include "rewrite.clh"
 
-INLINE ACCS element(ACCS y, ACCS dy)
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
-    return LOG ? dy : y * dy;
+    to[0] = LOG ? x[1] : x[0] * x[1];
 }
 
 INLINE void find_final(finals *f, const state *s, const walk *w, ACC scale)

@@ -7,7 +7,7 @@
 #include <weft/axis.h>
 #include <weft/tensor.h>
 
-enum { WEFT_AXES_MOST_OPERANDS = 4 };
+enum { WEFT_AXES_MOST_OPERANDS = 6 };
 
 // One axis, and what a step along it is in each operand, in elements.
 typedef struct weft_axis {

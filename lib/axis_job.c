@@ -20,10 +20,11 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
         .tiling = job->forced ? *job->forced : weft_axis_tiling_for(limits, &job->problem),
     };
     s->walk = weft_walk_of(&job->axes, &s->tiling);
-    s->walk.stream = weft_tensor_is_large(job->ctx, job->out);
+    s->walk.stream = !job->joins && weft_tensor_is_large(job->ctx, job->out);
     // Beside what is written, single vectors do better one after the other.
-    s->walk.spread = s->walk.spread && s->tiling.vectors > 1;
-    if (!weft_walk_scratch(&s->walk, job->problem.numbers, &s->scratch_bytes))
+    s->walk.spread = s->walk.spread && (job->joins || s->tiling.vectors > 1);
+    const bool is_kept = job->joins || s->tiling.parts > 1;
+    if (is_kept && !weft_walk_scratch(&s->walk, job->problem.numbers, &s->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64
                     " columns are too many to be kept",
@@ -41,8 +42,8 @@ static weft_status kernels_for(weft_axis_schedule *s, size_t *most, const weft_a
     weft_defines_add(&defines, "PARTED", is_parted);
     if (job->problem.keeps)
         weft_defines_add(&defines, "KEPT", s->tiling.keep);
-    const char *const names[2] = {is_parted ? job->parts : job->lines,
-                                  is_parted ? job->apply : NULL};
+    const bool is_kept = job->joins || is_parted;
+    const char *const names[2] = {is_kept ? job->parts : job->lines, is_kept ? job->apply : NULL};
     for (int i = 0; i < 2; ++i)
         if (names[i])
             TRY(weft_kernel_narrow(&s->kernels[i], most, job->ctx, job->source, &defines,
@@ -70,8 +71,9 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 
 enum { MOST_ARGUMENTS = 20 };
 
-static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, weft_kernel *kernel,
-                           size_t n, const weft_argument *arguments, const weft_argument *last)
+weft_status weft_axis_enqueue_sweep(weft_launch *launch, const weft_axis_schedule *s,
+                                    weft_kernel *kernel, size_t n, const weft_argument *arguments,
+                                    const weft_argument *last)
 {
     weft_argument list[MOST_ARGUMENTS] = {WALK_ARGUMENTS(s->walk)};
     size_t n_all = 2;
@@ -80,32 +82,26 @@ static weft_status enqueue(weft_launch *launch, const weft_axis_schedule *s, wef
         list[n_all++] = arguments[i];
     if (last)
         list[n_all++] = *last;
-    size_t local[3];
-    weft_axis_group(&s->tiling, local);
-    const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
-                              (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
-                              (size_t)s->tiling.parts * local[2]};
+    size_t global[3], local[3];
+    weft_walk_grid(&s->walk, &s->tiling, global, local);
     return weft_launch_kernel(launch, kernel, n_all, list, global, local);
 }
 
-static weft_status enqueue_parts(weft_launch *launch, const weft_axis_schedule *s, cl_mem scratch,
-                                 size_t n, const weft_argument *arguments)
-{
-    const weft_argument last = ARGUMENT(scratch);
-    TRY(enqueue(launch, s, s->kernels[0], n, arguments, &last));
-    return enqueue(launch, s, s->kernels[1], n, arguments, &last);
-}
-
-static weft_status enqueue_whole(weft_launch *launch, const weft_axis_job *job,
-                                 const weft_axis_schedule *s, size_t n,
+weft_status weft_axis_enqueue_in(weft_launch *launch, const weft_axis_job *job,
+                                 const weft_axis_schedule *s, cl_mem scratch, size_t n,
                                  const weft_argument *arguments)
 {
-    const weft_argument local_memory = {
-        (size_t)weft_axis_tiling_kept_bytes(&s->tiling, &job->problem), NULL};
-    return enqueue(launch, s, s->kernels[0], n, arguments, s->tiling.keep ? &local_memory : NULL);
+    const weft_argument last =
+        s->tiling.keep
+            ? (weft_argument){(size_t)weft_axis_tiling_kept_bytes(&s->tiling, &job->problem), NULL}
+            : ARGUMENT(scratch);
+    const weft_argument *given = s->tiling.keep || scratch ? &last : NULL;
+    for (int i = 0; i < 2 && s->kernels[i]; ++i)
+        TRY(weft_axis_enqueue_sweep(launch, s, s->kernels[i], n, arguments, given));
+    return WEFT_OK;
 }
 
-static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
+weft_status weft_axis_workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
 {
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, job->ctx, workspace, bytes, job->what));
@@ -119,13 +115,13 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
                               const weft_argument *arguments)
 {
-    if (schedule->tiling.parts == 1)
-        return enqueue_whole(launch, job, schedule, n, arguments);
+    if (schedule->scratch_bytes == 0)
+        return weft_axis_enqueue_in(launch, job, schedule, NULL, n, arguments);
     if (workspace)
-        TRY(workspace_check(job, workspace, schedule->scratch_bytes));
+        TRY(weft_axis_workspace_check(job, workspace, schedule->scratch_bytes));
     cl_mem scratch;
     TRY(weft_scratch_begin(launch, workspace, schedule->scratch_bytes, &scratch));
-    const weft_status status = enqueue_parts(launch, schedule, scratch, n, arguments);
+    const weft_status status = weft_axis_enqueue_in(launch, job, schedule, scratch, n, arguments);
     weft_scratch_end(launch, workspace, scratch);
     return status;
 }

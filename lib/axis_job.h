@@ -17,7 +17,8 @@ typedef struct weft_axis_job {
     const weft_source *source;
     weft_defines defines;              // the operation's own
     const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
-    const weft_tensor *in[3], *out;    // all that is read or written
+    bool joins; // apply writes what parts found, as of reductions, also where mid is in one part
+    const weft_tensor *in[3], *out; // all that is read or written
     const char *in_names[3];
 } weft_axis_job;
 
@@ -25,7 +26,7 @@ typedef struct weft_axis_job {
 typedef struct weft_axis_schedule {
     weft_axis_tiling tiling;
     weft_walk walk;
-    size_t scratch_bytes; // what parts find
+    size_t scratch_bytes; // what parts find; 0: nothing is kept
     weft_kernel *kernels[2];
 } weft_axis_schedule;
 
@@ -44,6 +45,20 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
 weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
                               const weft_axis_schedule *schedule, cl_mem workspace, size_t n,
                               const weft_argument *arguments);
+
+// One of its kernels, with the walk, the n arguments and, unless it is NULL, a last one.
+weft_status weft_axis_enqueue_sweep(weft_launch *launch, const weft_axis_schedule *schedule,
+                                    weft_kernel *kernel, size_t n, const weft_argument *arguments,
+                                    const weft_argument *last);
+
+// All of them, where they have `scratch` for their last argument, or none where that is NULL; the
+// caller holds it.
+weft_status weft_axis_enqueue_in(weft_launch *launch, const weft_axis_job *job,
+                                 const weft_axis_schedule *schedule, cl_mem scratch, size_t n,
+                                 const weft_argument *arguments);
+
+// The caller's workspace: large enough, writable, and apart from the job's operands.
+weft_status weft_axis_workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes);
 
 // The plan in words, as snprintf() does it.
 int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size);

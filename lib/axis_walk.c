@@ -66,6 +66,25 @@ int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling)
     return min_i64(tiling->grid_y, ceil_div(walk->high, walk->run));
 }
 
+void weft_walk_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                    size_t local[3])
+{
+    weft_axis_group(tiling, local);
+    global[0] = (size_t)tiling->grid_x * local[0];
+    global[1] = (size_t)weft_walk_groups(walk, tiling) * local[1];
+    global[2] = (size_t)tiling->parts * local[2];
+}
+
+void weft_walk_join_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                         size_t local[3])
+{
+    weft_axis_group(tiling, local);
+    const int64_t outputs = (int64_t)tiling->items * tiling->fold * (int64_t)local[2];
+    global[0] = (size_t)ceil_div(walk->high * walk->low, outputs) * local[0];
+    global[1] = local[1];
+    global[2] = local[2];
+}
+
 void weft_walk_clear(weft_walk *walk)
 {
     walk->mid = walk->full = walk->lines = walk->rest = walk->part_lines = 0;
@@ -121,8 +140,6 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
 {
     int64_t n;
     *bytes = 0;
-    if (walk->parts < 2)
-        return true;
     if (!weft_mul(walk->high, walk->low, &n) || n > INT64_MAX - PITCH ||
         !weft_mul(ceil_div(n, PITCH) * PITCH, walk->parts, &n) ||
         !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) || (uint64_t)n > SIZE_MAX / 2)

@@ -41,6 +41,13 @@ size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3]);
 // Groups along y: the tiling's, but for those beyond the turns that there are.
 int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling);
 
+// What runs: every strip of every part at each of the highs; or the outputs whose parts are joined
+// (join_outputs() of cl/join.clh).
+void weft_walk_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                    size_t local[3]);
+void weft_walk_join_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                         size_t local[3]);
+
 weft_view weft_view_of(const weft_axes *axes, int operand);
 
 // Of an input that is written too, by another group perhaps: nothing beyond what is wanted is read.
@@ -52,8 +59,7 @@ void weft_walk_clear(weft_walk *walk);
 // accumulator_bytes, writes_all and keeps are the operation's to add.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
-// Of what a kernel keeps for each column, 8 bytes a number, where mid is cut into parts; false
-// where that does not fit.
+// Of what a kernel keeps for each column and part, 8 bytes a number; false where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
 // FOLD, VECTORS, ITEMS, TEAM, TEAMS, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.

@@ -36,7 +36,8 @@ static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const we
     s->walk = weft_walk_of(&c->axes, &s->tiling);
     if (c->n == 0)
         weft_walk_clear(&s->walk);
-    if (!weft_walk_scratch(&s->walk, weft_reduction_facts_of(c->op)->n_numbers, &s->scratch_bytes))
+    if (s->tiling.parts > 1 &&
+        !weft_walk_scratch(&s->walk, weft_reduction_facts_of(c->op)->n_numbers, &s->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
                     "reduce: %" PRId64 " parts of %" PRId64 " results are too many to be kept",
                     s->tiling.parts, c->n_results);
@@ -96,11 +97,8 @@ static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c,
         WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->x), VIEW_ARGUMENTS(s->y), ARGUMENT(X),
         ARGUMENT(c->Y->buffer),  ARGUMENT(scratch),    ARGUMENT(correction),
     };
-    size_t local[3];
-    weft_axis_group(&s->tiling, local);
-    const size_t global[3] = {(size_t)s->tiling.grid_x * local[0],
-                              (size_t)weft_walk_groups(&s->walk, &s->tiling) * local[1],
-                              (size_t)s->tiling.parts * local[2]};
+    size_t global[3], local[3];
+    weft_walk_grid(&s->walk, &s->tiling, global, local);
     return weft_launch_kernel(launch, s->lines, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }
@@ -113,10 +111,8 @@ static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *
         WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->y), ARGUMENT(c->Y->buffer),
         ARGUMENT(scratch),       ARGUMENT(correction),
     };
-    const weft_axis_tiling *t = &s->tiling;
-    const size_t local[3] = {(size_t)t->items * (size_t)t->team, 1, 1};
-    const int64_t groups = ceil_div(c->n_results, (int64_t)t->items * t->fold);
-    const size_t global[3] = {(size_t)groups * local[0], 1, 1};
+    size_t global[3], local[3];
+    weft_walk_join_grid(&s->walk, &s->tiling, global, local);
     return weft_launch_kernel(launch, s->combine, sizeof(list) / sizeof(list[0]), list, global,
                               local);
 }
