@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_layer_norm() or weft_rms_norm() once it has been checked.
+// A call of weft_layer_norm() or weft_rms_norm() once it has been checked, and what their backward
+// has in common with it.
 #ifndef WEFT_LIB_NORM_CALL_H
 #define WEFT_LIB_NORM_CALL_H
 
@@ -20,5 +21,17 @@ typedef struct weft_norm_call {
 weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, weft_context *ctx,
                             double epsilon, const weft_tensor *X, int n_axes, const weft_tensor *Y,
                             const weft_norm_params *params);
+
+weft_status weft_norm_numbers_check(const char *what, double epsilon, const weft_tensor *X,
+                                    int n_axes);
+
+// w, b or a gradient by them, of sound form: the shape of X's last axes, and its data type.
+weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
+                                    const weft_tensor *scaling, const char *name, int n_axes);
+
+// Adds it to a request of X's axes: it does not move along the others. `stride` is filled in, and
+// outlives the request.
+void weft_norm_add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
+                           const weft_tensor *scaling);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_layer_norm() and weft_rms_norm() refuse at their door, and the call as it goes on from
-// there.
+// there; and what their backward refuses in the same words.
 #include "norm_call.h"
 
 #include <inttypes.h>
@@ -9,45 +9,41 @@
 #include "context.h"
 #include "view.h"
 
-static weft_status numbers_check(const weft_norm_call *call, const weft_tensor *X, int n_axes)
+weft_status weft_norm_numbers_check(const char *what, double epsilon, const weft_tensor *X,
+                                    int n_axes)
 {
-    if (!(call->epsilon >= 0) || !isfinite(call->epsilon) || !isfinite((float)call->epsilon))
-        return fail(WEFT_BAD_ARGUMENT, "%s: epsilon is %g: 0 or a finite one above is wanted",
-                    call->name, call->epsilon);
+    if (!(epsilon >= 0) || !isfinite(epsilon) || !isfinite((float)epsilon))
+        return fail(WEFT_BAD_ARGUMENT, "%s: epsilon is %g: 0 or a finite one above is wanted", what,
+                    epsilon);
     if (n_axes < 1 || n_axes > X->ndim)
-        return fail(WEFT_BAD_ARGUMENT, "%s: n_axes is %d, X has %d dimensions", call->name, n_axes,
+        return fail(WEFT_BAD_ARGUMENT, "%s: n_axes is %d, X has %d dimensions", what, n_axes,
                     X->ndim);
     return WEFT_OK;
 }
 
-// w or b: X's last axes.
-static weft_status scaling_check(const weft_norm_call *call, const weft_tensor *scaling,
-                                 const char *name, int n_axes)
+weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
+                                    const weft_tensor *scaling, const char *name, int n_axes)
 {
-    const weft_tensor *X = call->job.in[0];
-    char text[WEFT_OPERAND_TEXT];
-    TRY(weft_tensor_form_check(scaling, weft_operand_text(text, call->name, name)));
     if (scaling->ndim != n_axes)
-        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %d are normalised", call->name, name,
+        return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %d are normalised", what, name,
                     scaling->ndim, n_axes);
     for (int i = 0; i < n_axes; ++i) {
         const int d = X->ndim - n_axes + i;
         if (scaling->shape[i] != X->shape[d])
             return fail(WEFT_BAD_SHAPE,
-                        "%s: extent %d of %s is %" PRId64 ", X's axis %d has %" PRId64, call->name,
-                        i, name, scaling->shape[i], d, X->shape[d]);
+                        "%s: extent %d of %s is %" PRId64 ", X's axis %d has %" PRId64, what, i,
+                        name, scaling->shape[i], d, X->shape[d]);
     }
     const weft_dtype dtype = weft_dtype_or(scaling->dtype, WEFT_F32);
     const weft_dtype wanted = weft_dtype_or(X->dtype, WEFT_F32);
     if (dtype != wanted)
-        return fail(WEFT_BAD_DTYPE, "%s: X is %s, %s %s; both want the same", call->name,
+        return fail(WEFT_BAD_DTYPE, "%s: X is %s, %s %s; both want the same", what,
                     weft_dtype_name(wanted), name, weft_dtype_name(dtype));
     return WEFT_OK;
 }
 
-// Adds w or b to the request: it does not move along X's other axes.
-static void add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
-                        const weft_tensor *scaling)
+void weft_norm_add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
+                           const weft_tensor *scaling)
 {
     for (int d = 0; d < request->ndim; ++d)
         stride[d] = request->is_reduced[d] ? scaling->stride[d - request->ndim + scaling->ndim] : 0;
@@ -70,9 +66,9 @@ static weft_axes sorted_axes(const weft_norm_call *call, int n_axes)
     for (int d = X->ndim - n_axes; d < X->ndim; ++d)
         request.is_reduced[d] = true;
     if (call->weight)
-        add_scaling(&request, weight_stride, call->weight);
+        weft_norm_add_scaling(&request, weight_stride, call->weight);
     if (call->bias)
-        add_scaling(&request, bias_stride, call->bias);
+        weft_norm_add_scaling(&request, bias_stride, call->bias);
     request.n_lines = request.n_operands;
     return weft_axes_sort(&request);
 }
@@ -85,10 +81,11 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     TRY(weft_output_form_check(job->out, weft_operand_text(text, call->name, "Y")));
     TRY(weft_same_check(X, "X", job->out, "Y", call->name));
     TRY(weft_floating_check(job->ctx, X, "X", call->name));
-    if (call->weight)
-        TRY(scaling_check(call, call->weight, "weight", n_axes));
-    if (call->bias)
-        TRY(scaling_check(call, call->bias, "bias", n_axes));
+    for (int i = 1; i < 3 && job->in[i]; ++i) {
+        TRY(weft_tensor_form_check(job->in[i],
+                                   weft_operand_text(text, call->name, job->in_names[i])));
+        TRY(weft_norm_scaling_check(call->name, X, job->in[i], job->in_names[i], n_axes));
+    }
     TRY(weft_axis_buffers_check(job, "Y"));
     call->is_empty = weft_tensor_is_empty(X);
     if (call->is_empty)
@@ -131,6 +128,6 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
     };
     char text[WEFT_OPERAND_TEXT];
     TRY(weft_tensor_form_check(X, weft_operand_text(text, name, "X")));
-    TRY(numbers_check(out, X, n_axes));
+    TRY(weft_norm_numbers_check(name, epsilon, X, n_axes));
     return operands_check(out, n_axes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layer normalisation and RMS normalisation along the last axes.
+// Layer normalisation and RMS normalisation along the last axes, and their backward.
 #ifndef WEFT_NORM_H
 #define WEFT_NORM_H
 
@@ -77,6 +77,78 @@ WEFT_API int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_a
 WEFT_API int weft_rms_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
                                     const weft_tensor *Y, const weft_norm_params *params,
                                     char *text, size_t size);
+
+typedef struct weft_norm_backward_params {
+    size_t size; // sizeof(weft_norm_backward_params): WEFT_NORM_BACKWARD() fills it in
+    const weft_tensor *weight;              // w; NULL: 1
+    const weft_tensor *dW;                  // gradient by w; NULL: not wanted
+    const weft_tensor *db;                  // gradient by b; NULL: not wanted
+    const weft_axis_tiling *tiling;         // of dX; NULL: what weft_axis_tiling_for() chooses
+    const weft_axis_tiling *scaling_tiling; // of dW and db; NULL: the same
+    cl_mem workspace;                       // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;                         // events to wait for
+    const cl_event *wait;
+    cl_event *event; // completes with the results; the caller releases it
+} weft_norm_backward_params;
+
+#define WEFT_NORM_BACKWARD(...) WEFT_PARAMS(weft_norm_backward_params, __VA_ARGS__)
+
+// The gradients by X, w and b, from X and the gradient dY by Y. With g = dy w, and mean() over what
+// is normalised together:
+//
+//     r = 1 / sqrt(var + epsilon),  xh = (x - mean) r
+//     dx = r (g - mean(g) - xh mean(g xh))
+//     dw = sum of dy xh,  db = sum of dy     over all that is normalised apart, rows
+//
+//   X, dY       as X of weft_layer_norm()
+//   w, dW, db   the shape of X's last n_axes axes and X's data type, any strides; of dW and db no
+//               two elements at one place
+//   dX          as Y of weft_layer_norm(). Without dW and db it may be X or dY itself (the same
+//               buffer, offset and strides). With one of them X and dY are read once more when dX
+//               has been written, and it shares no byte with them.
+//
+// No output shares a byte with another one, or with w; nor do dW and db with X or dY.
+//
+// Nothing that the forward found is needed: mean and variance are found again, as there, and in the
+// same sweep the sums with g, with what rounding loses carried along. Errors are relative to r times
+// the largest |g|, for dW and db to the sum of the terms' magnitudes, of millions of rows too.
+// Results are right for the elements of X that the forward is right for, and for g such that no
+// product of g and a distance from the mean, at the scale of Blue's sums, leaves the range: f32 g of
+// 1e-20 to 1e20. NaN and infinity in X, dY or w leave no number in the dx normalised together with
+// them. Where there are no rows dW and db become 0; where a normalised extent is 0: nothing to do.
+// Else as weft_layer_norm().
+WEFT_API weft_status weft_layer_norm_backward(weft_context *ctx, cl_command_queue queue,
+                                              double epsilon, const weft_tensor *X, int n_axes,
+                                              const weft_tensor *dY, const weft_tensor *dX,
+                                              const weft_norm_backward_params *params);
+
+// The same of RMS normalisation:
+//
+//     r = 1 / sqrt(mean(x^2) + epsilon),  xh = x r
+//     dx = r (g - xh mean(g xh))
+WEFT_API weft_status weft_rms_norm_backward(weft_context *ctx, cl_command_queue queue,
+                                            double epsilon, const weft_tensor *X, int n_axes,
+                                            const weft_tensor *dY, const weft_tensor *dX,
+                                            const weft_norm_backward_params *params);
+
+// Bytes of scratch memory that either backward call needs for such operands; 0 where it needs none.
+// May compile what the calls will run.
+WEFT_API weft_status weft_norm_backward_workspace(weft_context *ctx, const weft_tensor *X,
+                                                  int n_axes, const weft_tensor *dY,
+                                                  const weft_tensor *dX,
+                                                  const weft_norm_backward_params *params,
+                                                  size_t *bytes);
+
+// What each of them would do with these operands, in words, as snprintf() does it. May compile.
+// Returns the length, or -1 after a failure.
+WEFT_API int weft_norm_backward_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
+                                         const weft_tensor *dY, const weft_tensor *dX,
+                                         const weft_norm_backward_params *params, char *text,
+                                         size_t size);
+WEFT_API int weft_rms_norm_backward_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
+                                             const weft_tensor *dY, const weft_tensor *dX,
+                                             const weft_norm_backward_params *params, char *text,
+                                             size_t size);
 
 WEFT_END
 
