@@ -37,6 +37,14 @@
 //   backward   its sum as a sum with two roundings more; then 4 roundings
 //   layer norm, RMS norm    the interval of mean and var (or of mean x^2, a sum of squares) through
 //           the formula; 8 roundings of each term, w and b included
+//   their backward   With S = sum |g|, R and d as above: sum g errs as a sum; of the sum of
+//           g (x - mean) each distance is off by d at most, terms of runs are made from distances
+//           from one of the 8, 2 R at most, and where means come together that are 2 R apart at
+//           most a few roundings of that times g are lost, log n times S at most in all:
+//               E(sum g (x - mean)) = (3 G + 12 u (log2 n + 1)) R S + d S
+//           (of RMS a sum). These and the intervals of mean and 1 / sqrt(...) go through the
+//           formula, 4 roundings of each term. dW and db err as sums of dY xh and dY over rows, and
+//           dW by what each xh errs by times |dY|.
 //
 // Whole numbers that f32 cannot hold are rounded first (i32, i64 for means and norms): u |x| more
 // for each. Where a result is stored in f16 or bf16, E becomes E + h (|y| + E) + s, as in
@@ -114,6 +122,23 @@ typedef struct reference_norm {
 } reference_norm;
 
 bool reference_norm_run(reference_values *out, const reference_norm *problem, complaint *why);
+
+typedef struct reference_norm_backward {
+    host_tensor X, dY;
+    int n_axes;
+    double epsilon;
+    bool is_rms;
+    const host_tensor *weight; // NULL: 1
+} reference_norm_backward;
+
+typedef struct reference_norm_gradients {
+    reference_values dX, dW, db;
+} reference_norm_gradients;
+
+// Where an operand has no number, or g is beyond what the header promises, there is no bound.
+bool reference_norm_backward_run(reference_norm_gradients *out,
+                                 const reference_norm_backward *problem, complaint *why);
+void reference_norm_gradients_free(reference_norm_gradients *gradients);
 
 // Frees the arrays and zeroes the struct; zeroes are fine.
 void reference_values_free(reference_values *values);

@@ -81,6 +81,23 @@ void line_load(wide *x, const host_tensor *X, const line_cut *cut, int64_t l)
                         : (wide)scalar_get(X->dtype, X->data, start + cut->inner[i]);
 }
 
+bool line_job_create(line_job *out, weft_dtype dtype, int64_t n, complaint *why)
+{
+    const size_t bytes = (size_t)(n + 1) * sizeof(wide);
+    *out = (line_job){precision_of(dtype), n, malloc(bytes), malloc(bytes), malloc(bytes),
+                      malloc(bytes)};
+    return (out->x != NULL && out->dy != NULL && out->want != NULL && out->error != NULL) ||
+           complain(why, "no memory for the reference");
+}
+
+void line_job_destroy(line_job *j)
+{
+    free(j->x);
+    free(j->dy);
+    free(j->want);
+    free(j->error);
+}
+
 bool values_create(reference_values *out, weft_dtype dtype, int64_t count, complaint *why)
 {
     const size_t room = (size_t)(count > 0 ? count : 1);

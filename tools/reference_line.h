@@ -31,6 +31,17 @@ void line_cut_destroy(line_cut *cut);
 // Line l of X as numbers.
 void line_load(wide *x, const host_tensor *X, const line_cut *cut, int64_t l);
 
+// The work: a line of X, of what goes with it, and of the result.
+typedef struct line_job {
+    precision p;
+    int64_t n;
+    wide *x, *dy; // backward: x is y
+    wide *want, *error;
+} line_job;
+
+bool line_job_create(line_job *out, weft_dtype dtype, int64_t n, complaint *why);
+void line_job_destroy(line_job *j);
+
 // Room for a result; dtype decides between floats and whole numbers.
 bool values_create(reference_values *out, weft_dtype dtype, int64_t count, complaint *why);
 
