@@ -494,6 +494,24 @@ static weft_status rms_norm(operation_operands *o, weft_context *ctx)
     return WEFT_OK;
 }
 
+static weft_status layer_norm_backward(operation_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = dense_output(o, 0, WEFT_F32);
+    const weft_tensor dW = line(o->outputs[1], WEFT_F32, N), db = line(o->outputs[2], WEFT_F32, N);
+    STEP(weft_layer_norm_backward(ctx, o->queue, 1e-5, &o->X, 1, &o->Y, &dX,
+                                  WEFT_NORM_BACKWARD(.weight = &o->row, .dW = &dW, .db = &db,
+                                                     .tiling = &in_parts, ORDER(o))));
+    return WEFT_OK;
+}
+
+static weft_status rms_norm_backward(operation_operands *o, weft_context *ctx)
+{
+    const weft_tensor dX = dense_output(o, 0, WEFT_F32);
+    STEP(weft_rms_norm_backward(ctx, o->queue, 1e-5, &o->X, 1, &o->Y, &dX,
+                                WEFT_NORM_BACKWARD(.weight = &o->row, ORDER(o))));
+    return WEFT_OK;
+}
+
 static weft_status elementwise(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Z = dense_output(o, 0, WEFT_F32);
@@ -562,6 +580,8 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
                               WEFT_REDUCE(.tiling = &in_parts), bytes++));
     TRY(weft_softmax_workspace(ctx, &o->X, 1, &D, WEFT_SOFTMAX(.tiling = &in_parts), bytes++));
     TRY(weft_norm_workspace(ctx, &o->X, 1, &D, WEFT_NORM(.tiling = &in_parts), bytes++));
+    TRY(weft_norm_backward_workspace(ctx, &o->X, 1, &o->Y, &D, WEFT_NORM_BACKWARD(.dW = &sums),
+                                     bytes++));
     return weft_matmul_workspace(ctx, &o->X, &o->Y, &D, NULL, bytes);
 }
 
@@ -599,6 +619,8 @@ const operation_case operation_cases[OPERATION_CASES] = {
     {.name = "log_softmax_backward", .run = log_softmax_backward},
     {.name = "layer_norm", .run = layer_norm},
     {.name = "rms_norm", .run = rms_norm},
+    {.name = "layer_norm_backward", .run = layer_norm_backward},
+    {.name = "rms_norm_backward", .run = rms_norm_backward},
     {.name = "elementwise", .run = elementwise},
     {.name = "elementwise with a plan", .run = elementwise_with_plan},
     {.name = "matmul", .run = matmul},

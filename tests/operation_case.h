@@ -17,7 +17,7 @@ enum {
     OPERATION_LONG_ROW = 5, // the row of A that has all columns
     OPERATION_OUTPUTS = 4,
     OPERATION_BYTES = 4096, // of each output
-    OPERATION_SIZES = 16,
+    OPERATION_SIZES = 17,
 };
 
 // What a call has written.
@@ -49,7 +49,7 @@ typedef struct operation_case {
     bool writes_nothing;
 } operation_case;
 
-enum { OPERATION_CASES = 37 };
+enum { OPERATION_CASES = 39 };
 extern const operation_case operation_cases[OPERATION_CASES];
 
 // On the device that a context opens by default, with a queue that keeps no order where there is

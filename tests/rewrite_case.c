@@ -11,7 +11,8 @@
 enum { GUARD = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
 
 static const char *const names[N_REWRITES] = {
-    "softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "layer_norm", "rms_norm",
+    "softmax",    "log_softmax", "softmax_backward",    "log_softmax_backward",
+    "layer_norm", "rms_norm",    "layer_norm_backward", "rms_norm_backward",
 };
 
 const char *rewrite_name(rewrite_op op)
@@ -21,12 +22,17 @@ const char *rewrite_name(rewrite_op op)
 
 bool rewrite_is_norm(rewrite_op op)
 {
-    return op == LAYER_NORM || op == RMS_NORM;
+    return op >= LAYER_NORM && op < N_REWRITES;
 }
 
 bool rewrite_is_backward(rewrite_op op)
 {
-    return op == SOFTMAX_BACKWARD || op == LOG_SOFTMAX_BACKWARD;
+    return op == SOFTMAX_BACKWARD || op == LOG_SOFTMAX_BACKWARD || rewrite_is_norm_backward(op);
+}
+
+bool rewrite_is_norm_backward(rewrite_op op)
+{
+    return op == LAYER_NORM_BACKWARD || op == RMS_NORM_BACKWARD;
 }
 
 bool rewrite_is_possible(weft_context *ctx, const rewrite_case *of)
@@ -98,20 +104,30 @@ static double result_of(const rewrite_case *of, uint64_t kind, random_state *ran
     return of->op == SOFTMAX_BACKWARD ? fabs(x) / 30 : -fabs(x);
 }
 
+// dY of a norm: what it is multiplied by may be at the ends of the range.
+static double norm_gradient_of(const rewrite_case *of, uint64_t kind, random_state *random)
+{
+    const bool is_plain = of->numbers != WILD && of->numbers != MASKED && of->numbers != STEEP;
+    return is_plain ? 3 + random_float(random) : number_of(of, kind, random);
+}
+
 static void fill(rewrite_operands *o, int k, random_state *random)
 {
     const weft_tensor *t = &o->in[k].t;
     const weft_dtype dtype = or_f32(t->dtype);
-    const bool is_scaling = rewrite_is_norm(o->of.op) && k > 0;
-    const bool is_result = rewrite_is_backward(o->of.op) && k == 0;
+    const bool is_norm = rewrite_is_norm(o->of.op), is_backward = rewrite_is_backward(o->of.op);
+    const bool is_scaling = is_norm && k > (is_backward ? 1 : 0);
+    const bool is_result = is_backward && !is_norm && k == 0;
+    const bool is_gradient = is_backward && is_norm && k == 1;
     int64_t index[WEFT_MAX_NDIM] = {0};
     if (strided_is_empty(t))
         return;
     do {
         const uint64_t kind = is_scaling ? 0 : kind_of_line(&o->of, index);
-        const double x = is_scaling  ? 1 + random_float(random)
-                         : is_result ? result_of(&o->of, kind, random)
-                                     : number_of(&o->of, kind, random);
+        const double x = is_scaling    ? 1 + random_float(random)
+                         : is_result   ? result_of(&o->of, kind, random)
+                         : is_gradient ? norm_gradient_of(&o->of, kind, random)
+                                       : number_of(&o->of, kind, random);
         scalar_put(dtype, o->in[k].memory, strided_place(t, index), x);
     } while (strided_next(t, index));
 }
@@ -142,6 +158,13 @@ void rewrite_create(rewrite_operands *o, weft_context *ctx, const rewrite_case *
         if (is_norm && (k == 0 ? of->has_weight : of->has_bias))
             add_input(o, of->axis, of->shape + of->ndim - of->axis,
                       (strided_layout)random_below(&random, N_LAYOUTS), &random);
+    for (int k = 0; k < 2; k++)
+        if (k == 0 ? of->wants_dw : of->wants_db) {
+            strided_create(&o->scalings[k], of->dtype, of->axis, of->shape + of->ndim - of->axis,
+                           (strided_layout)random_below(&random, LAYOUT_REPEATING), &random,
+                           UNTOUCHED, GUARD);
+            strided_upload(&o->scalings[k], ctx);
+        }
     if (of->over > 0)
         return;
     strided_create(&o->out, of->dtype, of->ndim, of->shape, of->out_layout, &random, UNTOUCHED,
@@ -154,6 +177,8 @@ void rewrite_destroy(rewrite_operands *o)
     for (int k = 0; k < o->n_in; k++)
         strided_destroy(&o->in[k]);
     strided_destroy(&o->out);
+    for (int k = 0; k < 2; k++)
+        strided_destroy(&o->scalings[k]);
     if (o->workspace)
         clReleaseMemObject(o->workspace);
 }
@@ -170,13 +195,16 @@ void rewrite_restore(const rewrite_operands *o)
             strided_restore(&o->in[k], o->queue);
     if (o->of.over == 0)
         strided_restore(&o->out, o->queue);
+    for (int k = 0; k < 2; k++)
+        if (o->scalings[k].t.buffer)
+            strided_restore(&o->scalings[k], o->queue);
 }
 
 // ---- the call
 
 static const weft_tensor *weight_of(const rewrite_operands *o)
 {
-    return o->of.has_weight ? &o->in[1].t : NULL;
+    return o->of.has_weight ? &o->in[rewrite_is_backward(o->of.op) ? 2 : 1].t : NULL;
 }
 
 static const weft_tensor *bias_of(const rewrite_operands *o)
@@ -201,13 +229,35 @@ static weft_norm_params norm_params(const rewrite_operands *o, const rewrite_how
                               how->workspace,           how->n_wait,  how->wait,  how->event};
 }
 
+static weft_norm_backward_params backward_params(const rewrite_operands *o, const rewrite_how *how)
+{
+    return (weft_norm_backward_params){
+        .size = sizeof(weft_norm_backward_params),
+        .weight = weight_of(o),
+        .dW = o->of.wants_dw ? &o->scalings[0].t : NULL,
+        .db = o->of.wants_db ? &o->scalings[1].t : NULL,
+        .tiling = how->tiling,
+        .scaling_tiling = o->of.scaling_tiling,
+        .workspace = how->workspace,
+        .n_wait = how->n_wait,
+        .wait = how->wait,
+        .event = how->event,
+    };
+}
+
 weft_status rewrite_call_how(const rewrite_operands *o, const rewrite_how *how)
 {
     const rewrite_case *of = &o->of;
     const weft_tensor *X = &o->in[0].t, *dY = &o->in[1].t, *Y = &rewrite_target(o)->t;
     const weft_softmax_params s = softmax_params(o, how);
     const weft_norm_params n = norm_params(o, how);
+    const weft_norm_backward_params b = backward_params(o, how);
+    const double number = of->number;
     switch (of->op) {
+    case LAYER_NORM_BACKWARD:
+        return weft_layer_norm_backward(o->ctx, o->queue, number, X, of->axis, dY, Y, &b);
+    case RMS_NORM_BACKWARD:
+        return weft_rms_norm_backward(o->ctx, o->queue, number, X, of->axis, dY, Y, &b);
     case SOFTMAX:
         return weft_softmax(o->ctx, o->queue, of->number, X, of->axis, Y, &s);
     case LOG_SOFTMAX:
@@ -233,17 +283,26 @@ weft_status rewrite_workspace(const rewrite_operands *o, size_t *bytes)
     const rewrite_how how = how_of(o);
     const weft_softmax_params s = softmax_params(o, &how);
     const weft_norm_params n = norm_params(o, &how);
-    const weft_tensor *X = &o->in[0].t, *Y = &rewrite_target(o)->t;
+    const weft_norm_backward_params b = backward_params(o, &how);
+    const weft_tensor *X = &o->in[0].t, *dY = &o->in[1].t, *Y = &rewrite_target(o)->t;
+    if (rewrite_is_norm_backward(o->of.op))
+        return weft_norm_backward_workspace(o->ctx, X, o->of.axis, dY, Y, &b, bytes);
     return rewrite_is_norm(o->of.op) ? weft_norm_workspace(o->ctx, X, o->of.axis, Y, &n, bytes)
                                      : weft_softmax_workspace(o->ctx, X, o->of.axis, Y, &s, bytes);
 }
 
-static int describe(const rewrite_operands *o, const weft_softmax_params *s,
-                    const weft_norm_params *n, char *text, size_t size)
+static int describe(const rewrite_operands *o, const rewrite_how *how, char *text, size_t size)
 {
     const int axis = o->of.axis;
     const weft_tensor *X = &o->in[0].t, *dY = &o->in[1].t, *Y = &rewrite_target(o)->t;
+    const weft_softmax_params softmax = softmax_params(o, how), *s = &softmax;
+    const weft_norm_params norm = norm_params(o, how), *n = &norm;
+    const weft_norm_backward_params backward = backward_params(o, how), *b = &backward;
     switch (o->of.op) {
+    case LAYER_NORM_BACKWARD:
+        return weft_norm_backward_describe(o->ctx, X, axis, dY, Y, b, text, size);
+    case RMS_NORM_BACKWARD:
+        return weft_rms_norm_backward_describe(o->ctx, X, axis, dY, Y, b, text, size);
     case SOFTMAX:
         return weft_softmax_describe(o->ctx, X, axis, Y, s, text, size);
     case LOG_SOFTMAX:
@@ -261,18 +320,16 @@ static int describe(const rewrite_operands *o, const weft_softmax_params *s,
 
 const char *rewrite_words(const rewrite_operands *o)
 {
-    static char text[512];
+    static char text[1024];
     const rewrite_how how = how_of(o);
-    const weft_softmax_params s = softmax_params(o, &how);
-    const weft_norm_params n = norm_params(o, &how);
-    if (describe(o, &s, &n, text, sizeof(text)) < 0)
+    if (describe(o, &how, text, sizeof(text)) < 0)
         snprintf(text, sizeof(text), "%s", weft_last_error());
     return text;
 }
 
 static const char *case_words(const rewrite_operands *o)
 {
-    static char text[1024];
+    static char text[2048];
     const rewrite_case *of = &o->of;
     const weft_tensor *Y = &rewrite_target(o)->t;
     int n = snprintf(text, sizeof(text),
@@ -299,12 +356,24 @@ void rewrite_call(const rewrite_operands *o)
 
 // ---- the comparison
 
-static bool refer(reference_values *values, const rewrite_operands *o, complaint *why)
+static bool refer(reference_norm_gradients *out, const rewrite_operands *o, complaint *why)
 {
     const rewrite_case *of = &o->of;
+    reference_values *values = &out->dX;
     host_tensor in[3];
     for (int k = 0; k < o->n_in; k++)
         in[k] = strided_host(&o->in[k].t, o->in[k].memory);
+    if (rewrite_is_norm_backward(of->op))
+        return reference_norm_backward_run(out,
+                                           &(reference_norm_backward){
+                                               .X = in[0],
+                                               .dY = in[1],
+                                               .n_axes = of->axis,
+                                               .epsilon = of->number,
+                                               .is_rms = of->op == RMS_NORM_BACKWARD,
+                                               .weight = of->has_weight ? &in[2] : NULL,
+                                           },
+                                           why);
     if (rewrite_is_norm(of->op))
         return reference_norm_run(values,
                                   &(reference_norm){
@@ -329,22 +398,41 @@ static bool refer(reference_values *values, const rewrite_operands *o, complaint
     return reference_softmax_run(values, &problem, why);
 }
 
-static void check_results(const rewrite_operands *o, const void *after)
+// One output, and that nothing else of its buffer was written.
+static void check_output(const rewrite_operands *o, const char *name, reference_values *values,
+                         const strided *out)
 {
-    const host_tensor Y = strided_host(&rewrite_target(o)->t, after);
-    reference_values values = {0};
+    void *after = strided_read(out, o->queue);
+    const host_tensor Y = strided_host(&out->t, after);
     reference_worst worst;
     complaint why;
     // The bound of what may be anything is infinite, and 0 times that where nothing is stored.
-    const bool ok = refer(&values, o, &why);
-    for (int64_t i = 0; ok && i < values.count; i++)
-        values.bound[i] = isnan(values.bound[i]) ? INFINITY : values.bound[i];
-    if (!ok || !reference_values_compare(&values, &Y, &worst, &why))
+    for (int64_t i = 0; i < values->count; i++)
+        values->bound[i] = isnan(values->bound[i]) ? INFINITY : values->bound[i];
+    if (!reference_values_compare(values, &Y, &worst, &why))
         fail_msg("%s: %s", case_words(o), why.text);
     if (!(worst.error <= 1))
-        fail_msg("%s: result %" PRId64 " is %.17g, not %.17g: %g of the bound", case_words(o),
+        fail_msg("%s: %s %" PRId64 " is %.17g, not %.17g: %g of the bound", case_words(o), name,
                  worst.at, worst.got, worst.want, worst.error);
-    reference_values_free(&values);
+    const int64_t stray = strided_stray_byte(out, after);
+    if (stray >= 0)
+        fail_msg("%s: byte %" PRId64 " of the buffer of %s, where it has no element, was written",
+                 case_words(o), stray, name);
+    free(after);
+}
+
+static void check_results(const rewrite_operands *o)
+{
+    reference_norm_gradients values = {0};
+    complaint why;
+    if (!refer(&values, o, &why))
+        fail_msg("%s: %s", case_words(o), why.text);
+    check_output(o, "result", &values.dX, rewrite_target(o));
+    if (o->of.wants_dw)
+        check_output(o, "dW", &values.dW, &o->scalings[0]);
+    if (o->of.wants_db)
+        check_output(o, "db", &values.db, &o->scalings[1]);
+    reference_norm_gradients_free(&values);
 }
 
 static void check_inputs(const rewrite_operands *o)
@@ -362,16 +450,8 @@ static void check_inputs(const rewrite_operands *o)
 
 void rewrite_check(const rewrite_operands *o)
 {
-    const strided *target = rewrite_target(o);
-    void *after = strided_read(target, o->queue);
-    check_results(o, after);
-    const int64_t stray = strided_stray_byte(target, after);
-    if (stray >= 0)
-        fail_msg("%s: byte %" PRId64
-                 " of the output's buffer, where it has no element, was written",
-                 case_words(o), stray);
+    check_results(o);
     check_inputs(o);
-    free(after);
 }
 
 void rewrite_run(weft_context *ctx, const rewrite_case *of)
@@ -405,7 +485,11 @@ rewrite_case rewrite_random(rewrite_op op, uint64_t seed, int ndim, int64_t most
     of.number = is_norm ? epsilons[pick] : rewrite_is_backward(op) ? scales[pick] : 1;
     of.has_weight = is_norm && random_below(&random, 2);
     of.has_bias = of.has_weight && op == LAYER_NORM;
-    if (random_below(&random, 4) == 0)
+    if (rewrite_is_norm_backward(op)) {
+        of.wants_dw = random_below(&random, 2);
+        of.wants_db = random_below(&random, 2);
+    }
+    if (random_below(&random, 4) == 0 && !of.wants_dw && !of.wants_db)
         of.over = rewrite_is_backward(op) ? 1 + (int)random_below(&random, 2) : 1;
     strided_random_shape(of.shape, ndim, most, &random);
     return of;

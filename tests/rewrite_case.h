@@ -19,6 +19,8 @@ typedef enum rewrite_op {
     LOG_SOFTMAX_BACKWARD,
     LAYER_NORM,
     RMS_NORM,
+    LAYER_NORM_BACKWARD,
+    RMS_NORM_BACKWARD,
     N_REWRITES,
 } rewrite_op;
 
@@ -44,10 +46,12 @@ typedef struct rewrite_case {
     bool masked;     // softmax
     bool has_weight; // norms
     bool has_bias;
+    bool wants_dw, wants_db;              // their backward
     strided_layout in_layout, out_layout; // of all inputs but w and b, which have any
     rewrite_numbers numbers;
-    int over;                       // the output is that input: 1, or 2 for dY; 0: neither
-    const weft_axis_tiling *tiling; // NULL: the library chooses
+    int over;                               // the output is that input: 1, or 2 for dY; 0: neither
+    const weft_axis_tiling *tiling;         // NULL: the library chooses
+    const weft_axis_tiling *scaling_tiling; // the same for dW and db
 } rewrite_case;
 
 typedef struct rewrite_operands {
@@ -55,9 +59,10 @@ typedef struct rewrite_operands {
     weft_context *ctx;
     cl_command_queue queue;
     int n_in;
-    strided in[3];    // X; or Y and dY; or X, w and b as far as there are
-    strided out;      // not there where the output is an input
-    cl_mem workspace; // NULL: the pool's
+    strided in[3];       // X; or Y and dY; or X, for their backward dY, w and b as far as there are
+    strided out;         // not there where the output is an input
+    strided scalings[2]; // dW and db, as far as they are wanted
+    cl_mem workspace;    // NULL: the pool's
 } rewrite_operands;
 
 // What a call is given besides, to change before it.
@@ -70,8 +75,9 @@ typedef struct rewrite_how {
 } rewrite_how;
 
 const char *rewrite_name(rewrite_op op);
-bool rewrite_is_norm(rewrite_op op);
+bool rewrite_is_norm(rewrite_op op); // or its backward
 bool rewrite_is_backward(rewrite_op op);
+bool rewrite_is_norm_backward(rewrite_op op);
 
 bool rewrite_is_possible(weft_context *ctx, const rewrite_case *of);
 

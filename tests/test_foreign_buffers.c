@@ -15,8 +15,8 @@ static cl_command_queue queue;
 static weft_tensor A, B, C, Y; // [SIDE x SIDE]
 static weft_tensor dy, y;      // [NNZ]
 static weft_tensor best, from; // of spmm, [SIDE x SIDE], and csr_transpose, [NNZ]; both are i32
-static weft_tensor row, bias;  // [SIDE]
-static weft_tensor places;     // [SIDE], i32
+static weft_tensor row, bias, sums; // [SIDE]
+static weft_tensor places;          // [SIDE], i32
 static weft_csr S, T;
 static weft_dcsr D;
 static weft_spmm_plan *transposed; // of S
@@ -39,6 +39,10 @@ CALL(log_softmax_backward, weft_log_softmax_backward(ctx, queue, 1, &A, &B, 1, &
 CALL(layer_norm,
      weft_layer_norm(ctx, queue, 0, &A, 1, &Y, WEFT_NORM(.weight = &row, .bias = &bias)))
 CALL(rms_norm, weft_rms_norm(ctx, queue, 0, &A, 1, &Y, WEFT_NORM(.weight = &row, .bias = &bias)))
+CALL(layer_norm_backward,
+     weft_layer_norm_backward(ctx, queue, 0, &A, 1, &B, &Y,
+                              WEFT_NORM_BACKWARD(.weight = &bias, .dW = &row, .db = &sums)))
+CALL(rms_norm_backward, weft_rms_norm_backward(ctx, queue, 0, &A, 1, &B, &Y, NULL))
 CALL(spmm, weft_spmm(ctx, queue, 1, &S, &B, 0, &Y, WEFT_SPMM(.bias = &row)))
 CALL(spmm_arguments, weft_spmm(ctx, queue, 1, &S, &B, 0, &Y,
                                WEFT_SPMM(.reduction = WEFT_SPMM_MAX, .arguments = &best)))
@@ -84,6 +88,10 @@ static const struct {
     {"log_softmax_backward", log_softmax_backward, {&A.buffer, &B.buffer, &Y.buffer}},
     {"layer_norm", layer_norm, {&A.buffer, &row.buffer, &bias.buffer, &Y.buffer}},
     {"rms_norm", rms_norm, {&A.buffer, &row.buffer, &bias.buffer, &Y.buffer}},
+    {"layer_norm_backward",
+     layer_norm_backward,
+     {&A.buffer, &B.buffer, &bias.buffer, &row.buffer, &sums.buffer, &Y.buffer}},
+    {"rms_norm_backward", rms_norm_backward, {&A.buffer, &B.buffer, &Y.buffer}},
     {"spmm", spmm, {&S.offsets, &S.indices, &S.values, &B.buffer, &row.buffer, &Y.buffer}},
     {"spmm", spmm_arguments, {&best.buffer}},
     {"spmm_plan", spmm_plan, {&S.offsets, &S.indices}},
@@ -168,7 +176,8 @@ static void test_buffers_that_will_not_do(void **state)
 
 // ---- buffers of just the size that the operands want, which are wrong in another way
 
-static weft_tensor *const tensors[] = {&A, &B, &C, &Y, &dy, &y, &best, &from, &row, &bias, &places};
+static weft_tensor *const tensors[] = {&A,    &B,    &C,   &Y,    &dy,   &y,
+                                       &best, &from, &row, &bias, &sums, &places};
 enum { N_TENSORS = sizeof(tensors) / sizeof(tensors[0]) };
 
 // Whose buffer that is; NULL for a sparse matrix's.
@@ -308,6 +317,7 @@ static int create(void **state)
     y = vector(NNZ, WEFT_F32);
     row = vector(SIDE, WEFT_F32);
     bias = vector(SIDE, WEFT_F32);
+    sums = vector(SIDE, WEFT_F32);
     best = weft_matrix(zeroed(MATRIX_BYTES), WEFT_I32, SIDE, SIDE);
     from = vector(NNZ, WEFT_I32);
     places = vector(SIDE, WEFT_I32);

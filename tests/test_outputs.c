@@ -11,6 +11,7 @@ enum { SIDE = 4, NNZ = 6 };
 static weft_context *ctx;
 static weft_tensor A, B, C;     // inputs, [SIDE x SIDE]
 static weft_tensor values, row; // inputs, [NNZ] and [SIDE]
+static weft_tensor scaling, dW; // [SIDE]
 static weft_csr S;              // SIDE x SIDE
 static weft_csr T;              // a result, but for the array that a test replaces
 static weft_dcsr D;
@@ -61,6 +62,14 @@ CALL(softmax_backward, weft_softmax_backward(ctx, NULL, 1, &A, &B, 1, out, NULL)
 CALL(log_softmax_backward, weft_log_softmax_backward(ctx, NULL, 1, &A, &B, 1, out, NULL))
 CALL(layer_norm, weft_layer_norm(ctx, NULL, 0, &A, 1, out, NULL))
 CALL(rms_norm, weft_rms_norm(ctx, NULL, 0, &A, 1, out, NULL))
+CALL(layer_norm_backward, weft_layer_norm_backward(ctx, NULL, 0, &A, 1, &B, out, NULL))
+CALL(rms_norm_backward, weft_rms_norm_backward(ctx, NULL, 0, &A, 1, &B, out, NULL))
+CALL(norm_backward_dx, weft_layer_norm_backward(ctx, NULL, 0, &A, 1, &B, out,
+                                                WEFT_NORM_BACKWARD(.weight = &scaling, .dW = &dW)))
+CALL(norm_backward_dw, weft_layer_norm_backward(ctx, NULL, 0, &A, 1, &B, &C,
+                                                WEFT_NORM_BACKWARD(.weight = &scaling, .dW = out)))
+CALL(norm_backward_db,
+     weft_rms_norm_backward(ctx, NULL, 0, &A, 1, &B, &C, WEFT_NORM_BACKWARD(.dW = &dW, .db = out)))
 CALL(spmm, weft_spmm(ctx, NULL, 1, &S, &A, 0, out, NULL))
 CALL(spmm_arguments, weft_spmm(ctx, NULL, 1, &S, &A, 0, &C,
                                WEFT_SPMM(.reduction = WEFT_SPMM_MAX, .arguments = out)))
@@ -105,6 +114,16 @@ static const struct {
     {"log_softmax_backward", log_softmax_backward, 2, SIDE, WEFT_F32, &B},
     {"layer_norm", layer_norm, 2, SIDE, WEFT_F32, &A},
     {"rms_norm", rms_norm, 2, SIDE, WEFT_F32, &A},
+    {"layer_norm_backward", layer_norm_backward, 2, SIDE, WEFT_F32, &A},
+    {"layer_norm_backward", layer_norm_backward, 2, SIDE, WEFT_F32, &B},
+    {"rms_norm_backward", rms_norm_backward, 2, SIDE, WEFT_F32, &A},
+    {"layer_norm_backward", norm_backward_dx, 2, SIDE, WEFT_F32, &dW},
+    {"layer_norm_backward", norm_backward_dx, 2, SIDE, WEFT_F32, &scaling},
+    {"layer_norm_backward", norm_backward_dw, 1, SIDE, WEFT_F32, &A},
+    {"layer_norm_backward", norm_backward_dw, 1, SIDE, WEFT_F32, &B},
+    {"layer_norm_backward", norm_backward_dw, 1, SIDE, WEFT_F32, &C},
+    {"layer_norm_backward", norm_backward_dw, 1, SIDE, WEFT_F32, &scaling},
+    {"rms_norm_backward", norm_backward_db, 1, SIDE, WEFT_F32, &dW},
     {"spmm", spmm, 2, SIDE, WEFT_F32, &A},
     {"spmm", spmm, 2, SIDE, WEFT_F32, NULL},
     {"spmm", spmm_arguments, 2, SIDE, WEFT_I32, &A},
@@ -345,6 +364,8 @@ static int create(void **state)
     C = matrix();
     values = vector(NNZ, WEFT_F32);
     row = vector(SIDE, WEFT_I32);
+    scaling = vector(SIDE, WEFT_F32);
+    dW = vector(SIDE, WEFT_F32);
     S = sparse();
     S.offsets = weft_rehearsal_buffer(ctx, offsets);
     S.indices = weft_rehearsal_buffer(ctx, indices);

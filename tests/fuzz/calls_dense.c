@@ -202,9 +202,36 @@ call_result call_softmax(call_input *in)
     return r;
 }
 
+static call_result call_norm_backward(call_input *in, bool is_rms)
+{
+    const weft_tensor *X = take_tensor(in), *dY = take_tensor(in), *dX = take_tensor(in);
+    const int n_axes = take_int(in);
+    const weft_axis_tiling tiling = take_axis_tiling(in), scaling = take_axis_tiling(in);
+    weft_norm_backward_params p = {.size = take_struct_size(in, sizeof(p))};
+    p.weight = take_extra(in);
+    p.dW = take_extra(in);
+    p.db = take_extra(in);
+    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.scaling_tiling = take_chance(in, 64) ? &scaling : NULL;
+    p.workspace = take_workspace(in);
+    const weft_norm_backward_params *params = take_chance(in, 64) ? NULL : &p;
+    const double epsilon = take_real(in);
+
+    size_t bytes;
+    call_result r = {.status = (is_rms ? weft_rms_norm_backward : weft_layer_norm_backward)(
+                         in->ctx, NULL, epsilon, X, n_axes, dY, dX, params)};
+    r.asked = weft_norm_backward_workspace(in->ctx, X, n_axes, dY, dX, params, &bytes);
+    r.described = (is_rms ? weft_rms_norm_backward_describe : weft_norm_backward_describe)(
+        in->ctx, X, n_axes, dY, dX, params, NULL, 0);
+    return r;
+}
+
 call_result call_norm(call_input *in)
 {
-    const bool is_rms = take_chance(in, 128);
+    const uint8_t which = take_byte(in) % 4;
+    const bool is_rms = which % 2;
+    if (which > 1)
+        return call_norm_backward(in, is_rms);
     const weft_tensor *X = take_tensor(in), *Y = take_tensor(in);
     const int n_axes = take_int(in);
     const weft_axis_tiling tiling = take_axis_tiling(in);

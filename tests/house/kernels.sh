@@ -83,7 +83,7 @@ for fold in 2 4 8 16; do
 done
 
 # Without -cl-no-stdinc clang 14 knows the built-ins of no extension but its own.
-for name in reduce softmax softmax_backward norm sddmm; do
+for name in reduce softmax softmax_backward norm norm_backward norm_scaling sddmm; do
     file=$source_dir/cl/$name.cl
     set -- -target spir64 -cl-no-stdinc -Wno-ignored-pragmas -Dcl_khr_subgroups=1 \
         -DFOLD=1 -DSHUFFLES=2

@@ -131,6 +131,8 @@ static void dense()
     CHECK(weft_reduce(ctx, nullptr, WEFT_SUM, &A, 1, &axis, &y, WEFT_REDUCE(.event = &event)));
     CHECK(weft_softmax(ctx, nullptr, 1, &A, 1, &C, WEFT_SOFTMAX(.masked = true, .event = &event)));
     CHECK(weft_layer_norm(ctx, nullptr, 1e-5, &A, 1, &C, WEFT_NORM(.weight = &x, .event = &event)));
+    CHECK(weft_layer_norm_backward(ctx, nullptr, 1e-5, &A, 1, &B, &C,
+                                   WEFT_NORM_BACKWARD(.dW = &y, .event = &event)));
 }
 
 int main()

@@ -126,6 +126,23 @@ static void norm(weft_context *ctx, cl_command_queue queue, int64_t m, int64_t n
     problem_end();
 }
 
+static void norm_backward(weft_context *ctx, cl_command_queue queue, int64_t m, int64_t n,
+                          weft_dtype dtype)
+{
+    const weft_tensor X = ARRAY(ctx, dtype, m, n), dY = ARRAY(ctx, dtype, m, n);
+    const weft_tensor dX = ARRAY(ctx, dtype, m, n), weight = ARRAY(ctx, dtype, n);
+    const weft_tensor dW = ARRAY(ctx, dtype, n), db = ARRAY(ctx, dtype, n);
+    problem_begin("layer_norm_backward of %" PRId64 " x %" PRId64 ", %s", m, n,
+                  weft_dtype_name(dtype));
+    CALL(weft_layer_norm_backward(ctx, queue, 1e-5, &X, 1, &dY, &dX,
+                                  WEFT_NORM_BACKWARD(.weight = &weight, .dW = &dW, .db = &db)));
+    problem_begin("rms_norm_backward of %" PRId64 " x %" PRId64 ", %s", m, n,
+                  weft_dtype_name(dtype));
+    CALL(weft_rms_norm_backward(ctx, queue, 1e-5, &X, 1, &dY, &dX,
+                                WEFT_NORM_BACKWARD(.weight = &weight, .dW = &dW)));
+    problem_end();
+}
+
 static void norms(weft_context *ctx, cl_command_queue queue)
 {
     norm(ctx, queue, 8192, 4096, WEFT_F32);
@@ -134,6 +151,16 @@ static void norms(weft_context *ctx, cl_command_queue queue)
     for (int i = 1; i < N_REALS; i++)
         if (problem_has(ctx, reals[i]))
             norm(ctx, queue, 4096, 1000, reals[i]);
+}
+
+static void norms_backward(weft_context *ctx, cl_command_queue queue)
+{
+    norm_backward(ctx, queue, 8192, 4096, WEFT_F32);
+    norm_backward(ctx, queue, 1 << 18, 64, WEFT_F32);
+    norm_backward(ctx, queue, 2, 1 << 20, WEFT_F32);
+    for (int i = 1; i < N_REALS; i++)
+        if (problem_has(ctx, reals[i]))
+            norm_backward(ctx, queue, 4096, 1000, reals[i]);
 }
 
 // ---- formulas
@@ -240,6 +267,7 @@ void problems_dense(weft_context *ctx, cl_command_queue queue)
     reductions(ctx, queue);
     softmaxes(ctx, queue);
     norms(ctx, queue);
+    norms_backward(ctx, queue);
     formulas(ctx, queue);
     casts(ctx, queue);
     for (int i = 0; i < COUNT(products); i++)
