@@ -44,9 +44,10 @@ INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
     const long pitch = pitch_for(w->outer * w->mid);
+    global const ACC *const means = w->numbers + pitch, *const carries = means + pitch;
     ACCS off = x[0];
     if (!RMS)
-        off = (off - told_of(w->numbers + pitch, w, place)) - told_of(w->numbers + 2 * pitch, w, place);
+        off = (off - told_of(means, w, place)) - told_of(carries, w, place);
     to[0] = x[1];
     to[1] = x[1] * (off * told_of(w->numbers, w, place));
 }
