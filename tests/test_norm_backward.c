@@ -279,14 +279,43 @@ static void test_long_sums(void **state)
     }
 }
 
+// Squares that are too small, that are not, and that are too large, each in lanes of their own.
+static double of_all_sizes(int64_t row, int64_t i)
+{
+    static const double sizes[3] = {1e-25, 1, 1e20};
+    return sizes[i % 8 / 3] * (double)((i * 7 + row) % 11 - 5);
+}
+
+static double by_sevenths(int64_t row, int64_t i)
+{
+    return 0.25 * (double)((i * 3 + row) % 7 - 2);
+}
+
+static void test_scales_come_together(void **state)
+{
+    (void)state;
+    for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++) {
+        const rewrite_case of = {.seed = 410,
+                                 .op = (rewrite_op)op,
+                                 .ndim = 2,
+                                 .shape = {3, 75},
+                                 .axis = 1,
+                                 .wants_dw = true};
+        run_all_numbers(&of, of_all_sizes, by_sevenths);
+    }
+}
+
 // ---- numbers that are known
 
 enum { N = 4 };
 
-// What the formulas come to in double, for numbers near each other.
-static void expect(rewrite_op op, double epsilon, const float x[N], double scale, double tolerance)
+// What the formulas come to in double, for numbers of x of the order of `scale`, and of dY of `by`.
+static void expect(rewrite_op op, double epsilon, const float x[N], double scale, double by)
 {
-    static const float dy[N] = {1, -2, 0.5f, 4};
+    const double tolerance = 1e-6;
+    float dy[N] = {1, -2, 0.5f, 4};
+    for (int i = 0; i < N; i++)
+        dy[i] *= (float)by;
     const bool is_rms = op == RMS_NORM_BACKWARD;
     double mean = 0, square = 0, center = 0, slope = 0;
     for (int i = 0; i < N; i++) {
@@ -320,8 +349,8 @@ static void expect(rewrite_op op, double epsilon, const float x[N], double scale
         const double got = (double)dx[strided_place(&o.out.t, &i)];
         const double got_w = (double)dw[strided_place(&o.scalings[0].t, &i)];
         const float got_b = db[strided_place(&o.scalings[1].t, &i)];
-        if (!(fabs(got - want) <= tolerance * inverse / scale * 4) ||
-            !(fabs(got_w - (double)dy[i] * y) <= tolerance * 4) || got_b != dy[i])
+        if (!(fabs(got - want) <= tolerance * inverse / scale * 4 * by) ||
+            !(fabs(got_w - (double)dy[i] * y) <= tolerance * 4 * by) || got_b != dy[i])
             fail_msg("%s of %g at %g, element %d: %g, not %g, dW %g, not %g, db %g, not %g",
                      rewrite_name(op), epsilon, scale, (int)i, got, want, got_w, (double)dy[i] * y,
                      (double)got_b, (double)dy[i]);
@@ -338,20 +367,30 @@ static void test_by_hand(void **state)
     const float x[N] = {1, 2, 3, 6};
     const float far[N] = {1e5f, 1e5f + 1, 1e5f + 2, 1e5f + 5};
     const float farther[N] = {1e7f, 1e7f + 1, 1e7f + 2, 1e7f + 5};
+    const float low[N] = {1e-13f, -1e-13f, 2e-13f, .5e-13f};
+    const float high[N] = {1e12f, -1e12f, 2e12f, .5e12f};
     const float tiny[N] = {1e-25f, -1e-25f, 2e-25f, .5e-25f};
     const float least[N] = {1e-34f, -1e-34f, 2e-34f, .5e-34f};
     const float large[N] = {1e30f, -1e30f, 2e30f, .5e30f};
     for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++) {
-        expect((rewrite_op)op, 0, x, 1, 1e-6);
-        expect((rewrite_op)op, 0.5, x, 1, 1e-6);
-        expect((rewrite_op)op, 0, tiny, 1e-25, 1e-6);
-        expect((rewrite_op)op, 0, least, 1e-34, 1e-6);
-        expect((rewrite_op)op, 0, large, 1e30, 1e-6);
-        expect((rewrite_op)op, 1, tiny, 1e-25, 1e-6);
+        expect((rewrite_op)op, 0, x, 1, 1);
+        expect((rewrite_op)op, 0.5, x, 1, 1);
+        expect((rewrite_op)op, 0, tiny, 1e-25, 1);
+        expect((rewrite_op)op, 0, least, 1e-34, 1);
+        expect((rewrite_op)op, 0, large, 1e30, 1);
+        expect((rewrite_op)op, 1, tiny, 1e-25, 1);
+        for (int k = 0; k < 2; k++) {
+            const double by = k ? 1e15 : 1e-15;
+            expect((rewrite_op)op, 0, x, 1, by);
+            expect((rewrite_op)op, 0, low, 1e-13, by);
+            expect((rewrite_op)op, 0, high, 1e12, by);
+            expect((rewrite_op)op, 0, k ? tiny : least, k ? 1e-25 : 1e-34, k ? 1e10 : by);
+            expect((rewrite_op)op, 0, large, 1e30, k ? by : 1);
+        }
     }
-    expect(LAYER_NORM_BACKWARD, 0, far, 1, 1e-6);
-    expect(LAYER_NORM_BACKWARD, 0, farther, 1, 1e-6);
-    expect(LAYER_NORM_BACKWARD, 1, farther, 1, 1e-6);
+    expect(LAYER_NORM_BACKWARD, 0, far, 1, 1);
+    expect(LAYER_NORM_BACKWARD, 0, farther, 1, 1);
+    expect(LAYER_NORM_BACKWARD, 1, farther, 1, 1);
 }
 
 // The sum of dY times what the forward's formula gives, in double.
@@ -506,6 +545,7 @@ int main(void)
         cmocka_unit_test(test_every_tiling_of_dx),
         cmocka_unit_test(test_every_tiling_of_dw),
         cmocka_unit_test(test_long_sums),
+        cmocka_unit_test(test_scales_come_together),
         cmocka_unit_test(test_no_numbers),
         cmocka_unit_test(test_same_bits),
     };
