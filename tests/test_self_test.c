@@ -54,7 +54,7 @@ static void help_names_all_operations(void **state)
     expect_status(&own_help, "self-test --help", 0);
     expect_part(own_help.output, "--device=TEXT");
     expect_part(own_help.output, "--json");
-    assert_int_equal(visit_ops(expect_in_help), 24);
+    assert_int_equal(visit_ops(expect_in_help), 25);
 }
 
 static void wrong_usage_is_refused(void **state)

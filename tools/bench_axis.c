@@ -20,22 +20,31 @@ typedef struct bench_stage {
     cl_command_queue queue;
     const bench_limits *limits;
     cl_mem in, more, out; // X; dY, or weight and bias; Y
-    weft_tensor X, more_view, Y;
+    cl_mem scaling, sums; // of a norm's backward: weight; dW and db
+    weft_tensor X, more_view, Y, weight, dW, db;
 } bench_stage;
 
 // ---- operands
 
-// What the op reads and writes at least; weight and bias do not count.
-static double traffic(const bench_stage *stage)
-{
-    const double x_bytes = (double)bench_view_bytes(&stage->X);
-    return x_bytes * (stage->spec->kind == BENCH_SOFTMAX_BACKWARD ? 2 : 1) +
-           (double)bench_view_bytes(&stage->Y);
-}
-
 static bool is_norm(const bench_axis_spec *spec)
 {
     return spec->kind == BENCH_LAYER_NORM || spec->kind == BENCH_RMS_NORM;
+}
+
+static bool is_norm_backward(const bench_axis_spec *spec)
+{
+    return spec->kind == BENCH_LAYER_NORM_BACKWARD || spec->kind == BENCH_RMS_NORM_BACKWARD;
+}
+
+// What the op reads and writes at least; weight and bias do not count. For dW and db the backward
+// of a norm reads X and dY once more.
+static double traffic(const bench_stage *stage)
+{
+    const bench_axis_spec *spec = stage->spec;
+    const double x_bytes = (double)bench_view_bytes(&stage->X);
+    const bool reads_two = spec->kind == BENCH_SOFTMAX_BACKWARD || is_norm_backward(spec);
+    const bool reads_again = is_norm_backward(spec) && !spec->dx_alone;
+    return x_bytes * (reads_again ? 4 : reads_two ? 2 : 1) + (double)bench_view_bytes(&stage->Y);
 }
 
 static bench_rate limit_of(const bench_axis_spec *spec)
@@ -60,6 +69,22 @@ static int result_shape(const bench_axis_spec *spec, int64_t *shape)
     return n;
 }
 
+// weight, dW and db, in this order.
+static bool set_up_scalings(bench_stage *stage, complaint *why)
+{
+    const bench_axis_spec *spec = stage->spec;
+    weft_tensor *const views[3] = {&stage->weight, &stage->dW, &stage->db};
+    for (int i = 0; i < 3; i++)
+        *views[i] = bench_view(NULL, spec->dtype, 1, spec->shape + spec->ndim - 1);
+    stage->db.offset = spec->shape[spec->ndim - 1];
+    if (!bench_operand_create(&stage->scaling, stage->ctx, &stage->weight, "weight", why) ||
+        !buffer_create(&stage->sums, stage->ctx, NULL, 2 * bench_view_bytes(&stage->dW), "dW", why))
+        return false;
+    stage->weight.buffer = stage->scaling;
+    stage->dW.buffer = stage->db.buffer = stage->sums;
+    return true;
+}
+
 static bool set_up(bench_stage *stage, complaint *why)
 {
     const bench_axis_spec *spec = stage->spec;
@@ -69,7 +94,10 @@ static bool set_up(bench_stage *stage, complaint *why)
     stage->Y = bench_view(NULL, result_dtype(spec), ndim, shape);
     stage->more_view =
         is_norm(spec) ? bench_view(NULL, spec->dtype, 1, spec->shape + spec->ndim - 1) : stage->X;
-    const bool has_more = is_norm(spec) || spec->kind == BENCH_SOFTMAX_BACKWARD;
+    const bool has_more =
+        is_norm(spec) || is_norm_backward(spec) || spec->kind == BENCH_SOFTMAX_BACKWARD;
+    if (is_norm_backward(spec) && !set_up_scalings(stage, why))
+        return false;
     if (!bench_operand_create(&stage->in, stage->ctx, &stage->X, "X", why) ||
         (has_more &&
          !bench_operand_create(&stage->more, stage->ctx, &stage->more_view, "dY", why)) ||
@@ -88,6 +116,8 @@ static void tear_down(bench_stage *stage)
     buffer_release(&stage->in);
     buffer_release(&stage->more);
     buffer_release(&stage->out);
+    buffer_release(&stage->scaling);
+    buffer_release(&stage->sums);
 }
 
 // Whether the device can; if not, a note says why.
@@ -117,11 +147,23 @@ static weft_norm_params norm_params(const bench_stage *stage)
         .size = sizeof(weft_norm_params), .weight = &stage->more_view, .bias = &stage->more_view};
 }
 
+static weft_norm_backward_params backward_params(const bench_stage *stage)
+{
+    const bool is_layer = stage->spec->kind == BENCH_LAYER_NORM_BACKWARD;
+    return (weft_norm_backward_params){
+        .size = sizeof(weft_norm_backward_params),
+        .weight = &stage->weight,
+        .dW = stage->spec->dx_alone ? NULL : &stage->dW,
+        .db = stage->spec->dx_alone || !is_layer ? NULL : &stage->db,
+    };
+}
+
 static weft_status call(const void *of)
 {
     const bench_stage *stage = of;
     const bench_axis_spec *spec = stage->spec;
     const weft_norm_params norm = norm_params(stage);
+    const weft_norm_backward_params backward = backward_params(stage);
     weft_context *ctx = stage->ctx;
     switch (spec->kind) {
     case BENCH_SOFTMAX:
@@ -135,6 +177,12 @@ static weft_status call(const void *of)
         return weft_layer_norm(ctx, stage->queue, EPSILON, &stage->X, 1, &stage->Y, &norm);
     case BENCH_RMS_NORM:
         return weft_rms_norm(ctx, stage->queue, EPSILON, &stage->X, 1, &stage->Y, &norm);
+    case BENCH_LAYER_NORM_BACKWARD:
+        return weft_layer_norm_backward(ctx, stage->queue, EPSILON, &stage->X, 1, &stage->more_view,
+                                        &stage->Y, &backward);
+    case BENCH_RMS_NORM_BACKWARD:
+        return weft_rms_norm_backward(ctx, stage->queue, EPSILON, &stage->X, 1, &stage->more_view,
+                                      &stage->Y, &backward);
     case BENCH_REDUCE:
         break;
     }
@@ -146,6 +194,7 @@ static int plan_in_words(const bench_stage *stage, char *text, size_t size)
 {
     const bench_axis_spec *spec = stage->spec;
     const weft_norm_params norm = norm_params(stage);
+    const weft_norm_backward_params backward = backward_params(stage);
     const weft_tensor *X = &stage->X, *Y = &stage->Y;
     weft_context *ctx = stage->ctx;
     switch (spec->kind) {
@@ -160,6 +209,11 @@ static int plan_in_words(const bench_stage *stage, char *text, size_t size)
         return weft_norm_describe(ctx, X, 1, Y, &norm, text, size);
     case BENCH_RMS_NORM:
         return weft_rms_norm_describe(ctx, X, 1, Y, &norm, text, size);
+    case BENCH_LAYER_NORM_BACKWARD:
+        return weft_norm_backward_describe(ctx, X, 1, &stage->more_view, Y, &backward, text, size);
+    case BENCH_RMS_NORM_BACKWARD:
+        return weft_rms_norm_backward_describe(ctx, X, 1, &stage->more_view, Y, &backward, text,
+                                               size);
     case BENCH_REDUCE:
         break;
     }
@@ -181,9 +235,9 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
     *row = (bench_row){.limit = limit_of(spec), .goal = spec->is_goal ? (int)spec->kind : -1};
     memcpy(row->name, spec->name, sizeof(row->name));
     timed_report *report = &row->report;
-    *report = report_new(spec->kind == BENCH_REDUCE ? "reduce"
-                         : is_norm(spec)            ? "norm"
-                                                    : "softmax",
+    *report = report_new(spec->kind == BENCH_REDUCE                ? "reduce"
+                         : is_norm(spec) || is_norm_backward(spec) ? "norm"
+                                                                   : "softmax",
                          weft_context_limits(stage->ctx)->name, spec->dtype);
     report->name = row->name;
     report->plan = row->plan;

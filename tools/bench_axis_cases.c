@@ -10,9 +10,14 @@
 #include "bench_operand.h"
 
 static const char *const kind_names[] = {
-    [BENCH_REDUCE] = "reduce",           [BENCH_SOFTMAX] = "softmax",
-    [BENCH_LOG_SOFTMAX] = "log_softmax", [BENCH_SOFTMAX_BACKWARD] = "softmax_backward",
-    [BENCH_LAYER_NORM] = "layer_norm",   [BENCH_RMS_NORM] = "rms_norm",
+    [BENCH_REDUCE] = "reduce",
+    [BENCH_SOFTMAX] = "softmax",
+    [BENCH_LOG_SOFTMAX] = "log_softmax",
+    [BENCH_SOFTMAX_BACKWARD] = "softmax_backward",
+    [BENCH_LAYER_NORM] = "layer_norm",
+    [BENCH_RMS_NORM] = "rms_norm",
+    [BENCH_LAYER_NORM_BACKWARD] = "layer_norm_backward",
+    [BENCH_RMS_NORM_BACKWARD] = "rms_norm_backward",
 };
 
 static void name_spec(bench_axis_spec *spec)
@@ -27,8 +32,8 @@ static void name_spec(bench_axis_spec *spec)
     n += (size_t)snprintf(name + n, size - n, spec->n_axes == 0 ? "-all" : "-axis");
     for (int i = 0; i < spec->n_axes; i++)
         n += (size_t)snprintf(name + n, size - n, "%s%d", i == 0 ? "" : ",", spec->axes[i]);
-    snprintf(name + n, size - n, "%s%s%s", spec->in_place ? "-in_place" : "",
-             spec->dtype == WEFT_F32 ? "" : "-",
+    snprintf(name + n, size - n, "%s%s%s%s", spec->in_place ? "-in_place" : "",
+             spec->dx_alone ? "-dx" : "", spec->dtype == WEFT_F32 ? "" : "-",
              spec->dtype == WEFT_F32 ? "" : weft_dtype_name(spec->dtype));
 }
 
@@ -162,6 +167,12 @@ static bool add_norms(bench_axis_specs *specs, bool quick, complaint *why)
         {.kind = BENCH_LAYER_NORM, .ndim = 2, .shape = {8192, 4096}, .is_goal = true},
         {.kind = BENCH_RMS_NORM, .ndim = 2, .shape = {24576, 896}},
         {.kind = BENCH_RMS_NORM, .ndim = 2, .shape = {8192, 4096}},
+        {.kind = BENCH_LAYER_NORM_BACKWARD, .ndim = 2, .shape = {24576, 896}},
+        {.kind = BENCH_LAYER_NORM_BACKWARD, .ndim = 2, .shape = {24576, 896}, .dx_alone = true},
+        {.kind = BENCH_LAYER_NORM_BACKWARD, .ndim = 2, .shape = {8192, 4096}},
+        {.kind = BENCH_LAYER_NORM_BACKWARD, .ndim = 2, .shape = {32, 128}, .is_small = true},
+        {.kind = BENCH_RMS_NORM_BACKWARD, .ndim = 2, .shape = {8192, 4096}},
+        {.kind = BENCH_RMS_NORM_BACKWARD, .ndim = 2, .shape = {8192, 4096}, .dx_alone = true},
     };
     for (size_t i = 0; i < (quick ? 2 : sizeof(cases) / sizeof(cases[0])); i++) {
         bench_axis_spec spec = cases[i];

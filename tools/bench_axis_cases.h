@@ -17,6 +17,8 @@ typedef enum bench_axis_kind {
     BENCH_SOFTMAX_BACKWARD,
     BENCH_LAYER_NORM,
     BENCH_RMS_NORM,
+    BENCH_LAYER_NORM_BACKWARD,
+    BENCH_RMS_NORM_BACKWARD,
 } bench_axis_kind;
 
 // One case, named after what it is:
@@ -25,6 +27,7 @@ typedef enum bench_axis_kind {
 //   max-64x1024x1024-all              all axes
 //   softmax-512x896x48-axis1-in_place -f16
 //   layer_norm-24576x896-axis1        with weight and bias
+//   rms_norm_backward-8192x4096-axis1-dx  with weight; without -dx with dW, of layer norms db, too
 typedef struct bench_axis_spec {
     char name[96];
     bench_axis_kind kind;
@@ -35,6 +38,7 @@ typedef struct bench_axis_spec {
     int n_axes; // 0: all
     int axes[2];
     bool in_place;
+    bool dx_alone; // a backward without dW and db
     bool is_small; // a few thousand elements: held against an empty launch
     bool is_goal;  // counts in the summary
 } bench_axis_spec;

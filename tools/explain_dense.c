@@ -91,6 +91,35 @@ static bool explain_norm(explain_stage *s)
                                   s->ctx, &X, o->norm_axes, &Y, NULL, STAGE_PLAN(s)));
 }
 
+// Of each element besides: its gradient's share of the mean and of the products, the difference
+// from both, and its shares of dW and db; the distance once more.
+enum { NORM_BACKWARD_OPERATIONS = 12, RMS_BACKWARD_OPERATIONS = 9 };
+
+static bool explain_norm_backward(explain_stage *s)
+{
+    const explain_options *o = s->options;
+    weft_tensor X;
+    if (!stage_operand(&X, s, 1, "X") || !stage_ends_at(s, 2))
+        return false;
+    if (o->norm_axes > X.ndim)
+        return complain(s->why, "norm_backward: --axes is %d, X has %d", o->norm_axes, X.ndim);
+    const weft_tensor dY = stage_view(s, o->dtype, X.ndim, X.shape, false);
+    const weft_tensor dX = stage_view(s, o->dtype, X.ndim, X.shape, false);
+    const int64_t *last = X.shape + X.ndim - o->norm_axes;
+    const weft_tensor weight = stage_view(s, o->dtype, o->norm_axes, last, false);
+    const weft_tensor dW = stage_view(s, o->dtype, o->norm_axes, last, false);
+    const weft_tensor db = o->is_rms ? dW : stage_view(s, o->dtype, o->norm_axes, last, false);
+    const weft_norm_backward_params params = {
+        .size = sizeof(params), .weight = &weight, .dW = &dW, .db = o->is_rms ? NULL : &db};
+    s->answer->operations =
+        (o->is_rms ? RMS_BACKWARD_OPERATIONS : NORM_BACKWARD_OPERATIONS) * stage_elements(&X);
+    return stage_called(s, (o->is_rms ? weft_rms_norm_backward : weft_layer_norm_backward)(
+                               s->ctx, NULL, 1e-5, &X, o->norm_axes, &dY, &dX, &params)) &&
+           stage_described(
+               s, (o->is_rms ? weft_rms_norm_backward_describe : weft_norm_backward_describe)(
+                      s->ctx, &X, o->norm_axes, &dY, &dX, &params, STAGE_PLAN(s)));
+}
+
 // The shape of A's and B's product; batches broadcast.
 static int product_shape(int64_t shape[WEFT_MAX_NDIM], const weft_tensor *A, const weft_tensor *B)
 {
@@ -126,6 +155,7 @@ const explain_operation explain_dense_operations[] = {
     {"softmax", 0, false, explain_softmax},
     {"softmax_backward", 0, false, explain_softmax_backward},
     {"norm", 0, false, explain_norm},
+    {"norm_backward", 0, false, explain_norm_backward},
     {"matmul", 0, false, explain_matmul},
     {NULL, 0, false, NULL},
 };

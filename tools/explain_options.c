@@ -49,8 +49,8 @@ static const struct argp_option options[] = {
      "last)",
      0},
     {"log", OPTION_LOG, NULL, 0, "softmax and its backward: of its logarithm", 0},
-    {"rms", OPTION_RMS, NULL, 0, "norm: RMS normalisation", 0},
-    {"axes", OPTION_AXES, "N", 0, "norm: along the last N axes (default: 1)", 0},
+    {"rms", OPTION_RMS, NULL, 0, "norm and its backward: RMS normalisation", 0},
+    {"axes", OPTION_AXES, "N", 0, "norm and its backward: along the last N axes (default: 1)", 0},
     {0},
 };
 
@@ -74,8 +74,8 @@ static const struct {
     {OPTION_OP, "--op", {"reduce"}},
     {'a', "--axis", {"reduce", "softmax", "softmax_backward"}},
     {OPTION_LOG, "--log", {"softmax", "softmax_backward"}},
-    {OPTION_RMS, "--rms", {"norm"}},
-    {OPTION_AXES, "--axes", {"norm"}},
+    {OPTION_RMS, "--rms", {"norm", "norm_backward"}},
+    {OPTION_AXES, "--axes", {"norm", "norm_backward"}},
 };
 enum { N_NARROW = sizeof(narrow_options) / sizeof(narrow_options[0]) };
 
@@ -243,7 +243,8 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  spgemm A B                both sparse; for C their entries stand anywhere\n"
                "  spgemm_dense A B          both sparse, C dense\n"
                "  sparse_gather VALUES      all of them, in another order\n"
-               "  reduce X, softmax X, softmax_backward Y, norm X\n"
+               "  reduce X, softmax X, softmax_backward Y, norm X,\n"
+               "  norm_backward X           with w, dW, and of layer normalisation db\n"
                "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
                "  matmul A B                any batches; i8 gives i32\n"
                "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "

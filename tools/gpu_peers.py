@@ -149,13 +149,25 @@ def softmax(bench, case, title):
     return lambda: calls[title](X, axis)
 
 
+def layer_norm_backward(bench, case, X, weight, bias):
+    """What a peer saves of its forward is not timed."""
+    torch, length = bench.torch, case["shape"][-1:]
+    dY = bench.random(case["shape"], case["dtype"])
+    _, mean, inverse = torch.native_layer_norm(X, length, weight, bias, 1e-5)
+    wanted = [True] + 2 * ["-dx" not in case["case"]]
+    return lambda: torch.ops.aten.native_layer_norm_backward(dY, X, length, mean, inverse, weight,
+                                                             bias, wanted)
+
+
 def norm(bench, case, title):
     functional, length = bench.torch.nn.functional, case["shape"][-1:]
     X = bench.random(case["shape"], case["dtype"])
     weight, bias = bench.random(length, case["dtype"]), bench.random(length, case["dtype"])
     if title == "layer_norm":
         return lambda: functional.layer_norm(X, length, weight, bias, 1e-5)
-    if not hasattr(functional, "rms_norm"):  # before PyTorch 2.4
+    if title == "layer_norm_backward":
+        return layer_norm_backward(bench, case, X, weight, bias)
+    if title != "rms_norm" or not hasattr(functional, "rms_norm"):  # before PyTorch 2.4
         return None
     return lambda: functional.rms_norm(X, length, weight, 1e-5)
 

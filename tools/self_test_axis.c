@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what goes along axes of dense arrays: reduce, softmax and its backward, norm.
+// Checks of what goes along axes of dense arrays: reduce, softmax, norm, and their backward.
 #include <inttypes.h>
 #include <string.h>
 
@@ -175,6 +175,60 @@ static bool check_norm(self_trial *t, const void *check)
     return true;
 }
 
+// ---- norm_backward
+
+static bool compare_gradients(self_trial *t, const reference_norm_backward *problem,
+                              const self_array *dX, const self_array *dW, const self_array *db)
+{
+    reference_norm_gradients want;
+    if (!reference_norm_backward_run(&want, problem, t->why))
+        return false;
+    return trial_compare(t, "dX", dX, &want.dX) && trial_compare(t, "dW", dW, &want.dW) &&
+           trial_compare(t, "db", db, &want.db);
+}
+
+static bool run_norm_backward(self_trial *t, const norm_check *of, const int64_t *shape)
+{
+    self_array X, dY, weight, dX, dW, db;
+    if (!trial_input(t, &X, of->dtype, AXES, shape) ||
+        !trial_input(t, &dY, of->dtype, AXES, shape) ||
+        !trial_input(t, &weight, of->dtype, 1, shape + AXES - 1) ||
+        !trial_output(t, &dX, of->dtype, AXES, shape) ||
+        !trial_output(t, &dW, of->dtype, 1, shape + AXES - 1) ||
+        !trial_output(t, &db, of->dtype, 1, shape + AXES - 1))
+        return false;
+    const weft_norm_backward_params params = {.size = sizeof(params),
+                                              .weight = of->has_weight ? &weight.there : NULL,
+                                              .dW = &dW.there,
+                                              .db = &db.there};
+    const reference_norm_backward problem = {.X = X.host,
+                                             .dY = dY.host,
+                                             .n_axes = 1,
+                                             .epsilon = 1e-5,
+                                             .is_rms = of->is_rms,
+                                             .weight = of->has_weight ? &weight.host : NULL};
+    return trial_plan(t, (of->is_rms ? weft_rms_norm_backward_describe
+                                     : weft_norm_backward_describe)(t->ctx, &X.there, 1, &dY.there,
+                                                                    &dX.there, &params, t->plan,
+                                                                    sizeof(t->plan))) &&
+           trial_call(t, (of->is_rms ? weft_rms_norm_backward : weft_layer_norm_backward)(
+                             t->ctx, t->queue, 1e-5, &X.there, 1, &dY.there, &dX.there, &params)) &&
+           compare_gradients(t, &problem, &dX, &dW, &db);
+}
+
+static bool check_norm_backward(self_trial *t, const void *check)
+{
+    const norm_check *of = check;
+    for (int i = 0; i < CASES; i++) {
+        const int64_t *shape = shapes[AXES - 1][i];
+        say(t, of->is_rms ? "rms_norm_backward" : "layer_norm_backward", shape, AXES - 1,
+            of->dtype);
+        if (!run_norm_backward(t, of, shape))
+            return false;
+    }
+    return true;
+}
+
 // ---- all of them
 
 #define REDUCE(...)                                                                                \
@@ -189,6 +243,11 @@ static bool check_norm(self_trial *t, const void *check)
     }
 #define NORM(...)                                                                                  \
     check_norm, &(const norm_check)                                                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define NORM_BACKWARD(...)                                                                         \
+    check_norm_backward, &(const norm_check)                                                       \
     {                                                                                              \
         __VA_ARGS__                                                                                \
     }
@@ -226,5 +285,8 @@ const self_check self_test_axis[] = {
     {"norm", "RMS", WEFT_F32, NORM(.dtype = WEFT_F32, .is_rms = true)},
     {"norm", "RMS, f16, weight and bias", WEFT_F16,
      NORM(.dtype = WEFT_F16, .is_rms = true, .has_weight = true)},
+    {"norm_backward", "layer, weight", WEFT_F32,
+     NORM_BACKWARD(.dtype = WEFT_F32, .has_weight = true)},
+    {"norm_backward", "RMS, bf16", WEFT_BF16, NORM_BACKWARD(.dtype = WEFT_BF16, .is_rms = true)},
     {0},
 };
