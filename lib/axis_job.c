@@ -37,7 +37,7 @@ static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const w
 static weft_status kernels_for(weft_axis_schedule *s, size_t *most, const weft_axis_job *job)
 {
     weft_defines defines = job->defines;
-    weft_axis_defines(&defines, job->ctx, &job->axes, &s->tiling);
+    weft_axis_defines(&defines, job->ctx, &job->axes, &s->tiling, job->keeps_much);
     const bool is_parted = s->tiling.parts > 1;
     weft_defines_add(&defines, "PARTED", is_parted);
     if (job->problem.keeps)

@@ -17,6 +17,7 @@ typedef struct weft_axis_job {
     const weft_source *source;
     weft_defines defines;              // the operation's own
     const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
+    bool keeps_much;                   // they want registers (weft_defines_add_registers())
     bool joins; // apply writes what parts found, as of reductions, also where mid is in one part
     const weft_tensor *in[3], *out; // all that is read or written
     const char *in_names[3];

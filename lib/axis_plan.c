@@ -16,7 +16,7 @@
 
 enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
-// That are remembered of a column: the most, which teams have room for in local memory, and a
+// That are remembered of a column: those that teams have room for in local memory at least, and a
 // sum's.
 enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
@@ -119,7 +119,8 @@ static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
 // What each team joins its states in.
 static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
 {
-    return team > 1 ? items * team * fold * STATE_NUMBERS * f->accumulator_bytes : 0;
+    const int64_t each = max_i64(STATE_NUMBERS * f->accumulator_bytes, f->state_bytes);
+    return team > 1 ? items * team * fold * each : 0;
 }
 
 static int64_t teams_of(const weft_axis_tiling *t)

@@ -176,7 +176,7 @@ static bool are_shuffled(const weft_axis_tiling *tiling)
 }
 
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
-                       const weft_axis_tiling *tiling)
+                       const weft_axis_tiling *tiling, bool keeps_much)
 {
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
@@ -184,7 +184,10 @@ void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const wef
     weft_defines_add(defines, "TEAM", tiling->team);
     if (tiling->teams > 1)
         weft_defines_add(defines, "TEAMS", tiling->teams);
-    weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
+    if (keeps_much)
+        weft_defines_add_registers(defines, ctx->least_subgroup);
+    else
+        weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
     weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);

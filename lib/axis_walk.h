@@ -62,8 +62,9 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 // Of what a kernel keeps for each column and part, 8 bytes a number; false where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
-// FOLD, VECTORS, ITEMS, TEAM, TEAMS, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES.
+// FOLD, VECTORS, ITEMS, TEAM, TEAMS, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES; and
+// registers for kernels that keep much of a column.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
-                       const weft_axis_tiling *tiling);
+                       const weft_axis_tiling *tiling, bool keeps_much);
 
 #endif

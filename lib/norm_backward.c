@@ -33,6 +33,7 @@ static weft_status dx_schedule_for(weft_axis_schedule *s, weft_norm_backward_cal
     job->lines = "norm_backward_lines";
     job->parts = "norm_backward_parts";
     job->apply = "norm_backward_apply";
+    job->keeps_much = true;
     job->problem.numbers = call->is_rms ? 5 : 10;
     weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
     weft_defines_add(&job->defines, "RMS", call->is_rms);

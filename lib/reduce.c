@@ -53,7 +53,7 @@ static void defines_of(weft_defines *defines, const weft_reduce_call *c,
     weft_defines_add_dtype(defines, "DTYPE", c->dtype);
     weft_defines_add_dtype(defines, "ARITHMETIC", c->arithmetic);
     weft_defines_add_dtype(defines, "RESULT", c->result);
-    weft_axis_defines(defines, c->ctx, &c->axes, tiling);
+    weft_axis_defines(defines, c->ctx, &c->axes, tiling, false);
 }
 
 static weft_status kernels_for(schedule *s, size_t *most, const weft_reduce_call *c)
