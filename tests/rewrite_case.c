@@ -344,14 +344,27 @@ static const char *case_words(const rewrite_operands *o)
     return text;
 }
 
+// Oclgrind takes the pool's memory, which the host has not written, for uninitialised.
+cl_mem rewrite_written_scratch(const rewrite_operands *o)
+{
+    size_t bytes;
+    assert_ok(rewrite_workspace(o, &bytes));
+    return bytes > 0 ? strided_zeros(o->ctx, bytes, CL_MEM_READ_WRITE) : NULL;
+}
+
 void rewrite_call(const rewrite_operands *o)
 {
-    const rewrite_how how = how_of(o);
+    rewrite_how how = how_of(o);
+    const bool is_lent = !how.workspace && is_on("oclgrind");
+    if (is_lent)
+        how.workspace = rewrite_written_scratch(o);
     if (rewrite_call_how(o, &how) != WEFT_OK) {
         char error[512];
         snprintf(error, sizeof(error), "%s", weft_last_error());
         fail_msg("%s: %s", case_words(o), error);
     }
+    if (is_lent && how.workspace)
+        clReleaseMemObject(how.workspace);
 }
 
 // ---- the comparison
