@@ -640,7 +640,8 @@ static void test_short_rows(void **state)
     check_refused(&cpu, &row, &t, "widen is 16: 1 to 5");
 }
 
-// Five numbers of four bytes for each of a group's lanes: 20480 bytes.
+// Five numbers of four bytes for each of a group's lanes: 20480 bytes; ten where an operation keeps
+// so many.
 static void test_refused_memory(void **state)
 {
     (void)state;
@@ -651,6 +652,12 @@ static void test_refused_memory(void **state)
     assert_int_equal(weft_axis_tiling_check(&t, &limits, &usual), WEFT_OK);
     limits.local_bytes--;
     check_refused(&limits, &usual, &t, "team takes 20480 bytes; local memory has 20479");
+    weft_axis_problem large = usual;
+    large.numbers = 10;
+    limits.local_bytes = 40960;
+    assert_int_equal(weft_axis_tiling_check(&t, &limits, &large), WEFT_OK);
+    limits.local_bytes--;
+    check_refused(&limits, &large, &t, "team takes 40960 bytes; local memory has 40959");
 }
 
 // Rows of 896: on the CPU 56 vectors in pieces of eight, each with one more; on the GPU 28 numbers
