@@ -18,7 +18,8 @@ static void test_every_type_and_number(void **state)
     for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++)
         for (int type = 0; type < 4; type++)
             for (int numbers = 0; numbers < N_NUMBERS; numbers++) {
-                const rewrite_case of = {.seed = ++seed,
+                seed++;
+                const rewrite_case of = {.seed = seed,
                                          .op = (rewrite_op)op,
                                          .dtype = dtypes[type],
                                          .ndim = 2,

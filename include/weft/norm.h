@@ -112,10 +112,10 @@ typedef struct weft_norm_backward_params {
 // Nothing that the forward found is needed: mean and variance are found again, as there, and in the
 // same sweep the sums with g, with what rounding loses carried along. Errors of dX are relative to
 // r times |g|, those of dW and db to the sum of the terms' magnitudes, of millions of rows too.
-// Results are right for the elements of X that the forward is right for, and f32 g of 1e-15 to 1e15:
-// sums of products of g and distances from the mean are taken at the scale of the squares. NaN and
-// infinity in X, dY or w leave no number in the dx normalised together with them. Where there are no
-// rows dW and db become 0; where a normalised extent is 0: nothing to do. Else as
+// Results are right for the elements of X that the forward is right for, and f32 g of 1e-15 to
+// 1e15: sums of products of g and distances from the mean are taken at the scale of the squares.
+// NaN and infinity in X, dY or w leave no number in the dx normalised together with them. Where
+// there are no rows dW and db become 0; where a normalised extent is 0: nothing to do. Else as
 // weft_layer_norm().
 WEFT_API weft_status weft_layer_norm_backward(weft_context *ctx, cl_command_queue queue,
                                               double epsilon, const weft_tensor *X, int n_axes,
