@@ -118,8 +118,9 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
     const int64_t products = products_of_row(problem);
     const int items = (int)min_i64(weft_items_for(limits), SPREAD_ITEMS);
     const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
+    // A long row has two sums for each column.
     const int64_t wanted =
-        limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 1)), FOLDED_COLUMNS)
+        limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 2)), FOLDED_COLUMNS)
                          : min_i64(pow2_up(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST)),
                                    SPREAD_COLUMNS);
     const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);

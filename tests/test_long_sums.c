@@ -5,6 +5,7 @@
 #include <weft/matmul.h>
 #include <weft/sddmm.h>
 #include <weft/sddmm_sparse.h>
+#include <weft/spgemm.h>
 #include <weft/spmm.h>
 
 #include <math.h>
@@ -115,6 +116,39 @@ static void test_spmm(void **state)
     }
 }
 
+// Times a column of ones, whose sum stands beside others, in groups of one item and of several.
+static void test_spgemm_to_dense(void **state)
+{
+    (void)state;
+    static const weft_spgemm_tiling of_a_gpu = {.items = 32, .rows = 1, .columns = 64};
+    for (int i = 0; i < 4; i++) {
+        ctx = contexts[i / 2];
+        queue = weft_context_queue(ctx);
+        const weft_csr A = full_row();
+        int32_t *offsets = malloc((K + 1) * sizeof(*offsets));
+        void *zeros = memory_filled(K * sizeof(int32_t), 0);
+        assert_non_null(offsets);
+        for (int32_t k = 0; k <= K; k++)
+            offsets[k] = k;
+        const weft_csr B = {.n_rows = K,
+                            .n_cols = 1,
+                            .nnz = K,
+                            .offsets = buffer_of(ctx, offsets, (K + 1) * sizeof(*offsets)),
+                            .indices = buffer_of(ctx, zeros, K * sizeof(int32_t)),
+                            .values = filled(K, 1)};
+        const weft_tensor C = weft_matrix(filled(1, NAN), WEFT_F32, 1, 1);
+        const weft_spgemm_params params = {.size = sizeof(params),
+                                           .tiling = i % 2 ? &of_a_gpu : NULL};
+        check("spgemm_dense", weft_spgemm_dense(ctx, queue, 1, &A, &B, 0, &C, &params), C.buffer,
+              1);
+        free(offsets);
+        free(zeros);
+        clReleaseMemObject(C.buffer);
+        release(&A);
+        release(&B);
+    }
+}
+
 static weft_csr one_entry(void)
 {
     const int32_t offsets[] = {0, 1}, index = 0;
@@ -177,6 +211,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_spmm),
+        cmocka_unit_test(test_spgemm_to_dense),
         cmocka_unit_test(test_sddmm),
         cmocka_unit_test(test_sddmm_of_sparse_factors),
     };

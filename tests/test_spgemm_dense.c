@@ -336,6 +336,23 @@ static void test_long_rows_of_every_kind(void **state)
     }
 }
 
+// A row with more entries than are summed at once, in stretches of half as many columns as there
+// are sums.
+static void test_sums_in_pieces(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {1, 9, 70, 4200, 30};
+    for (int i = 0; i < 6; i++) {
+        const product_case of = {.seed = 27,
+                                 .sizes = sizes,
+                                 .a_kind = PATTERN_REPEATED,
+                                 .layout = (layout)(i % N_LAYOUTS),
+                                 .by = scales[i % 3 + 1],
+                                 .tiling = i < 3 ? &wide_tilings[i] : tiling_at(i)};
+        run(&of);
+    }
+}
+
 // More long rows than groups share: the last ones are done as all others.
 static void test_many_long_rows(void **state)
 {
@@ -565,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_long_rows_of_every_kind),
+        cmocka_unit_test(test_sums_in_pieces),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),

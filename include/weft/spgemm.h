@@ -73,7 +73,6 @@ typedef struct weft_spgemm_params {
 //
 //   (n + 1) u sum |a b|     u = 2^-24 (2^-53 for f64), before it is rounded to C's data type
 //   (3 + n u) u sum |a b|   in rows of A with more than 4096 entries, unless tiling->columns is 1
-//                           or C is dense
 //
 // Inf and NaN go through as in the formula over the entries that are stored.
 //
@@ -117,7 +116,9 @@ WEFT_API weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, cons
 //   C     dense [m x n], of their data type; any strides, fastest with stride 1 along n; no two
 //         elements at one place
 //
-// Sums are as above, but begin at 0, and are multiplied by alpha before beta C is added: alpha and
+// Sums are as above, but begin at 0, and in rows of A with more than 4096 entries those of each
+// 4096 are summed by themselves: an element errs by at most (4097 + n / 4096) u sum |a b| there,
+// where rows of B repeat no column. They are multiplied by alpha before beta C is added: alpha and
 // beta are f32 (f64 for f64), and what comes of it is rounded to C's data type once. beta == 0
 // never reads C: it may hold anything, NaN included. alpha == 0 reads neither A nor B. m or n 0:
 // nothing to do. alpha, k or either nnz 0: C = beta C. What products that cancel, or none at all,
