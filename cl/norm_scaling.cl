@@ -26,12 +26,12 @@
 // A row's number for each lane. Lines that are not widened are of one row.
 INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
 {
+    const long last = w->outer * w->mid - 1;
 #if FOLD == 1
-    return numbers[place];
+    return numbers[WIDENED ? min(place, last) : place];
 #else
     if (w->widen == 1)
         return (ACCS)numbers[place.s0];
-    const long last = w->outer * w->mid - 1;
     long places[FOLD];
     ACC lanes[FOLD];
     JOIN(vstore, FOLD)(place, 0, places);

@@ -17,7 +17,6 @@ static weft_status schedule_for(weft_axis_schedule *s, weft_norm_call *call)
     job->lines = "norm_lines";
     job->parts = "norm_parts";
     job->apply = "norm_apply";
-    job->problem.numbers = call->is_rms ? 3 : 6;
     weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
     weft_defines_add(&job->defines, "RMS", call->is_rms);
     weft_defines_add(&job->defines, "WEIGHTED", call->weight != NULL);

@@ -34,7 +34,6 @@ static weft_status dx_schedule_for(weft_axis_schedule *s, weft_norm_backward_cal
     job->parts = "norm_backward_parts";
     job->apply = "norm_backward_apply";
     job->keeps_much = true;
-    job->problem.numbers = call->is_rms ? 5 : 10;
     weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
     weft_defines_add(&job->defines, "RMS", call->is_rms);
     weft_defines_add(&job->defines, "WEIGHTED", call->weight != NULL);
@@ -48,7 +47,6 @@ static weft_status scaling_schedule_for(weft_axis_schedule *s, weft_norm_backwar
     job->source = &weft_source_norm_scaling;
     job->parts = "norm_scaling_parts";
     job->apply = "norm_scaling_join";
-    job->problem.numbers = 4;
     weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
     weft_defines_add(&job->defines, "RMS", call->is_rms);
     TRY(weft_axis_schedule_for(s, job));

@@ -3,6 +3,8 @@
 // as it goes on from there.
 #include "norm_backward_call.h"
 
+#include <stdio.h>
+
 #include "context.h"
 #include "norm_call.h"
 #include "view.h"
@@ -178,13 +180,20 @@ static int64_t product_of(const weft_tensor *X, int first, int last)
     return n;
 }
 
-// One of the two jobs, once its axes are there.
-static weft_status problem_check(weft_axis_job *job, weft_dtype dtype)
+// One of the two jobs, once its axes are there, of which `numbers` are kept of a column.
+static weft_status problem_check(weft_axis_job *job, weft_dtype dtype, int numbers,
+                                 const char *field)
 {
     job->problem = weft_axis_problem_of(&job->axes, dtype);
     job->problem.writes_all = !job->joins;
-    return job->forced ? weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem)
-                       : WEFT_OK;
+    job->problem.numbers = numbers;
+    if (!job->forced)
+        return WEFT_OK;
+    const weft_status status =
+        weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem);
+    char why[512];
+    snprintf(why, sizeof(why), "%s", weft_last_error());
+    return status == WEFT_OK ? WEFT_OK : fail(status, "%s: %s: %s", job->what, field, why);
 }
 
 static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
@@ -201,11 +210,12 @@ static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
     const weft_dtype dtype = weft_dtype_or(X->dtype, WEFT_F32);
     TRY(overlaps_check(call));
     call->job.axes = sorted_axes(call, n_axes);
-    TRY(problem_check(&call->job, dtype));
+    if (call->rows > 0)
+        TRY(problem_check(&call->job, dtype, call->is_rms ? 5 : 10, "tiling"));
     if (!is_told)
         return WEFT_OK;
     call->scaling.axes = turned_axes(call);
-    return problem_check(&call->scaling, dtype);
+    return problem_check(&call->scaling, dtype, 4, "scaling_tiling");
 }
 
 static weft_status arguments_check(const char *name, const weft_tensor *X, const weft_tensor *dY,

@@ -97,6 +97,7 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     job->axes = sorted_axes(call, n_axes);
     job->problem = weft_axis_problem_of(&job->axes, weft_dtype_or(X->dtype, WEFT_F32));
     job->problem.writes_all = true;
+    job->problem.numbers = call->is_rms ? 3 : 6;
     if (job->forced)
         TRY(weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem));
     return WEFT_OK;

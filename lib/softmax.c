@@ -28,7 +28,6 @@ static void forward_kernels(weft_axis_job *job, const weft_softmax_call *call)
     job->lines = "softmax_lines";
     job->parts = "softmax_parts";
     job->apply = "softmax_apply";
-    job->problem.numbers = 3;
     weft_defines_add(&job->defines, "SCALED", call->scale != 1);
 }
 
@@ -38,7 +37,6 @@ static void backward_kernels(weft_axis_job *job)
     job->lines = "softmax_backward_lines";
     job->parts = "softmax_backward_parts";
     job->apply = "softmax_backward_apply";
-    job->problem.numbers = 2;
 }
 
 static weft_status schedule_for(weft_axis_schedule *s, weft_softmax_call *call)

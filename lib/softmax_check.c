@@ -79,6 +79,7 @@ static weft_status operands_check(weft_softmax_call *call, int axis)
     job->axes = sorted_axes(job, axis);
     job->problem = weft_axis_problem_of(&job->axes, dtype);
     job->problem.writes_all = true;
+    job->problem.numbers = kind->is_backward ? 2 : 3;
     job->problem.keeps = !kind->is_backward && !kind->is_log;
     if (job->forced)
         TRY(weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem));

@@ -137,6 +137,7 @@ static const variant scaling_variants[] = {
     {"lines far apart", 1, 901, 37, LAYOUT_DENSE, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
     {"teams of rows", 7, 701, 1, LAYOUT_TURNED, TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
     {"teams of strips", 1, 90, 19, LAYOUT_DENSE, TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"lines beyond all rows", 1, 1000, 1, LAYOUT_DENSE, TILING(1, 1024, 1, 2, 4, 999, 1, 1, 1, 1)},
 };
 enum { N_SCALING_VARIANTS = sizeof(scaling_variants) / sizeof(scaling_variants[0]) };
 
@@ -303,6 +304,28 @@ static void test_scales_come_together(void **state)
                                  .axis = 1,
                                  .wants_dw = true};
         run_all_numbers(&of, of_all_sizes, by_sevenths);
+    }
+}
+
+// Sums of some would be beyond the largest number, though no two are that far apart.
+static double far_apart(int64_t row, int64_t i)
+{
+    (void)row;
+    return i == 0 ? 0 : 1e38;
+}
+
+static void test_distances_near_the_largest_number(void **state)
+{
+    (void)state;
+    for (int layout = LAYOUT_DENSE; layout <= LAYOUT_TURNED; layout++) {
+        const rewrite_case of = {.seed = 420,
+                                 .op = LAYER_NORM_BACKWARD,
+                                 .ndim = 2,
+                                 .shape = {64, 8},
+                                 .axis = 1,
+                                 .in_layout = (strided_layout)layout,
+                                 .wants_dw = true};
+        run_all_numbers(&of, far_apart, by_sevenths);
     }
 }
 
@@ -547,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_every_tiling_of_dw),
         cmocka_unit_test(test_long_sums),
         cmocka_unit_test(test_scales_come_together),
+        cmocka_unit_test(test_distances_near_the_largest_number),
         cmocka_unit_test(test_no_numbers),
         cmocka_unit_test(test_same_bits),
     };

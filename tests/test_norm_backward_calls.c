@@ -192,6 +192,16 @@ static void test_empty(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 5}};
+    static const weft_axis_tiling of_rows = {.fold = 8,
+                                             .vectors = 1,
+                                             .items = 1,
+                                             .team = 1,
+                                             .unroll = 1,
+                                             .widen = 8,
+                                             .run = 1,
+                                             .grid_x = 1,
+                                             .grid_y = 1,
+                                             .parts = 1};
     for (int i = 0; i < 4; i++)
         for (int n_axes = 1; n_axes <= 3; n_axes++)
             for (int wants = 0; wants < 2; wants++) {
@@ -202,7 +212,8 @@ static void test_empty(void **state)
                                          .number = 1,
                                          .has_weight = wants,
                                          .wants_dw = wants,
-                                         .wants_db = wants && i != 1};
+                                         .wants_db = wants && i != 1,
+                                         .tiling = i == 0 ? &of_rows : NULL};
                 int64_t columns = 1;
                 for (int d = 3 - n_axes; d < 3; d++)
                     columns *= of.shape[d];
@@ -240,8 +251,33 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.scaling_tiling = &t);
     t = in_parts;
     t.keep = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.keep is set", c.params.tiling = &t);
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.keep is set", c.params.scaling_tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, ": tiling: axis: tiling.keep is set", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, ": scaling_tiling: axis: tiling.keep is set",
+           c.params.scaling_tiling = &t);
+}
+
+// A team that has local memory for five numbers of each lane, and not for ten.
+static void test_teams_that_keep_too_much(void **state)
+{
+    (void)state;
+    const weft_limits *limits = weft_context_limits(ctx);
+    weft_axis_tiling t = in_parts;
+    t.fold = 16, t.vectors = 1, t.widen = 16, t.parts = 1, t.grid_x = t.grid_y = 1;
+    while (t.team < 1 << 20 && (size_t)(16 * t.team * 10) * sizeof(float) <= limits->local_bytes)
+        t.team *= 2;
+    if ((size_t)t.team > limits->max_items)
+        skip();
+    weft_tensor row[3];
+    for (int i = 0; i < 3; i++)
+        row[i] = weft_matrix(strided_zeros(ctx, 256, CL_MEM_READ_WRITE), WEFT_F32, 1, 64);
+    char text[64];
+    assert_int_equal(weft_norm_backward_describe(ctx, &row[0], 1, &row[1], &row[2],
+                                                 WEFT_NORM_BACKWARD(.tiling = &t), text,
+                                                 sizeof(text)),
+                     -1);
+    assert_says("norm_backward: tiling: axis: tiling.team takes ");
+    for (int i = 0; i < 3; i++)
+        clReleaseMemObject(row[i].buffer);
 }
 
 // As many bytes as are asked for serve either kind, of every shape; one less does not.
@@ -400,6 +436,7 @@ int main(void)
         WITH_OPERANDS(test_views_that_overlap),
         cmocka_unit_test(test_empty),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
+        cmocka_unit_test(test_teams_that_keep_too_much),
         cmocka_unit_test(test_workspace),
         WITH_OPERANDS(test_workspaces_that_do_not_serve),
         WITH_OPERANDS(test_words),

@@ -84,7 +84,7 @@ typedef struct weft_norm_backward_params {
     const weft_tensor *dW;                  // gradient by w; NULL: not wanted
     const weft_tensor *db;                  // gradient by b; NULL: not wanted
     const weft_axis_tiling *tiling;         // of dX; NULL: what weft_axis_tiling_for() chooses
-    const weft_axis_tiling *scaling_tiling; // of dW and db; NULL: the same
+    const weft_axis_tiling *scaling_tiling; // of dW and db, if they are wanted; NULL: the same
     cl_mem workspace;                       // scratch of the caller's; NULL: the context's pool
     cl_uint n_wait;                         // events to wait for
     const cl_event *wait;
@@ -114,9 +114,9 @@ typedef struct weft_norm_backward_params {
 // r times |g|, those of dW and db to the sum of the terms' magnitudes, of millions of rows too.
 // Results are right for the elements of X that the forward is right for, and f32 g of 1e-15 to
 // 1e15: sums of products of g and distances from the mean are taken at the scale of the squares.
-// NaN and infinity in X, dY or w leave no number in the dx normalised together with them. Where
-// there are no rows dW and db become 0; where a normalised extent is 0: nothing to do. Else as
-// weft_layer_norm().
+// NaN and infinity in X, dY or w leave no finite number in the dx normalised together with them.
+// Where there are no rows dW and db become 0; where a normalised extent is 0: nothing to do. Else
+// as weft_layer_norm().
 WEFT_API weft_status weft_layer_norm_backward(weft_context *ctx, cl_command_queue queue,
                                               double epsilon, const weft_tensor *X, int n_axes,
                                               const weft_tensor *dY, const weft_tensor *dX,
