@@ -13,8 +13,7 @@ weft_status weft_norm_numbers_check(const char *what, double epsilon, const weft
                                     int n_axes)
 {
     if (!(epsilon >= 0) || !isfinite(epsilon) || !isfinite((float)epsilon))
-        return fail(WEFT_BAD_ARGUMENT, "%s: epsilon is %g: 0 or a finite one above is wanted", what,
-                    epsilon);
+        return fail(WEFT_BAD_ARGUMENT, "%s: epsilon is %g: 0 to 3.4e38 is wanted", what, epsilon);
     if (n_axes < 1 || n_axes > X->ndim)
         return fail(WEFT_BAD_ARGUMENT, "%s: n_axes is %d, X has %d dimensions", what, n_axes,
                     X->ndim);

@@ -35,12 +35,13 @@ typedef struct weft_norm_params {
 // Arithmetic is f32 (f64 for f64). Mean and variance are taken together in one sweep, from means
 // and squared distances of short runs, joined with what rounding loses carried along (after
 // Chan, Golub and LeVeque 1979). The mean stays the sum of two numbers: large means do no harm, up
-// to the largest number, and errors are relative to distances from the mean. Squares that are out
+// to the largest number, and errors are relative to the root of the variance. Squares that are out
 // of range, or of which nothing is left, are summed once more at a scale (after Blue 1978): results
 // are right for epsilon 0 and f32 distances of 1e-38 to 1e38, where the root of the variance and
-// its inverse are normal numbers and no two elements further apart than the largest one. NaN and
-// infinity make the results normalised together NaN. n_axes from 1 to X's dimensions; epsilon from
-// 0. Where an extent is 0: nothing to do. The same input on the same context gives the same bits.
+// its inverse are normal numbers and no two elements further apart than the largest one. Equal
+// elements with epsilon 0 give NaN, and NaN and infinity make the results normalised together NaN.
+// n_axes from 1 to X's dimensions; epsilon from 0 to the largest f32. Where an extent is 0: nothing
+// to do. The same input on the same context gives the same bits.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids
@@ -84,7 +85,7 @@ typedef struct weft_norm_backward_params {
     const weft_tensor *dW;                  // gradient by w; NULL: not wanted
     const weft_tensor *db;                  // gradient by b; NULL: not wanted
     const weft_axis_tiling *tiling;         // of dX; NULL: what weft_axis_tiling_for() chooses
-    const weft_axis_tiling *scaling_tiling; // of dW and db, if they are wanted; NULL: the same
+    const weft_axis_tiling *scaling_tiling; // of dW and db, if they are wanted; NULL: so, too
     cl_mem workspace;                       // scratch of the caller's; NULL: the context's pool
     cl_uint n_wait;                         // events to wait for
     const cl_event *wait;
@@ -107,16 +108,20 @@ typedef struct weft_norm_backward_params {
 //               buffer, offset and strides). With one of them X and dY are read once more when dX
 //               has been written, and it shares no byte with them.
 //
-// No output shares a byte with another one, or with w; nor do dW and db with X or dY.
+// Outputs are written, not added to; dX is always wanted. None shares a byte with another, or w;
+// nor do dW and db with X or dY. Epsilon is the forward's. Tilings are of the extents that
+// weft_norm_backward_describe() prints, with 10 numbers of a column (RMS 5) and all written; those
+// of dW and db with 4 and not.
 //
 // Nothing that the forward found is needed: mean and variance are found again, as there, and in the
 // same sweep the sums with g, with what rounding loses carried along. Errors of dX are relative to
-// r times |g|, those of dW and db to the sum of the terms' magnitudes, of millions of rows too.
+// r times the largest |g| (1 + |xh|), those of dW to the sum of |dy| (1 + |xh|), of db to the sum
+// of |dy|, of millions of rows too.
 // Results are right for the elements of X that the forward is right for, and f32 g of 1e-15 to
 // 1e15: sums of products of g and distances from the mean are taken at the scale of the squares.
-// NaN and infinity in X, dY or w leave no finite number in the dx normalised together with them.
-// Where there are no rows dW and db become 0; where a normalised extent is 0: nothing to do. Else
-// as weft_layer_norm().
+// NaN and infinity in X, dY or w leave no finite number in the dx normalised together with them;
+// dW and db have them where their terms do. Where there are no rows dW and db become 0; where a
+// normalised extent is 0: nothing to do. Else as weft_layer_norm().
 WEFT_API weft_status weft_layer_norm_backward(weft_context *ctx, cl_command_queue queue,
                                               double epsilon, const weft_tensor *X, int n_axes,
                                               const weft_tensor *dY, const weft_tensor *dX,
@@ -139,8 +144,8 @@ WEFT_API weft_status weft_norm_backward_workspace(weft_context *ctx, const weft_
                                                   const weft_norm_backward_params *params,
                                                   size_t *bytes);
 
-// What each of them would do with these operands, in words, as snprintf() does it. May compile.
-// Returns the length, or -1 after a failure.
+// What each of them would do with these operands, the first one for layer normalisation, in words,
+// as snprintf() does it. May compile. Returns the length, or -1 after a failure.
 WEFT_API int weft_norm_backward_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
                                          const weft_tensor *dY, const weft_tensor *dX,
                                          const weft_norm_backward_params *params, char *text,
