@@ -355,7 +355,7 @@ cl_mem rewrite_written_scratch(const rewrite_operands *o)
 void rewrite_call(const rewrite_operands *o)
 {
     rewrite_how how = how_of(o);
-    const bool is_lent = !how.workspace && is_on("oclgrind");
+    const bool is_lent = rewrite_is_norm_backward(o->of.op) && !how.workspace && is_on("oclgrind");
     if (is_lent)
         how.workspace = rewrite_written_scratch(o);
     if (rewrite_call_how(o, &how) != WEFT_OK) {

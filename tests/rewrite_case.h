@@ -99,8 +99,8 @@ const char *rewrite_words(const rewrite_operands *o);
 
 weft_status rewrite_workspace(const rewrite_operands *o, size_t *bytes);
 
-// So much that the host has written, for the caller to release; NULL where none is needed. Calls on
-// Oclgrind are given it where the operands have no workspace.
+// So much that the host has written, for the caller to release; NULL where none is needed. The
+// norms' backward is given it on Oclgrind where the operands have no workspace.
 cl_mem rewrite_written_scratch(const rewrite_operands *o);
 
 // Fails the test where the output is not what it should be, or anything else changed.
