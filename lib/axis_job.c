@@ -14,6 +14,16 @@
 
 // ---- plan
 
+weft_status weft_axis_problem_check(weft_axis_job *job, weft_dtype dtype, int numbers, bool keeps)
+{
+    job->problem = weft_axis_problem_of(&job->axes, dtype);
+    job->problem.writes_all = !job->joins;
+    job->problem.numbers = numbers;
+    job->problem.keeps = keeps;
+    return job->forced ? weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem)
+                       : WEFT_OK;
+}
+
 static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const weft_limits *limits)
 {
     *s = (weft_axis_schedule){
@@ -101,7 +111,7 @@ weft_status weft_axis_enqueue_in(weft_launch *launch, const weft_axis_job *job,
     return WEFT_OK;
 }
 
-weft_status weft_axis_workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
+static weft_status workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes)
 {
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, job->ctx, workspace, bytes, job->what));
@@ -118,7 +128,7 @@ weft_status weft_axis_enqueue(weft_launch *launch, const weft_axis_job *job,
     if (schedule->scratch_bytes == 0)
         return weft_axis_enqueue_in(launch, job, schedule, NULL, n, arguments);
     if (workspace)
-        TRY(weft_axis_workspace_check(job, workspace, schedule->scratch_bytes));
+        TRY(workspace_check(job, workspace, schedule->scratch_bytes));
     cl_mem scratch;
     TRY(weft_scratch_begin(launch, workspace, schedule->scratch_bytes, &scratch));
     const weft_status status = weft_axis_enqueue_in(launch, job, schedule, scratch, n, arguments);

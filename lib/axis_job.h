@@ -34,6 +34,10 @@ typedef struct weft_axis_schedule {
 // The buffers of its operands, whose shapes and data types agree.
 weft_status weft_axis_buffers_check(const weft_axis_job *job, const char *out_name);
 
+// The problem, once the axes are there, with so many numbers of each column and, where the
+// operation has kernels for that, elements that may be kept; and a forced tiling of it.
+weft_status weft_axis_problem_check(weft_axis_job *job, weft_dtype dtype, int numbers, bool keeps);
+
 // Where elements of an operand that is read stand, the i-th of the job's axes.
 weft_view weft_axis_input(const weft_axis_job *job, int i, const weft_tensor *tensor);
 
@@ -57,9 +61,6 @@ weft_status weft_axis_enqueue_sweep(weft_launch *launch, const weft_axis_schedul
 weft_status weft_axis_enqueue_in(weft_launch *launch, const weft_axis_job *job,
                                  const weft_axis_schedule *schedule, cl_mem scratch, size_t n,
                                  const weft_argument *arguments);
-
-// The caller's workspace: large enough, writable, and apart from the job's operands.
-weft_status weft_axis_workspace_check(const weft_axis_job *job, cl_mem workspace, size_t bytes);
 
 // The plan in words, as snprintf() does it.
 int weft_axis_schedule_print(const weft_axis_schedule *schedule, char *text, size_t size);

@@ -12,8 +12,6 @@ enum { FEW_VECTORS = 8, MANY_VECTORS = 512 }; // of a group's items, and of any,
 
 enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
 
-static const int64_t PITCH = 16; // of a part's outputs in scratch memory, as in cl/axis.clh
-
 // Lines that are read together lie far from each other where several would fit into a page or all
 // follow one another, and each has a few pages to go through: CPUs foresee several long runs of
 // memory better than one, or than pages here and there, and leaps within a page not at all.
@@ -136,15 +134,24 @@ weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
     };
 }
 
+bool weft_walk_pitch(int64_t outputs, int64_t *pitch)
+{
+    if (outputs > INT64_MAX - WEFT_WALK_PITCH)
+        return false;
+    *pitch = ceil_div(outputs, (int64_t)WEFT_WALK_PITCH) * WEFT_WALK_PITCH;
+    return true;
+}
+
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
 {
     int64_t n;
     *bytes = 0;
-    if (!weft_mul(walk->high, walk->low, &n) || n > INT64_MAX - PITCH ||
-        !weft_mul(ceil_div(n, PITCH) * PITCH, walk->parts, &n) ||
-        !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) || (uint64_t)n > SIZE_MAX / 2)
+    if (!weft_mul(walk->high, walk->low, &n) || !weft_walk_pitch(n, &n) ||
+        !weft_mul(n, walk->parts, &n) || !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) ||
+        (uint64_t)n > SIZE_MAX / 2)
         return false;
-    *bytes = (size_t)n + PITCH * sizeof(cl_long); // the last vector may begin at the last output
+    // The last vector may begin at the last output.
+    *bytes = (size_t)n + WEFT_WALK_PITCH * sizeof(cl_long);
     return true;
 }
 

@@ -59,6 +59,11 @@ void weft_walk_clear(weft_walk *walk);
 // accumulator_bytes, writes_all and keeps are the operation's to add.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
+// So many numbers stand in scratch memory rounded up to that, as in cl/join.clh; false where that
+// does not fit.
+enum { WEFT_WALK_PITCH = 16 };
+bool weft_walk_pitch(int64_t outputs, int64_t *pitch);
+
 // Of what a kernel keeps for each column and part, 8 bytes a number; false where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 

@@ -59,13 +59,11 @@ static weft_status scaling_schedule_for(weft_axis_schedule *s, weft_norm_backwar
 
 static weft_status scratch_for(schedule *s, const weft_norm_backward_call *call)
 {
-    enum { PITCH = 16 }; // of numbers, as in cl/join.clh
     const weft_dtype dtype = call->job.problem.dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
     weft_scratch scratch = {0};
     int64_t numbers = 0;
     const bool fits =
-        call->rows <= INT64_MAX - PITCH &&
-        weft_mul((call->rows + PITCH - 1) / PITCH * PITCH, call->is_rms ? 1 : 3, &numbers);
+        weft_walk_pitch(call->rows, &numbers) && weft_mul(numbers, call->is_rms ? 1 : 3, &numbers);
     if (is_told(call) && fits)
         weft_scratch_add(&scratch, numbers, dtype);
     s->found = (cl_long)scratch.bytes;

@@ -180,20 +180,16 @@ static int64_t product_of(const weft_tensor *X, int first, int last)
     return n;
 }
 
-// One of the two jobs, once its axes are there, of which `numbers` are kept of a column.
+// Of one of the two jobs; what is wrong with its tiling names the field.
 static weft_status problem_check(weft_axis_job *job, weft_dtype dtype, int numbers,
                                  const char *field)
 {
-    job->problem = weft_axis_problem_of(&job->axes, dtype);
-    job->problem.writes_all = !job->joins;
-    job->problem.numbers = numbers;
-    if (!job->forced)
+    const weft_status status = weft_axis_problem_check(job, dtype, numbers, false);
+    if (status == WEFT_OK)
         return WEFT_OK;
-    const weft_status status =
-        weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem);
     char why[512];
     snprintf(why, sizeof(why), "%s", weft_last_error());
-    return status == WEFT_OK ? WEFT_OK : fail(status, "%s: %s: %s", job->what, field, why);
+    return fail(status, "%s: %s: %s", job->what, field, why);
 }
 
 static weft_status operands_check(weft_norm_backward_call *call, int n_axes)

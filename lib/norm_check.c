@@ -94,12 +94,8 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     for (int i = 1; i < 3 && job->in[i]; ++i)
         TRY(weft_tensor_overlap_check(job->out, "Y", job->in[i], job->in_names[i], call->name));
     job->axes = sorted_axes(call, n_axes);
-    job->problem = weft_axis_problem_of(&job->axes, weft_dtype_or(X->dtype, WEFT_F32));
-    job->problem.writes_all = true;
-    job->problem.numbers = call->is_rms ? 3 : 6;
-    if (job->forced)
-        TRY(weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem));
-    return WEFT_OK;
+    return weft_axis_problem_check(job, weft_dtype_or(X->dtype, WEFT_F32), call->is_rms ? 3 : 6,
+                                   false);
 }
 
 weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, weft_context *ctx,

@@ -77,13 +77,8 @@ static weft_status operands_check(weft_softmax_call *call, int axis)
     for (int i = 0; i < 2 && job->in[i]; ++i)
         TRY(weft_alias_check(job->out, kind->out_name, job->in[i], kind->in_names[i], kind->name));
     job->axes = sorted_axes(job, axis);
-    job->problem = weft_axis_problem_of(&job->axes, dtype);
-    job->problem.writes_all = true;
-    job->problem.numbers = kind->is_backward ? 2 : 3;
-    job->problem.keeps = !kind->is_backward && !kind->is_log;
-    if (job->forced)
-        TRY(weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem));
-    return WEFT_OK;
+    return weft_axis_problem_check(job, dtype, kind->is_backward ? 2 : 3,
+                                   !kind->is_backward && !kind->is_log);
 }
 
 weft_status weft_softmax_check(weft_softmax_call *out, const weft_softmax_kind *kind,

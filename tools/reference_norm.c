@@ -115,7 +115,7 @@ static row_sums row_sums_of(const line_job *j, const norm_scale *s, bool is_rms,
 {
     const wide u = j->p.unit, growth = line_sum_growth(&j->p, j->n);
     const wide joins = u * (log2l((wide)j->n) + 1);
-    row_sums sums = {.is_finite = true};
+    row_sums sums = {0};
     wide magnitude = 0, product_magnitude = 0, range = 0;
     for (int64_t i = 0; i < j->n; i++) {
         const wide g = j->dy[i] * w[i], off = j->x[i] - s->mean - s->rest;
