@@ -46,13 +46,18 @@ typedef struct trial {
 typedef struct trial_kernel {
     const char *name;
     unsigned bits;
+    const char *words;
 } trial_kernel;
 
-static const trial_kernel alone = {"try_alone", WEFT_TRIAL_F64 | WEFT_TRIAL_F16 | WEFT_TRIAL_FMA |
-                                                    WEFT_TRIAL_STREAMS | WEFT_TRIAL_FETCHES |
-                                                    WEFT_TRIAL_STRUCTS | WEFT_TRIAL_SELECTS};
-static const trial_kernel groups = {"try_groups", WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS};
-static const trial_kernel sub_groups = {"try_sub_groups", WEFT_TRIAL_SHUFFLES | WEFT_TRIAL_SIZES};
+static const trial_kernel alone = {"try_alone",
+                                   WEFT_TRIAL_F64 | WEFT_TRIAL_F16 | WEFT_TRIAL_FMA |
+                                       WEFT_TRIAL_STREAMS | WEFT_TRIAL_FETCHES |
+                                       WEFT_TRIAL_STRUCTS | WEFT_TRIAL_SELECTS,
+                                   "what items do alone"};
+static const trial_kernel groups = {"try_groups", WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS,
+                                    "what groups do together"};
+static const trial_kernel sub_groups = {"try_sub_groups", WEFT_TRIAL_SHUFFLES | WEFT_TRIAL_SIZES,
+                                        "sub-groups"};
 
 // ---- what comes out
 
@@ -333,44 +338,59 @@ static bool runs_at_all(trials *t)
     return status == WEFT_OK;
 }
 
-static void leave_out(const trials *t, weft_verdict *verdict, const char *what, const char *why)
+static void leave_out(const trials *t, const char *what, const char *why)
 {
-    verdict->is_whole = false;
     weft_log(t->ctx, WEFT_LOG_WARNING, "%s: not tried, %s; the device is taken at its word", what,
              why);
 }
 
+static bool has_time(const trials *t)
+{
+    return weft_clock() <= t->end;
+}
+
+static void settle(trials *t, const trial_kernel *which, unsigned bit, const char *words,
+                   weft_verdict *verdict)
+{
+    const answers a = answers_of(t, which, bit);
+    verdict->doubted &= ~bit;
+    if (a.missing || (a.wrong && !runs_at_all(t))) {
+        leave_out(t, words, "no kernel can be made and run now");
+        return;
+    }
+    verdict->tried |= bit;
+    verdict->failed |= a.wrong;
+    weft_log(t->ctx, WEFT_LOG_INFO, "%s: %s when tried", words,
+             a.wrong ? "wrong twice" : "wrong once");
+}
+
 // What was not right, one by one.
-static void try_again(trials *t, const trial_kernel *which, unsigned bits, weft_verdict *verdict)
+static void settle_doubts(trials *t, const trial_kernel *which, weft_verdict *verdict)
 {
     for (int i = 0; i < N_TRIALS; i++) {
-        const char *words = all_trials[i].words;
-        if (!(bits >> i & 1))
+        const unsigned bit = 1U << i;
+        if (!(verdict->doubted & which->bits & bit))
             continue;
-        if (weft_clock() > t->end) {
-            leave_out(t, verdict, words, "trials take too long");
-            continue;
-        }
-        const answers a = answers_of(t, which, 1U << i);
-        if (a.missing || (a.wrong && !runs_at_all(t))) {
-            leave_out(t, verdict, words, "no kernel can be made and run now");
-            continue;
-        }
-        verdict->failed |= a.wrong;
-        weft_log(t->ctx, WEFT_LOG_INFO, "%s: %s when tried", words,
-                 a.wrong ? "wrong twice" : "wrong once");
+        if (has_time(t))
+            settle(t, which, bit, all_trials[i].words, verdict);
+        else
+            weft_log(t->ctx, WEFT_LOG_WARNING,
+                     "%s: wrong once, and trials take too long; plans do without",
+                     all_trials[i].words);
     }
 }
 
-static void try_all(trials *t, unsigned claims, weft_verdict *verdict)
+static void try_kernel(trials *t, const trial_kernel *which, unsigned claims, weft_verdict *verdict)
 {
-    static const trial_kernel *const kernels[] = {&alone, &groups, &sub_groups};
-    for (int i = 0; i < 3; i++) {
-        unsigned bits = claims & kernels[i]->bits;
-        if (bits && weft_clock() <= t->end)
-            bits = answers_of(t, kernels[i], bits).wrong;
-        try_again(t, kernels[i], bits, verdict);
+    const unsigned bits = claims & which->bits & ~verdict->tried & ~verdict->doubted;
+    if (bits && !has_time(t)) {
+        leave_out(t, which->words, "trials take too long");
+    } else if (bits) {
+        const unsigned wrong = answers_of(t, which, bits).wrong;
+        verdict->tried |= bits & ~wrong;
+        verdict->doubted |= wrong;
     }
+    settle_doubts(t, which, verdict);
 }
 
 // Lowers *least to the seconds of one run, where it runs.
@@ -395,7 +415,7 @@ static bool is_faster(trials *t, cl_kernel fused, cl_kernel apart)
     enum { LEAST_RUNS = 4, MOST_RUNS = 32 };
     static const double as_fast = 1.2, slow = 3;
     double fused_least = HUGE_VAL, apart_least = HUGE_VAL, ratio = HUGE_VAL;
-    for (int i = 0; i < MOST_RUNS && weft_clock() <= t->end; i++) {
+    for (int i = 0; i < MOST_RUNS && has_time(t); i++) {
         if (!time_run(t, fused, &fused_least) || !time_run(t, apart, &apart_least))
             return false;
         ratio = fused_least / apart_least;
@@ -426,14 +446,17 @@ static bool is_fma_fast(trials *t)
 // What is measured where the device's answer is not plausible.
 static void measure(trials *t, weft_verdict *verdict)
 {
+    if (verdict->is_measured)
+        return;
     const weft_limits *limits = t->limits;
     const bool wants_fma = !limits->has_fma && !(verdict->failed & WEFT_TRIAL_FMA);
     const bool wants_cache =
         limits->kind == WEFT_DEVICE_CPU && limits->cache_bytes <= limits->l2_bytes;
-    if ((wants_fma || wants_cache) && weft_clock() > t->end) {
-        leave_out(t, verdict, "fma() and the last-level cache", "trials take too long");
+    if ((wants_fma || wants_cache) && !has_time(t)) {
+        leave_out(t, "fma() and the last-level cache", "trials take too long");
         return;
     }
+    verdict->is_measured = true;
     if (wants_fma)
         verdict->has_fma = is_fma_fast(t);
     if (wants_cache)
@@ -467,30 +490,35 @@ static void unmake(trials *t)
     free(t);
 }
 
-weft_verdict weft_trials_run(weft_context *ctx, const weft_limits *limits)
+weft_verdict weft_verdict_untried(const weft_limits *limits)
 {
-    weft_verdict verdict = {
-        .has_fma = limits->has_fma,
-        .cache_bytes = limits->cache_bytes,
-        .is_whole = true,
-    };
+    return (weft_verdict){.has_fma = limits->has_fma, .cache_bytes = limits->cache_bytes};
+}
+
+bool weft_verdict_is_whole(const weft_verdict *verdict, const weft_limits *limits)
+{
+    return (claims_of(limits) & ~verdict->tried) == 0 && verdict->is_measured;
+}
+
+// What is most often claimed and not held comes first: where time is short, it was tried.
+void weft_trials_run(weft_context *ctx, const weft_limits *limits, weft_verdict *verdict)
+{
+    static const trial_kernel *const kernels[] = {&sub_groups, &groups, &alone};
     trials *t = calloc(1, sizeof(*t));
-    if (!t) {
-        verdict.is_whole = false;
-        return verdict;
-    }
+    if (!t)
+        return;
     t->ctx = ctx;
     t->limits = limits;
     t->group = group_of(limits);
     t->end = weft_clock() + most_seconds;
     if (make(t)) {
-        try_all(t, claims_of(limits), &verdict);
-        measure(t, &verdict);
+        for (int i = 0; i < 3; i++)
+            try_kernel(t, kernels[i], claims_of(limits), verdict);
+        measure(t, verdict);
     } else {
-        leave_out(t, &verdict, "the device", "it gives no queue or no memory");
+        leave_out(t, "the device", "it gives no queue or no memory");
     }
     unmake(t);
-    return verdict;
 }
 
 void weft_trials_name(const weft_limits *limits, char *name, size_t size)

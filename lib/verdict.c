@@ -13,28 +13,30 @@
 #include "trial.h"
 
 // What a verdict is on disk: numbers in text, that read back as they were or not at all.
-enum { RECORD_SIZE = 64 };
+enum { RECORD_SIZE = 128 };
+
+static const char record_format[] = "tried %x failed %x doubted %x measured %d fma %d cache %llu";
 
 static weft_blob record_of(const weft_verdict *v, char text[RECORD_SIZE])
 {
-    const int length = snprintf(text, RECORD_SIZE, "failed %x fma %d cache %llu", v->failed,
-                                v->has_fma, (unsigned long long)v->cache_bytes);
+    const int length = snprintf(text, RECORD_SIZE, record_format, v->tried, v->failed, v->doubted,
+                                v->is_measured, v->has_fma, (unsigned long long)v->cache_bytes);
     return (weft_blob){(unsigned char *)text, (size_t)length};
 }
 
 static bool read_record(const weft_blob *record, weft_verdict *out)
 {
     char text[RECORD_SIZE], again[RECORD_SIZE];
-    unsigned failed;
-    int has_fma;
+    unsigned tried, failed, doubted;
+    int is_measured, has_fma;
     unsigned long long cache;
     if (record->size >= sizeof(text))
         return false;
     memcpy(text, record->data, record->size);
     text[record->size] = '\0';
-    if (sscanf(text, "failed %x fma %d cache %llu", &failed, &has_fma, &cache) != 3)
+    if (sscanf(text, record_format, &tried, &failed, &doubted, &is_measured, &has_fma, &cache) != 6)
         return false;
-    *out = (weft_verdict){failed, has_fma, cache, true};
+    *out = (weft_verdict){tried, failed, doubted, is_measured, has_fma, cache};
     return record_of(out, again).size == record->size && strcmp(text, again) == 0;
 }
 
@@ -106,18 +108,20 @@ static void save(weft_context *ctx, const weft_blob *key, const weft_verdict *ve
     weft_cache_save(ctx->cache, key, &record);
 }
 
-// From memory, else from disk, else by trials. The key becomes the memory's. What is not whole is
-// remembered by the process alone, in which all contexts on the device are to be the same.
+// From memory, else from disk; what is missing there by trials. The key becomes the memory's. A
+// process is content with what it found first, in which all contexts on the device are to be the
+// same; the next one tries what was left out.
 static weft_verdict verdict_on(weft_context *ctx, const weft_limits *limits, weft_blob *key)
 {
     weft_verdict verdict;
     if (recall(key, &verdict))
         return verdict;
-    const bool is_on_disk = load(ctx, key, &verdict);
-    if (!is_on_disk)
-        verdict = weft_trials_run(ctx, limits);
-    if (!is_on_disk && verdict.is_whole)
+    if (!load(ctx, key, &verdict))
+        verdict = weft_verdict_untried(limits);
+    if (!weft_verdict_is_whole(&verdict, limits)) {
+        weft_trials_run(ctx, limits, &verdict);
         save(ctx, key, &verdict);
+    }
     remember(key, &verdict);
     return verdict;
 }
@@ -132,8 +136,8 @@ void weft_limits_try(weft_context *ctx, weft_limits *limits)
         pthread_mutex_lock(&trials_lock);
         const weft_verdict verdict = verdict_on(ctx, limits, &key);
         pthread_mutex_unlock(&trials_lock);
-        *limits = weft_limits_distrust(limits, verdict.failed);
-        limits->has_fma = verdict.has_fma && !(verdict.failed & WEFT_TRIAL_FMA);
+        *limits = weft_limits_distrust(limits, verdict.failed | verdict.doubted);
+        limits->has_fma = verdict.has_fma && !(limits->failed_trials & WEFT_TRIAL_FMA);
         limits->cache_bytes = verdict.cache_bytes;
     }
     weft_blob_clear(&key);

@@ -8,7 +8,7 @@
 // Takes from the device's own limits what fails when it is tried, and gives them what was measured
 // where the device's answer cannot be (trial.h). What came out is remembered for the device, its
 // driver and this version of weft: by the process, and in the folder of compiled programs, where
-// nothing is compiled the next time. A verdict that is not whole only the process remembers.
+// nothing is compiled the next time, but for what was left out.
 void weft_limits_try(weft_context *ctx, weft_limits *limits);
 
 // The process forgets all verdicts: for tests. No context is being made meanwhile.

@@ -8,6 +8,7 @@
 #include <weft/rehearsal.h>
 
 #include "clamp.h"
+#include "clock.h"
 #include "context.h"
 #include "host_cache.h"
 #include "probe.h"
@@ -25,7 +26,19 @@ static struct {
     int times;           // and how often, if not 0
     unsigned unknown;    // trials that do not compile
     cl_int build_answer; // of programs of trials
+    double seconds;      // that each such program takes longer
 } made;
+
+static unsigned built; // trials of the program that was built last
+static double hands;   // how far the clock was put forward
+
+double __real_weft_clock(void);
+double __wrap_weft_clock(void);
+
+double __wrap_weft_clock(void)
+{
+    return __real_weft_clock() + hands;
+}
 
 cl_int __real_clBuildProgram(cl_program, cl_uint, const cl_device_id *, const char *,
                              void(CL_CALLBACK *)(cl_program, void *), void *);
@@ -41,9 +54,11 @@ cl_int __wrap_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *
                              void *user)
 {
     const char *trials = strstr(options, "-D TRIALS=");
+    built = trials ? (unsigned)strtoul(trials + strlen("-D TRIALS="), NULL, 10) : 0;
+    hands += trials ? made.seconds : 0;
     if (trials && made.build_answer != CL_SUCCESS)
         return made.build_answer;
-    if (trials && strtoul(trials + strlen("-D TRIALS="), NULL, 10) & made.unknown)
+    if (built & made.unknown)
         return CL_BUILD_PROGRAM_FAILURE;
     return __real_clBuildProgram(program, n, devices, options, notify, user);
 }
@@ -55,7 +70,7 @@ cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool
     const cl_int code =
         __real_clEnqueueReadBuffer(queue, buffer, CL_TRUE, start, bytes, out, n_wait, wait, event);
     (void)blocks;
-    if (bytes != OUT_BYTES || made.spoilt == 0 || made.times < 0)
+    if (bytes != OUT_BYTES || !(built & made.spoilt) || made.times < 0)
         return code;
     if (made.times > 0 && --made.times == 0)
         made.times = -1;
@@ -277,16 +292,54 @@ static void test_a_verdict_is_remembered(void **state)
     assert_true(was_tried());
 }
 
+// The limits as tried in a process of its own, on a machine on which each program takes 6 seconds.
+static weft_limits limits_when_busy(weft_context *in_folder)
+{
+    weft_limits limits = claimed;
+    weft_limits_forget();
+    journal_clear(&heard);
+    made.seconds = 6;
+    weft_limits_try(in_folder, &limits);
+    made.seconds = 0;
+    return limits;
+}
+
+// What is wrong is left out from the first time on, and each process goes on where the last ended.
+static void test_a_busy_machine_is_not_believed_more(void **state)
+{
+    (void)state;
+    enum { MOST_PROCESSES = N_TRIALS + 4 };
+    const unsigned anyway = failed_anyway();
+    weft_context *other;
+    char folder[600];
+    snprintf(folder, sizeof(folder), "%s/busy", test_dir());
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = folder, .log = journal_write,
+                                                     .log_user = &heard, .trusts_device = true)));
+    made.unknown = WEFT_TRIAL_SHUFFLES;
+    weft_limits limits = limits_when_busy(other);
+    int n_processes = 1;
+    for (; heard.n[WEFT_LOG_WARNING] > 0 && n_processes < MOST_PROCESSES; n_processes++) {
+        assert_true(limits.failed_trials & WEFT_TRIAL_SHUFFLES);
+        assert_false(limits.has_subgroups);
+        limits = limits_when_busy(other);
+    }
+    assert_in_range(n_processes, 3, MOST_PROCESSES - 1);
+    assert_int_equal(limits.failed_trials, anyway | WEFT_TRIAL_SHUFFLES);
+    limits_when_busy(other);
+    assert_false(was_tried());
+    weft_context_destroy(&other);
+}
+
 static void test_a_damaged_record_is_a_miss(void **state)
 {
     (void)state;
     static const char *const records[] = {
         "",
         "failed",
-        "failed 1",
-        "failed 0 fma 1 cache 5 ",
-        "failed zz fma 0 cache 0",
-        "failed 1 fma 1 cache 99999999999999999999999999999999999999999999999999999999999999",
+        "failed 0 fma 1 cache 5",
+        "tried 7ff failed 0 doubted 0 measured 1 fma 1 cache 5 ",
+        "tried 7ff failed zz doubted 0 measured 1 fma 0 cache 0",
+        "tried 7ff failed 0 doubted 0 measured 1 fma 1 cache 9999999999999999999999999999999999",
     };
     weft_context *other;
     char folder[600], name[128];
@@ -427,6 +480,7 @@ int main(void)
         with_device(test_where_nothing_compiles_nothing_fails),
         with_device(test_threads_wait_for_one_verdict),
         with_device(test_a_verdict_is_remembered),
+        with_device(test_a_busy_machine_is_not_believed_more),
         with_device(test_a_damaged_record_is_a_miss),
         with_device(test_a_trusted_device_is_not_tried),
         with_device(test_kernels_are_told),

@@ -21,7 +21,8 @@ static json_t *programs_for(const weft_limits *profile)
         &ctx, recorder_context(), recorder_device(),
         WEFT_CONTEXT(.limits = profile, .cache_dir = "", .trusts_device = true)));
     recorder_problem("trials");
-    weft_trials_run(ctx, profile);
+    weft_verdict verdict = weft_verdict_untried(profile);
+    weft_trials_run(ctx, profile, &verdict);
     problems_dense(ctx, recorder_queue());
     problems_sparse(ctx, recorder_queue());
     problems_formats(ctx, recorder_queue());
