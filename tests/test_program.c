@@ -35,15 +35,17 @@ static int write_operands(void **state)
            !npy_write(path_of("two.npy"), WEFT_F32, 1, cube + 1, B, &why);
 }
 
+// A matrix of n columns; with n = -1 a vector.
 static void expect_C(const char *name, weft_dtype dtype, int64_t m, int64_t n, const double *want)
 {
     npy_array C;
     complaint why;
     if (!npy_read(&C, path_of(name), dtype, &why))
         fail_msg("%s", why.text);
-    assert_int_equal(C.ndim, 2);
+    assert_int_equal(C.ndim, n < 0 ? 1 : 2);
     assert_int_equal(C.shape[0], m);
-    assert_int_equal(C.shape[1], n);
+    if (n >= 0)
+        assert_int_equal(C.shape[1], n);
     for (int64_t i = 0; i < C.count; i++)
         if (scalar_get(C.dtype, C.data, i) != want[i])
             fail_msg("%s: element %d is %g, not %g", name, (int)i, scalar_get(C.dtype, C.data, i),
@@ -131,7 +133,7 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
         {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},
         {"spmm A.mtx cube.npy", "cube.npy: has 3 dimensions"},
-        {"spmm A.mtx two.npy", "two.npy: has 1 dimensions"},
+        {"spmm A.mtx two.npy", "two.npy: is 2 x 1, but A.mtx is 3 x 3"},
         {"spmm P.smtx B.npy --beta 1 --c C0.npy", "C0.npy: is 3 x 2, but the product is 4 x 2"},
         {"spmm wide.mtx", "B, 2000000000 x 128 f32, is larger than the device's largest buffer: "
                           "1024000000000 bytes"},
@@ -395,6 +397,21 @@ static void spmm_scales_and_adds_once(void **state)
     expect_C("C.npy", WEFT_DEFAULT, 3, 2, transposed);
 }
 
+static void spmm_takes_vectors(void **state)
+{
+    static const float b[] = {1, 3, 5}, c0[] = {10, 20, 30};
+    static const double want[] = {11, 0, 9}, scaled[] = {-17, 10, -3};
+    complaint why;
+    (void)state;
+    assert_true(npy_write(path_of("b.npy"), WEFT_F32, 1, (int64_t[]){3}, b, &why));
+    assert_true(npy_write(path_of("c0.npy"), WEFT_F32, 1, (int64_t[]){3}, c0, &why));
+    json_decref(run_json("spmm A.mtx b.npy --check -o c.npy --json"));
+    expect_C("c.npy", WEFT_DEFAULT, 3, -1, want);
+    json_decref(run_json("spmm A.mtx b.npy --alpha -2 --beta 0.5 --c c0.npy --check -o c.npy "
+                         "--json"));
+    expect_C("c.npy", WEFT_DEFAULT, 3, -1, scaled);
+}
+
 static void spmm_works_without_a_plan(void **state)
 {
     static const double want[] = {11, 14, 0, 0, 9, 12};
@@ -524,6 +541,7 @@ int main(void)
         cmocka_unit_test(spmm_multiplies),
         cmocka_unit_test(spmm_says_the_same_in_words),
         cmocka_unit_test(spmm_scales_and_adds_once),
+        cmocka_unit_test(spmm_takes_vectors),
         cmocka_unit_test(spmm_works_without_a_plan),
         cmocka_unit_test(spmm_takes_rows_in_any_order),
         cmocka_unit_test(spmm_reduces_by_other_means),

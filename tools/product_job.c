@@ -48,15 +48,30 @@ static void keep_file(product_job *job, const char *path, npy_array *dense, weft
 
 static bool check_matrix(const npy_array *array, const char *path, complaint *why)
 {
-    return array->ndim == 2 ||
-           complain(why, "%s: has %d dimensions, a matrix has 2", path, array->ndim);
+    return array->ndim == 2 || complain(why, "%s: has %d dimension%s, a matrix has 2", path,
+                                        array->ndim, array->ndim == 1 ? "" : "s");
+}
+
+static bool read_dense(npy_array *out, product_job *job, const char *path, complaint *why)
+{
+    const operand_params params = reading_of(job);
+    keep_file(job, path, out, NULL);
+    return operand_read_dense(out, path, &params, why);
 }
 
 bool product_read_dense(npy_array *out, product_job *job, const char *path, complaint *why)
 {
-    const operand_params params = reading_of(job);
-    keep_file(job, path, out, NULL);
-    return operand_read_dense(out, path, &params, why) && check_matrix(out, path, why);
+    return read_dense(out, job, path, why) && check_matrix(out, path, why);
+}
+
+bool product_read_columns(npy_array *out, product_job *job, const char *path, complaint *why)
+{
+    if (!read_dense(out, job, path, why))
+        return false;
+    if (out->ndim != 1)
+        return check_matrix(out, path, why);
+    out->shape[1] = 1;
+    return true;
 }
 
 bool product_read(operand *out, product_job *job, const char *path, complaint *why)
@@ -135,6 +150,7 @@ bool product_upload(weft_tensor *out, const product_job *job, const npy_array *m
 {
     size_t bytes;
     *out = weft_matrix(NULL, matrix->dtype, matrix->shape[0], matrix->shape[1]);
+    out->ndim = matrix->ndim;
     return product_count_bytes(job, name, matrix->shape[0], matrix->shape[1], &bytes, why) &&
            buffer_create(&out->buffer, job->ctx, matrix->data, bytes, name, why);
 }

@@ -74,8 +74,10 @@ int product_job_run(const product_operation *operation, const product_options *o
 bool product_count_bytes(const product_job *job, const char *name, int64_t n_rows, int64_t n_cols,
                          size_t *bytes, complaint *why);
 
-// A dense matrix out of a file, or a sparse one as well.
+// A matrix out of a file: a dense one; or a vector as well, whose shape[1] is 1 then; or a sparse
+// one as well.
 bool product_read_dense(npy_array *out, product_job *job, const char *path, complaint *why);
+bool product_read_columns(npy_array *out, product_job *job, const char *path, complaint *why);
 bool product_read(operand *out, product_job *job, const char *path, complaint *why);
 
 // Once all files are read: --dtype, else what dense files have that hold floating-point numbers,
@@ -88,7 +90,8 @@ bool product_lay_out(npy_array *out, const product_job *job, const char *name, i
 bool product_fill(npy_array *out, const product_job *job, const char *name, random_use use,
                   complaint *why);
 
-// Puts it on the device: a row-major view of the new buffer, which the caller releases.
+// Puts a matrix or vector on the device: a row-major view of the new buffer, which the caller
+// releases.
 bool product_upload(weft_tensor *out, const product_job *job, const npy_array *matrix,
                     const char *name, complaint *why);
 

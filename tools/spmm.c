@@ -28,7 +28,7 @@ static bool read_B(product_job *job, complaint *why)
     const spmm_options *options = &run->options;
     if (options->b_path == NULL)
         return true;
-    if (!product_read_dense(&run->host_B, job, options->b_path, why))
+    if (!product_read_columns(&run->host_B, job, options->b_path, why))
         return false;
     const int64_t *shape = run->host_B.shape;
     return shape[0] == job->k ||
@@ -44,7 +44,7 @@ static bool read_C0(product_job *job, complaint *why)
     const npy_array *C0 = &run->host_C0;
     if (path == NULL)
         return true;
-    if (!product_read_dense(&run->host_C0, job, path, why))
+    if (!product_read_columns(&run->host_C0, job, path, why))
         return false;
     return (C0->shape[0] == job->m && C0->shape[1] == job->n) ||
            complain(why,
@@ -66,6 +66,7 @@ static bool load(product_job *job, complaint *why)
         return false;
     job->flops = 2.0 * (double)A->nnz * (double)job->n;
     job->output = weft_matrix(NULL, job->dtype, job->m, job->n);
+    job->output.ndim = options->b_path != NULL ? run->host_B.ndim : 2;
     if (options->beta != 0)
         job->output_before = run->host_C0.data;
     return options->b_path != NULL || product_lay_out(&run->host_B, job, "B", job->k, job->n, why);

@@ -98,7 +98,7 @@ void spmm_options_parse(spmm_options *out, int argc, char **argv)
         .args_doc = "A [B.npy]",
         .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one (.npy, .mtx), random where "
                "none is named: C = alpha op(A) B + beta C0, or with other reductions of a row's "
-               "products than the sum."
+               "products than the sum. Of a vector B, C is a vector."
                "\vReports the plan, the time for setting up (analysing A and compiling), the "
                "median and range of the run time, and the speed, at 2 nnz N operations.",
         .children = children,
