@@ -135,6 +135,27 @@ static void text_has_a_line_for_each(void **state)
     assert_string_equal(out.errors, "");
 }
 
+// A program whose results differ says so, though it is right.
+static void the_same_bits_come_again(void **state)
+{
+    size_t i;
+    const json_t *check;
+    (void)state;
+    json_t *report = run_json("self-test --json sparse_gather dcsr_to_csr");
+    json_t *again = run_json("self-test --json sparse_gather dcsr_to_csr");
+    json_array_foreach(checks_of(report), i, check)
+    {
+        const char *bits = string(check, "bits");
+        assert_int_equal(strlen(bits), 16);
+        assert_string_not_equal(bits, "0000000000000000");
+        assert_string_equal(bits, string(json_array_get(checks_of(again), i), "bits"));
+        if (i > 0)
+            assert_string_not_equal(bits, string(json_array_get(checks_of(report), i - 1), "bits"));
+    }
+    json_decref(report);
+    json_decref(again);
+}
+
 // Sockets do not take the places of what is closed.
 static void closed_output_is_told(void **state)
 {
@@ -152,6 +173,7 @@ int main(void)
         cmocka_unit_test(wrong_usage_is_refused),
         cmocka_unit_test(all_is_right),
         cmocka_unit_test(only_what_is_named_runs),
+        cmocka_unit_test(the_same_bits_come_again),
         cmocka_unit_test(text_has_a_line_for_each),
         cmocka_unit_test(closed_output_is_told),
     };

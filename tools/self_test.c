@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weft self-test: every operation on this device against references on the host.
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static const char *const WHY_SKIPPED = "weft has no double arithmetic on this de
 static json_t *check_json(const self_check *check, const self_test_result *result)
 {
     json_t *object = json_object();
+    char bits[17];
     json_object_set_new(object, "op", json_string(check->op));
     json_object_set_new(object, "variant", json_string(check->variant));
     json_object_set_new(object, "dtype", json_string(weft_dtype_name(check->dtype)));
@@ -50,6 +52,8 @@ static json_t *check_json(const self_check *check, const self_test_result *resul
     json_object_set_new(object, "seconds", report_number(result->seconds, 4));
     json_object_set_new(object, "results", json_integer(result->n_results));
     json_object_set_new(object, "wrong", json_integer(result->n_wrong));
+    snprintf(bits, sizeof(bits), "%016" PRIx64, result->bits);
+    json_object_set_new(object, "bits", json_string(bits));
     if (result->n_wrong > 0) {
         json_object_set_new(object, "case", report_text(result->text));
         json_object_set_new(object, "plan", report_text(result->plan));
@@ -248,8 +252,9 @@ static void parse(self_test_job *out, int argc, char **argv)
                "failed, or skipped; what was wrong is told with its case, its plan and the first "
                "wrong element. Error bounds are of the terms summed and the data type, as those of "
                "--check of the other commands. Most of the time goes into compiling: what the "
-               "folder of compiled programs holds is not compiled again. Exit status: 0 all right, "
-               "1 something wrong or failed.",
+               "folder of compiled programs holds is not compiled again. With --json each variant "
+               "has a hash of its results (bits), to tell runs, drivers or devices apart that are "
+               "all right. Exit status: 0 all right, 1 something wrong or failed.",
         .children = children,
     };
     argp_parse(&parser, argc, argv, 0, NULL, out);

@@ -4,6 +4,7 @@
 #define WEFT_TOOLS_SELF_TEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <weft/dtype.h>
 
@@ -31,6 +32,7 @@ const self_check *self_check_at(size_t i);
 typedef struct self_test_result {
     bool is_skipped, has_failed; // a call failed, or the process did: `why` says how
     int n_results, n_wrong;      // arrays and numbers that were compared, and were wrong
+    uint64_t bits;               // a hash of all that came out, as it came
     double seconds;
     char text[256], plan[1024]; // the case of the first that was wrong, and its plan
     char difference[512];       // and where, with both values

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "buffer.h"
 #include "dense_job.h"
 #include "random.h"
@@ -305,6 +308,12 @@ void *trial_dense_of(self_trial *t, const weft_csr_host *host)
 
 // ---- results
 
+static void note_bits(self_trial *t, const void *got, size_t bytes)
+{
+    t->result->n_results++;
+    t->result->bits = XXH64(got, bytes, t->result->bits);
+}
+
 // Notes what is wrong, of the first that is.
 static void note_wrong(self_trial *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -369,7 +378,7 @@ static void judge(self_trial *t, const char *what, const self_array *got, const 
     const weft_dtype dtype = got->host.dtype;
     const int64_t guard = touched_guard(got, now);
     const int64_t start = (int64_t)(TRIAL_GUARD * weft_dtype_size(got->host.dtype));
-    t->result->n_results++;
+    note_bits(t, now, got->bytes);
     dense_shape_text(got->host.ndim, got->host.shape, shape, sizeof(shape));
     if (isfinite(worst->error))
         snprintf(bounds, sizeof(bounds), ", by up to %.3g times the bound", worst->error);
@@ -433,7 +442,7 @@ bool trial_compare_csr(self_trial *t, const self_csr *got, const weft_csr_host *
 bool trial_compare_number(self_trial *t, const char *what, int64_t got, int64_t want,
                           bool *is_right)
 {
-    t->result->n_results++;
+    note_bits(t, &got, sizeof(got));
     *is_right = got == want;
     if (!*is_right)
         note_wrong(t, "%s: %" PRId64 ", not %" PRId64, what, got, want);
