@@ -3,8 +3,6 @@
 // as it goes on from there.
 #include "norm_backward_call.h"
 
-#include <stdio.h>
-
 #include "context.h"
 #include "norm_call.h"
 #include "view.h"
@@ -180,18 +178,6 @@ static int64_t product_of(const weft_tensor *X, int first, int last)
     return n;
 }
 
-// Of one of the two jobs; what is wrong with its tiling names the field.
-static weft_status problem_check(weft_axis_job *job, weft_dtype dtype, int numbers,
-                                 const char *field)
-{
-    const weft_status status = weft_axis_problem_check(job, dtype, numbers, false);
-    if (status == WEFT_OK)
-        return WEFT_OK;
-    char why[512];
-    snprintf(why, sizeof(why), "%s", weft_last_error());
-    return fail(status, "%s: %s: %s", job->what, field, why);
-}
-
 static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
 {
     const weft_tensor *X = call->X;
@@ -207,11 +193,11 @@ static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
     TRY(overlaps_check(call));
     call->job.axes = sorted_axes(call, n_axes);
     if (call->rows > 0)
-        TRY(problem_check(&call->job, dtype, call->is_rms ? 5 : 10, "tiling"));
+        TRY(weft_axis_problem_check(&call->job, dtype, call->is_rms ? 5 : 10, false));
     if (!is_told)
         return WEFT_OK;
     call->scaling.axes = turned_axes(call);
-    return problem_check(&call->scaling, dtype, 4, "scaling_tiling");
+    return weft_axis_problem_check(&call->scaling, dtype, 4, false);
 }
 
 static weft_status arguments_check(const char *name, const weft_tensor *X, const weft_tensor *dY,
@@ -236,6 +222,7 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
     const weft_axis_job job = {.ctx = ctx,
                                .what = name,
                                .forced = params->tiling,
+                               .forced_name = "tiling",
                                .in = {X, dY, params->weight},
                                .in_names = {"X", "dY", "weight"},
                                .out = dX};
@@ -250,7 +237,11 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
         .dW = params->dW,
         .db = params->db,
         .job = job,
-        .scaling = {.ctx = ctx, .what = name, .forced = params->scaling_tiling, .joins = true},
+        .scaling = {.ctx = ctx,
+                    .what = name,
+                    .forced = params->scaling_tiling,
+                    .forced_name = "scaling_tiling",
+                    .joins = true},
     };
     return operands_check(out, n_axes);
 }

@@ -247,13 +247,13 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_axis_tiling t = in_parts;
     t.unroll = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = &t);
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.scaling_tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: tiling.unroll is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: scaling_tiling.unroll is 5",
+           c.params.scaling_tiling = &t);
     t = in_parts;
     t.keep = true;
-    REFUSE(WEFT_BAD_ARGUMENT, ": tiling: axis: tiling.keep is set", c.params.tiling = &t);
-    REFUSE(WEFT_BAD_ARGUMENT, ": scaling_tiling: axis: tiling.keep is set",
-           c.params.scaling_tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: tiling.keep is set", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: scaling_tiling.keep is set", c.params.scaling_tiling = &t);
 }
 
 // A team that has local memory for five numbers of each lane, and not for ten.
@@ -275,7 +275,7 @@ static void test_teams_that_keep_too_much(void **state)
                                                  WEFT_NORM_BACKWARD(.tiling = &t), text,
                                                  sizeof(text)),
                      -1);
-    assert_says("norm_backward: tiling: axis: tiling.team takes ");
+    assert_says("norm_backward: tiling.team takes ");
     for (int i = 0; i < 3; i++)
         clReleaseMemObject(row[i].buffer);
 }
