@@ -11,12 +11,6 @@
 
 static weft_status forms_check(const weft_norm_backward_call *call, int n_axes)
 {
-    const struct {
-        const weft_tensor *tensor;
-        const char *name;
-        bool is_output;
-    } scalings[] = {
-        {call->weight, "weight", false}, {call->dW, "dW", true}, {call->db, "db", true}};
     char text[WEFT_OPERAND_TEXT];
     TRY(weft_tensor_form_check(call->X, weft_operand_text(text, call->name, "X")));
     TRY(weft_norm_numbers_check(call->name, call->epsilon, call->X, n_axes));
@@ -25,15 +19,12 @@ static weft_status forms_check(const weft_norm_backward_call *call, int n_axes)
     TRY(weft_same_check(call->X, "X", call->dY, "dY", call->name));
     TRY(weft_same_check(call->X, "X", call->dX, "dX", call->name));
     TRY(weft_floating_check(call->job.ctx, call->X, "X", call->name));
-    for (int i = 0; i < 3; ++i) {
-        const weft_tensor *scaling = scalings[i].tensor;
-        if (!scaling)
-            continue;
-        weft_operand_text(text, call->name, scalings[i].name);
-        TRY(scalings[i].is_output ? weft_output_form_check(scaling, text)
-                                  : weft_tensor_form_check(scaling, text));
-        TRY(weft_norm_scaling_check(call->name, call->X, scaling, scalings[i].name, n_axes));
-    }
+    if (call->weight)
+        TRY(weft_norm_scaling_check(call->name, call->X, call->weight, "weight", n_axes));
+    if (call->dW)
+        TRY(weft_norm_gradient_check(call->name, call->X, call->dW, "dW", n_axes));
+    if (call->db)
+        TRY(weft_norm_gradient_check(call->name, call->X, call->db, "db", n_axes));
     return WEFT_OK;
 }
 

@@ -301,6 +301,8 @@ static void test_refusals(void **state)
     REFUSE(WEFT_BAD_SHAPE, "X has 2 dimensions, Y 1", c.Y.ndim = 1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of X is 6, of Y 5", c.Y.shape[0] = 5);
     REFUSE(WEFT_BAD_SHAPE, "weight has 1 dimensions, 2 are normalised", c.n_axes = 2);
+    REFUSE(WEFT_BAD_SHAPE, "layer_norm: weight has extent -1", c.w.shape[0] = -1);
+    REFUSE(WEFT_BAD_SHAPE, "layer_norm: bias has extent -1", c.b.shape[0] = -1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of weight is 9, X's axis 1 has 10", c.w.shape[0] = 9);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of bias is 1, X's axis 1 has 10", c.b.shape[0] = 1);
     REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.Y.stride[0] = 0);

@@ -125,6 +125,9 @@ static void test_shapes_and_types(void **state)
     REFUSE(WEFT_BAD_SHAPE, "X has 2 dimensions, dY 1", c.dY.ndim = 1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of X is 6, of dX 5", c.dX.shape[0] = 5);
     REFUSE(WEFT_BAD_SHAPE, "weight has 1 dimensions, 2 are normalised", c.n_axes = 2);
+    REFUSE(WEFT_BAD_SHAPE, "backward: weight has extent -1", c.w.shape[0] = -1);
+    REFUSE(WEFT_BAD_SHAPE, "backward: dW has extent -1", c.dW.shape[0] = -1);
+    REFUSE(WEFT_BAD_SHAPE, "backward: db has extent -1", c.db.shape[0] = -1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of weight is 9, X's axis 1 has 10", c.w.shape[0] = 9);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of dW is 9, X's axis 1 has 10", c.dW.shape[0] = 9);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of db is 1, X's axis 1 has 10", c.db.shape[0] = 1);
