@@ -61,11 +61,23 @@ static weft_status apart_from_inputs_check(const weft_outputs *outputs,
 }
 
 // X and dY are read for dW and db when dX has been written.
+static weft_status in_place_check(const weft_norm_backward_call *call, const weft_tensor *input,
+                                  const char *name)
+{
+    if (weft_tensor_is_empty(call->dX) || !weft_tensor_is_same(call->dX, input))
+        return WEFT_OK;
+    return fail(WEFT_BAD_BUFFER,
+                "%s: dX is %s itself: it may be only without dW and db, whose sums read %s later",
+                call->name, name, name);
+}
+
 static weft_status overlaps_check(const weft_norm_backward_call *call)
 {
     weft_outputs outputs;
     TRY(outputs_of(&outputs, call));
     if (outputs.n > 0) {
+        TRY(in_place_check(call, call->X, "X"));
+        TRY(in_place_check(call, call->dY, "dY"));
         TRY(weft_outputs_add_tensor(&outputs, call->job.ctx, call->dX, "dX"));
         TRY(weft_outputs_apart(&outputs));
         return apart_from_inputs_check(&outputs, call);
