@@ -10,10 +10,12 @@
 //
 // Solved with c = 1 - d, by iteration, and scaled to sum 1 at the end, since x only grows with c.
 // One ranking is one column of a dense matrix, so a step of all is one SpMM: X' = d M X + V.
-#define _POSIX_C_SOURCE 200809L // getopt
+#define _POSIX_C_SOURCE 200809L // getopt, lstat
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -67,24 +69,44 @@ static bool make_moves(weft_csr_host *out, const package_graph *graph)
     return ok;
 }
 
+// And closes the file.
+static bool print_matrix(FILE *file, const weft_csr_host *m)
+{
+    const int32_t *offsets = m->offsets, *indices = m->indices;
+    const float *values = m->values;
+    if (file == NULL)
+        return false;
+    fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
+            (long long)m->n_rows, (long long)m->n_cols, (long long)m->nnz);
+    for (int64_t row = 0; row < m->n_rows; row++)
+        for (int32_t e = offsets[row]; e < offsets[row + 1]; e++)
+            fprintf(file, "%lld %d %.9g\n", (long long)row + 1, indices[e] + 1, values[e]);
+    const bool ok = !ferror(file);
+    return fclose(file) == 0 && ok;
+}
+
+// By a new file, which takes the old one's place once it is whole.
+static bool replace_matrix(const weft_csr_host *m, const char *file_name)
+{
+    char beside[PATH_MAX];
+    if (snprintf(beside, sizeof(beside), "%s.new", file_name) >= PATH_MAX)
+        return false;
+    FILE *file = fopen(beside, "wx");
+    const bool ok = print_matrix(file, m) && rename(beside, file_name) == 0;
+    if (file != NULL && !ok)
+        unlink(beside);
+    return ok;
+}
+
+// Devices, pipes and links are written to.
 static bool write_matrix(const weft_csr_host *m, const char *file_name)
 {
-    FILE *file = fopen(file_name, "w");
-    if (file != NULL) {
-        const int32_t *offsets = m->offsets, *indices = m->indices;
-        const float *values = m->values;
-        fprintf(file, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
-                (long long)m->n_rows, (long long)m->n_cols, (long long)m->nnz);
-        for (int64_t row = 0; row < m->n_rows; row++)
-            for (int32_t e = offsets[row]; e < offsets[row + 1]; e++)
-                fprintf(file, "%lld %d %.9g\n", (long long)row + 1, indices[e] + 1, values[e]);
-    }
-    const bool ok = file != NULL && !ferror(file);
-    if ((file != NULL && fclose(file) != 0) || !ok) {
+    struct stat old;
+    const bool is_file = lstat(file_name, &old) != 0 || S_ISREG(old.st_mode);
+    const bool ok = is_file ? replace_matrix(m, file_name) : print_matrix(fopen(file_name, "w"), m);
+    if (!ok)
         fprintf(stderr, "pagerank: cannot write %s\n", file_name);
-        return false;
-    }
-    return true;
+    return ok;
 }
 
 // On the device.

@@ -9,6 +9,10 @@
 //
 //     i attends to j  where  j <= i  and  (i - j < window  or  j < global)
 //
+// The queries and keys of each head have the root mean square 1, so that no weight depends on how
+// long they are (after Henry, Dachapally, Pawar and Chen, "Query-key normalization for
+// transformers", 2020).
+//
 // Here the mask is a sparse matrix without values. The same call with every j <= i is the dense
 // attention that the time is compared with, and some rows of both are reckoned again in double.
 #include <getopt.h>
@@ -23,6 +27,7 @@ const char program_name[] = "sparse_attention";
 
 enum { MOST = 32768, N_RUNS = 5, N_CHECKED = 16 };
 static const double tolerance = 2e-5; // of results within [-1, 1]
+static const double epsilon = 1e-6;   // of the mean squares of queries and keys
 
 typedef struct block {
     int64_t n_rows, window, n_global, n_heads, depth;
@@ -85,23 +90,39 @@ static bool upload_mask(weft_csr *out, const block *b, const weft_csr_host *host
 
 // ---- the block
 
-// In [-most, most).
-static bool make_array(float **host, weft_tensor *t, const block *b, chance seed, double most)
+// In [-1, 1).
+static bool make_array(float **host, weft_tensor *t, const block *b, chance seed)
 {
     const size_t count = count_of(b);
     *host = malloc(count * sizeof(**host));
     for (size_t i = 0; *host != NULL && i < count; i++)
-        (*host)[i] = (float)(most * (2 * chance_uniform(&seed) - 1));
+        (*host)[i] = (float)(2 * chance_uniform(&seed) - 1);
     return is_there(*host) &&
            make_tensor(t, b->ctx, WEFT_F32, b->n_rows, b->n_heads * b->depth, *host);
 }
 
-// Queries are four times as long, so that tokens care whom they attend to.
+// Seen as [heads x rows x depth]: nothing is moved.
+static weft_tensor heads_of(const block *b, const weft_tensor *array)
+{
+    weft_tensor t = {.buffer = array->buffer,
+                     .ndim = 3,
+                     .shape = {b->n_heads, b->n_rows, b->depth},
+                     .stride = {b->depth, b->n_heads * b->depth, 1}};
+    return t;
+}
+
+// In place, on the device alone.
+static bool normalise(const block *b, const weft_tensor *array)
+{
+    const weft_tensor t = heads_of(b, array);
+    return is_ok(weft_rms_norm(b->ctx, weft_context_queue(b->ctx), epsilon, &t, 1, &t, NULL));
+}
+
 static bool prepare(block *b)
 {
-    return is_ok(weft_context_open(&b->ctx, NULL)) && make_array(&b->q, &b->Q, b, 1, 4) &&
-           make_array(&b->k, &b->K, b, 2, 1) && make_array(&b->v, &b->V, b, 3, 1) &&
-           make_array(&b->o, &b->O, b, 4, 1);
+    return is_ok(weft_context_open(&b->ctx, NULL)) && make_array(&b->q, &b->Q, b, 1) &&
+           make_array(&b->k, &b->K, b, 2) && make_array(&b->v, &b->V, b, 3) &&
+           make_array(&b->o, &b->O, b, 4) && normalise(b, &b->Q) && normalise(b, &b->K);
 }
 
 static void finish(block *b)
@@ -125,19 +146,29 @@ static double worse(double a, double b)
     return isnan(a) || a > b ? a : b;
 }
 
+// q k^T / sqrt(depth) of two vectors that are normalised first.
+static double similarity(const block *b, const float *q, const float *k)
+{
+    const double depth = (double)b->depth;
+    double product = 0, q_squares = 0, k_squares = 0;
+    for (int64_t l = 0; l < b->depth; l++) {
+        product += (double)q[l] * k[l];
+        q_squares += (double)q[l] * q[l];
+        k_squares += (double)k[l] * k[l];
+    }
+    return product / sqrt(depth * (q_squares / depth + epsilon) * (k_squares / depth + epsilon));
+}
+
 // Row i of one head in double, by the formula: how far o is from it.
 static double row_error(const block *b, int64_t window, int64_t head, int64_t i, double *weights)
 {
     const int64_t step = b->n_heads * b->depth, at = head * b->depth;
-    const double scale = 1 / sqrt((double)b->depth);
     double top = -INFINITY, sum = 0, error = 0;
     for (int64_t j = 0; j <= i; j++) {
         weights[j] = -INFINITY;
         if (!attends(b, window, i, j))
             continue;
-        weights[j] = 0;
-        for (int64_t l = 0; l < b->depth; l++)
-            weights[j] += scale * b->q[i * step + at + l] * b->k[j * step + at + l];
+        weights[j] = similarity(b, b->q + i * step + at, b->k + j * step + at);
         top = fmax(top, weights[j]);
     }
     for (int64_t j = 0; j <= i; j++)
@@ -166,16 +197,6 @@ static bool find_error(double *out, const block *b, int64_t window)
 }
 
 // ---- on the device
-
-// Seen as [heads x rows x depth]: nothing is moved.
-static weft_tensor heads_of(const block *b, const weft_tensor *array)
-{
-    weft_tensor t = {.buffer = array->buffer,
-                     .ndim = 3,
-                     .shape = {b->n_heads, b->n_rows, b->depth},
-                     .stride = {b->depth, b->n_heads * b->depth, 1}};
-    return t;
-}
 
 // The best of some runs; the one before them compiles.
 static bool time_runs(outcome *out, const block *b, const weft_csr *mask)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "axis_plan.h"
 #include "clamp.h"
 #include "context.h"
 #include "scratch.h"
@@ -20,8 +21,11 @@ weft_status weft_axis_problem_check(weft_axis_job *job, weft_dtype dtype, int nu
     job->problem.writes_all = !job->joins;
     job->problem.numbers = numbers;
     job->problem.keeps = keeps;
-    return job->forced ? weft_axis_tiling_check(job->forced, &job->ctx->limits, &job->problem)
-                       : WEFT_OK;
+    if (!job->forced)
+        return WEFT_OK;
+    char name[WEFT_OPERAND_TEXT];
+    weft_operand_text(name, job->what, job->forced_name);
+    return weft_axis_named_tiling_check(name, job->forced, &job->ctx->limits, &job->problem);
 }
 
 static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const weft_limits *limits)

@@ -14,6 +14,7 @@ typedef struct weft_axis_job {
     weft_axes axes;
     weft_axis_problem problem;
     const weft_axis_tiling *forced;
+    const char *forced_name; // the field of its params, for messages
     const weft_source *source;
     weft_defines defines;              // the operation's own
     const char *lines, *parts, *apply; // kernels: with mid whole, or in parts
@@ -35,7 +36,8 @@ typedef struct weft_axis_schedule {
 weft_status weft_axis_buffers_check(const weft_axis_job *job, const char *out_name);
 
 // The problem, once the axes are there, with so many numbers of each column and, where the
-// operation has kernels for that, elements that may be kept; and a forced tiling of it.
+// operation has kernels for that, elements that may be kept; and a forced tiling of it, whose
+// refusal names the call and the field.
 weft_status weft_axis_problem_check(weft_axis_job *job, weft_dtype dtype, int numbers, bool keeps);
 
 // Where elements of an operand that is read stand, the i-th of the job's axes.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How work along an axis is cut into lines, strips and groups: limits and a problem to a tiling.
+#include "axis_plan.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-
-#include <weft/axis.h>
 
 #include "arithmetic.h"
 #include "caches.h"
@@ -476,132 +476,135 @@ weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis
 
 // ---- somebody else's tiling
 
-static weft_status range_check(const char *field, int64_t value, int64_t most)
+static weft_status range_check(const char *name, const char *field, int64_t value, int64_t most)
 {
     if (value < 1 || value > most)
-        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.%s is %" PRId64 ": 1 to %" PRId64 " is wanted",
+        return fail(WEFT_BAD_ARGUMENT, "%s.%s is %" PRId64 ": 1 to %" PRId64 " is wanted", name,
                     field, value, most);
     return WEFT_OK;
 }
 
-static weft_status group_check(const weft_axis_tiling *tiling, const weft_limits *limits)
+static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
+                               const weft_limits *limits)
 {
     const size_t *along = limits->max_items_along;
     const int64_t most_items = along[0] < INT32_MAX ? (int64_t)along[0] : INT32_MAX;
-    TRY(range_check("items", tiling->items, most_items));
+    TRY(range_check(name, "items", tiling->items, most_items));
     if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[0])
-        return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.team is %d: a power of two of at most %zu is wanted",
-                    tiling->team, along[0]);
+        return fail(WEFT_BAD_ARGUMENT, "%s.team is %d: a power of two of at most %zu is wanted",
+                    name, tiling->team, along[0]);
     if (tiling->teams < 0 || (size_t)tiling->teams > along[2])
-        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.teams is %d: 0 to %zu is wanted",
-                    tiling->teams, along[2]);
+        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 0 to %zu is wanted", name, tiling->teams,
+                    along[2]);
     const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->team;
     const size_t most = limits->max_items < along[0] ? limits->max_items : along[0];
     if (items > most) // they stand along x
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.items %d x team %d are more than the %zu items of a group",
+                    "%s.items %d x team %d are more than the %zu items of a group", name,
                     tiling->items, tiling->team, most);
     if (items * (uint64_t)teams_of(tiling) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.teams %d of %d x %d items are more than the %zu of a group",
+                    "%s.teams %d of %d x %d items are more than the %zu of a group", name,
                     tiling->teams, tiling->items, tiling->team, limits->max_items);
     if (tiling->teams > 1 && (tiling->fold > 1 || tiling->widen > 1 || tiling->parts > 1))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.teams is %d: 1 is wanted, or fold, widen and parts of 1",
-                    tiling->teams);
+        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 1 is wanted, or fold, widen and parts of 1",
+                    name, tiling->teams);
     if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
-        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
+        return fail(WEFT_BAD_ARGUMENT, "%s.unroll is %d: 1, 2, 4 or 8 is wanted", name,
                     tiling->unroll);
-    TRY(range_check("run", tiling->run, INT64_C(1) << 62));
-    TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
-    TRY(range_check("grid_y", tiling->grid_y, WEFT_MOST_GROUPS));
-    return range_check("parts", tiling->parts, MAX_PARTS);
+    TRY(range_check(name, "run", tiling->run, INT64_C(1) << 62));
+    TRY(range_check(name, "grid_x", tiling->grid_x, INT32_MAX));
+    TRY(range_check(name, "grid_y", tiling->grid_y, WEFT_MOST_GROUPS));
+    return range_check(name, "parts", tiling->parts, MAX_PARTS);
 }
 
 // A line that ends within a vector: the vector is moved to end there, and does again what its
 // neighbour does. Both must be of one item.
-static weft_status strip_check(const weft_axis_tiling *tiling, int64_t width)
+static weft_status strip_check(const char *name, const weft_axis_tiling *tiling, int64_t width)
 {
     if (width % tiling->fold == 0)
         return WEFT_OK;
     if (tiling->items > 1)
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.items is %d, but lines of %" PRId64
+                    "%s.items is %d, but lines of %" PRId64
                     " columns are not whole vectors of %d: 1 is wanted",
-                    tiling->items, width, tiling->fold);
+                    name, tiling->items, width, tiling->fold);
     if (is_moved_alone(width, tiling->fold, tiling->vectors))
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.vectors is %d: of %" PRId64
+                    "%s.vectors is %d: of %" PRId64
                     " columns in vectors of %d the last strip would have less than one",
-                    tiling->vectors, width, tiling->fold);
+                    name, tiling->vectors, width, tiling->fold);
     return WEFT_OK;
 }
 
 // The steps of a widened line are joined by one item.
-static weft_status widen_check(const weft_axis_tiling *tiling, const facts *f)
+static weft_status widen_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
 {
     // One vector of neighbours may be wider than mid.
-    TRY(range_check("widen", tiling->widen,
+    TRY(range_check(name, "widen", tiling->widen,
                     f->low == 1 && f->low_adjacent ? max_i64(f->mid, tiling->fold) : f->mid));
     if (tiling->widen == 1)
         return WEFT_OK;
     if (!f->mid_adjacent)
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.widen is %" PRId64 ", but mid does not step on where low ends",
+                    "%s.widen is %" PRId64 ", but mid does not step on where low ends", name,
                     tiling->widen);
     const int64_t width = product(tiling->widen, f->low);
     const int64_t most = (int64_t)tiling->vectors * tiling->fold;
     if (tiling->items > 1 || width % tiling->fold != 0 || width > most)
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.widen is %" PRId64 ": lines of %" PRId64
+                    "%s.widen is %" PRId64 ": lines of %" PRId64
                     " columns are not whole vectors of %d, at most %d of them and one item's",
-                    tiling->widen, width, tiling->fold, tiling->vectors);
+                    name, tiling->widen, width, tiling->fold, tiling->vectors);
     return WEFT_OK;
 }
 
-static weft_status line_check(const weft_axis_tiling *tiling, const facts *f)
+static weft_status line_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
 {
     if (!is_pow2_upto(tiling->fold, MAX_FOLD))
-        return fail(WEFT_BAD_ARGUMENT, "axis: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted",
+        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d: 1, 2, 4, 8 or 16 is wanted", name,
                     tiling->fold);
-    TRY(range_check("vectors", tiling->vectors, WEFT_AXIS_MOST_VECTORS));
-    TRY(widen_check(tiling, f));
+    TRY(range_check(name, "vectors", tiling->vectors, WEFT_AXIS_MOST_VECTORS));
+    TRY(widen_check(name, tiling, f));
     const int64_t width = product(tiling->widen, f->low);
     if (width < tiling->fold)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.fold is %d, but lines have %" PRId64 " columns", tiling->fold,
-                    width);
-    return strip_check(tiling, width);
+        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d, but lines have %" PRId64 " columns", name,
+                    tiling->fold, width);
+    return strip_check(name, tiling, width);
 }
 
-static weft_status local_check(const weft_axis_tiling *tiling, const weft_limits *limits,
-                               const facts *f)
+static weft_status local_check(const char *name, const weft_axis_tiling *tiling,
+                               const weft_limits *limits, const facts *f)
 {
     const int64_t shared = shared_bytes(f, tiling);
     if (tiling->keep && (!f->keeps || tiling->parts > 1))
         return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.keep is set: only softmax keeps elements, and with mid whole");
+                    "%s.keep is set: only softmax keeps elements, and with mid whole", name);
     const int64_t kept = tiling->keep ? kept_bytes(f, tiling) : 0;
     if (tiling->keep && (uint64_t)shared + (uint64_t)kept > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.keep takes %" PRId64 " bytes; local memory has %zu",
-                    shared + kept, limits->local_bytes);
+        return fail(WEFT_BAD_ARGUMENT, "%s.keep takes %" PRId64 " bytes; local memory has %zu",
+                    name, shared + kept, limits->local_bytes);
     if ((uint64_t)shared > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "axis: tiling.team takes %" PRId64 " bytes; local memory has %zu", shared,
-                    limits->local_bytes);
+        return fail(WEFT_BAD_ARGUMENT, "%s.team takes %" PRId64 " bytes; local memory has %zu",
+                    name, shared, limits->local_bytes);
     return WEFT_OK;
+}
+
+weft_status weft_axis_named_tiling_check(const char *name, const weft_axis_tiling *tiling,
+                                         const weft_limits *limits,
+                                         const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(group_check(name, tiling, limits));
+    TRY(line_check(name, tiling, &f));
+    return local_check(name, tiling, limits, &f);
 }
 
 weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_limits *limits,
                                    const weft_axis_problem *problem)
 {
     TRY(weft_tiling_given_check(tiling, limits, problem, "axis"));
-    const facts f = facts_of(problem);
-    TRY(group_check(tiling, limits));
-    TRY(line_check(tiling, &f));
-    return local_check(tiling, limits, &f);
+    return weft_axis_named_tiling_check("axis: tiling", tiling, limits, problem);
 }
 
 int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size)

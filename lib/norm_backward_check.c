@@ -3,8 +3,6 @@
 // as it goes on from there.
 #include "norm_backward_call.h"
 
-#include <stdio.h>
-
 #include "context.h"
 #include "norm_call.h"
 #include "view.h"
@@ -13,12 +11,6 @@
 
 static weft_status forms_check(const weft_norm_backward_call *call, int n_axes)
 {
-    const struct {
-        const weft_tensor *tensor;
-        const char *name;
-        bool is_output;
-    } scalings[] = {
-        {call->weight, "weight", false}, {call->dW, "dW", true}, {call->db, "db", true}};
     char text[WEFT_OPERAND_TEXT];
     TRY(weft_tensor_form_check(call->X, weft_operand_text(text, call->name, "X")));
     TRY(weft_norm_numbers_check(call->name, call->epsilon, call->X, n_axes));
@@ -27,15 +19,12 @@ static weft_status forms_check(const weft_norm_backward_call *call, int n_axes)
     TRY(weft_same_check(call->X, "X", call->dY, "dY", call->name));
     TRY(weft_same_check(call->X, "X", call->dX, "dX", call->name));
     TRY(weft_floating_check(call->job.ctx, call->X, "X", call->name));
-    for (int i = 0; i < 3; ++i) {
-        const weft_tensor *scaling = scalings[i].tensor;
-        if (!scaling)
-            continue;
-        weft_operand_text(text, call->name, scalings[i].name);
-        TRY(scalings[i].is_output ? weft_output_form_check(scaling, text)
-                                  : weft_tensor_form_check(scaling, text));
-        TRY(weft_norm_scaling_check(call->name, call->X, scaling, scalings[i].name, n_axes));
-    }
+    if (call->weight)
+        TRY(weft_norm_scaling_check(call->name, call->X, call->weight, "weight", n_axes));
+    if (call->dW)
+        TRY(weft_norm_gradient_check(call->name, call->X, call->dW, "dW", n_axes));
+    if (call->db)
+        TRY(weft_norm_gradient_check(call->name, call->X, call->db, "db", n_axes));
     return WEFT_OK;
 }
 
@@ -72,11 +61,23 @@ static weft_status apart_from_inputs_check(const weft_outputs *outputs,
 }
 
 // X and dY are read for dW and db when dX has been written.
+static weft_status in_place_check(const weft_norm_backward_call *call, const weft_tensor *input,
+                                  const char *name)
+{
+    if (weft_tensor_is_empty(call->dX) || !weft_tensor_is_same(call->dX, input))
+        return WEFT_OK;
+    return fail(WEFT_BAD_BUFFER,
+                "%s: dX is %s itself: it may be only without dW and db, whose sums read %s later",
+                call->name, name, name);
+}
+
 static weft_status overlaps_check(const weft_norm_backward_call *call)
 {
     weft_outputs outputs;
     TRY(outputs_of(&outputs, call));
     if (outputs.n > 0) {
+        TRY(in_place_check(call, call->X, "X"));
+        TRY(in_place_check(call, call->dY, "dY"));
         TRY(weft_outputs_add_tensor(&outputs, call->job.ctx, call->dX, "dX"));
         TRY(weft_outputs_apart(&outputs));
         return apart_from_inputs_check(&outputs, call);
@@ -180,18 +181,6 @@ static int64_t product_of(const weft_tensor *X, int first, int last)
     return n;
 }
 
-// Of one of the two jobs; what is wrong with its tiling names the field.
-static weft_status problem_check(weft_axis_job *job, weft_dtype dtype, int numbers,
-                                 const char *field)
-{
-    const weft_status status = weft_axis_problem_check(job, dtype, numbers, false);
-    if (status == WEFT_OK)
-        return WEFT_OK;
-    char why[512];
-    snprintf(why, sizeof(why), "%s", weft_last_error());
-    return fail(status, "%s: %s: %s", job->what, field, why);
-}
-
 static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
 {
     const weft_tensor *X = call->X;
@@ -207,11 +196,11 @@ static weft_status operands_check(weft_norm_backward_call *call, int n_axes)
     TRY(overlaps_check(call));
     call->job.axes = sorted_axes(call, n_axes);
     if (call->rows > 0)
-        TRY(problem_check(&call->job, dtype, call->is_rms ? 5 : 10, "tiling"));
+        TRY(weft_axis_problem_check(&call->job, dtype, call->is_rms ? 5 : 10, false));
     if (!is_told)
         return WEFT_OK;
     call->scaling.axes = turned_axes(call);
-    return problem_check(&call->scaling, dtype, 4, "scaling_tiling");
+    return weft_axis_problem_check(&call->scaling, dtype, 4, false);
 }
 
 static weft_status arguments_check(const char *name, const weft_tensor *X, const weft_tensor *dY,
@@ -236,6 +225,7 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
     const weft_axis_job job = {.ctx = ctx,
                                .what = name,
                                .forced = params->tiling,
+                               .forced_name = "tiling",
                                .in = {X, dY, params->weight},
                                .in_names = {"X", "dY", "weight"},
                                .out = dX};
@@ -250,7 +240,11 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
         .dW = params->dW,
         .db = params->db,
         .job = job,
-        .scaling = {.ctx = ctx, .what = name, .forced = params->scaling_tiling, .joins = true},
+        .scaling = {.ctx = ctx,
+                    .what = name,
+                    .forced = params->scaling_tiling,
+                    .forced_name = "scaling_tiling",
+                    .joins = true},
     };
     return operands_check(out, n_axes);
 }

@@ -25,12 +25,16 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
 weft_status weft_norm_numbers_check(const char *what, double epsilon, const weft_tensor *X,
                                     int n_axes);
 
-// w, b or a gradient by them, of sound form: the shape of X's last axes, and its data type.
+// w or b: of sound form, the shape of X's last axes, and its data type.
 weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
                                     const weft_tensor *scaling, const char *name, int n_axes);
 
-// Adds it to a request of X's axes: it does not move along the others. `stride` is filled in, and
-// outlives the request.
+// So is a gradient by them, which has no two elements at one place.
+weft_status weft_norm_gradient_check(const char *what, const weft_tensor *X,
+                                     const weft_tensor *gradient, const char *name, int n_axes);
+
+// Adds one of these to a request of X's axes: it does not move along the others. `stride` is filled
+// in, and outlives the request.
 void weft_norm_add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
                            const weft_tensor *scaling);
 

@@ -20,8 +20,8 @@ weft_status weft_norm_numbers_check(const char *what, double epsilon, const weft
     return WEFT_OK;
 }
 
-weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
-                                    const weft_tensor *scaling, const char *name, int n_axes)
+static weft_status match_check(const char *what, const weft_tensor *X, const weft_tensor *scaling,
+                               const char *name, int n_axes)
 {
     if (scaling->ndim != n_axes)
         return fail(WEFT_BAD_SHAPE, "%s: %s has %d dimensions, %d are normalised", what, name,
@@ -39,6 +39,22 @@ weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
         return fail(WEFT_BAD_DTYPE, "%s: X is %s, %s %s; both want the same", what,
                     weft_dtype_name(wanted), name, weft_dtype_name(dtype));
     return WEFT_OK;
+}
+
+weft_status weft_norm_scaling_check(const char *what, const weft_tensor *X,
+                                    const weft_tensor *scaling, const char *name, int n_axes)
+{
+    char text[WEFT_OPERAND_TEXT];
+    TRY(weft_tensor_form_check(scaling, weft_operand_text(text, what, name)));
+    return match_check(what, X, scaling, name, n_axes);
+}
+
+weft_status weft_norm_gradient_check(const char *what, const weft_tensor *X,
+                                     const weft_tensor *gradient, const char *name, int n_axes)
+{
+    char text[WEFT_OPERAND_TEXT];
+    TRY(weft_output_form_check(gradient, weft_operand_text(text, what, name)));
+    return match_check(what, X, gradient, name, n_axes);
 }
 
 void weft_norm_add_scaling(weft_axes_request *request, int64_t stride[WEFT_MAX_NDIM],
@@ -80,11 +96,8 @@ static weft_status operands_check(weft_norm_call *call, int n_axes)
     TRY(weft_output_form_check(job->out, weft_operand_text(text, call->name, "Y")));
     TRY(weft_same_check(X, "X", job->out, "Y", call->name));
     TRY(weft_floating_check(job->ctx, X, "X", call->name));
-    for (int i = 1; i < 3 && job->in[i]; ++i) {
-        TRY(weft_tensor_form_check(job->in[i],
-                                   weft_operand_text(text, call->name, job->in_names[i])));
+    for (int i = 1; i < 3 && job->in[i]; ++i)
         TRY(weft_norm_scaling_check(call->name, X, job->in[i], job->in_names[i], n_axes));
-    }
     TRY(weft_axis_buffers_check(job, "Y"));
     call->is_empty = weft_tensor_is_empty(X);
     if (call->is_empty)
@@ -117,6 +130,7 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
         .job = {.ctx = ctx,
                 .what = name,
                 .forced = params->tiling,
+                .forced_name = "tiling",
                 .in = {X, params->weight ? params->weight : params->bias,
                        params->weight ? params->bias : NULL},
                 .in_names = {"X", params->weight ? "weight" : "bias", "bias"},

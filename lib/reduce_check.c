@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "axis_plan.h"
 #include "axis_walk.h"
 #include "context.h"
 #include "view.h"
@@ -200,7 +201,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
     call->problem.accumulator_bytes = (int)weft_dtype_size(call->arithmetic);
     call->problem.numbers = call->facts->n_numbers;
     if (params->tiling)
-        TRY(weft_axis_tiling_check(params->tiling, &call->ctx->limits, &call->problem));
+        TRY(weft_axis_named_tiling_check("reduce: tiling", params->tiling, &call->ctx->limits,
+                                         &call->problem));
     return WEFT_OK;
 }
 

@@ -433,7 +433,7 @@ weft_status weft_tensor_overlap_check(const weft_tensor *output, const char *out
     return weft_overlap_check(output, output_name, input->buffer, bytes, input_name, op);
 }
 
-static bool is_same_view(const weft_tensor *a, const weft_tensor *b)
+bool weft_tensor_is_same(const weft_tensor *a, const weft_tensor *b)
 {
     if (a->buffer != b->buffer || a->offset != b->offset || a->ndim != b->ndim ||
         weft_dtype_or(a->dtype, WEFT_F32) != weft_dtype_or(b->dtype, WEFT_F32))
@@ -447,8 +447,9 @@ static bool is_same_view(const weft_tensor *a, const weft_tensor *b)
 weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
                              const char *in_name, const char *what)
 {
-    return is_same_view(out, in) ? WEFT_OK
-                                 : weft_tensor_overlap_check(out, out_name, in, in_name, what);
+    return weft_tensor_is_same(out, in)
+               ? WEFT_OK
+               : weft_tensor_overlap_check(out, out_name, in, in_name, what);
 }
 
 const char *weft_operand_text(char text[WEFT_OPERAND_TEXT], const char *what, const char *operand)

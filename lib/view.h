@@ -122,9 +122,12 @@ weft_status weft_dcsr_rows_overlap_check(const weft_tensor *output, const char *
                                          const weft_dcsr *dcsr, const char *dcsr_name,
                                          const char *op);
 
-// The same for two tensors, but an input may be the output: the same view of the same data type.
+// The same for two tensors, but an input may be the output (weft_tensor_is_same()).
 weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,
                              const char *in_name, const char *what);
+
+// Whether they are the same view of the same data type.
+bool weft_tensor_is_same(const weft_tensor *a, const weft_tensor *b);
 
 // Touched elements; the caller has checked the view.
 weft_span weft_tensor_span(const weft_tensor *tensor);

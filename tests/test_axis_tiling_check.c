@@ -34,6 +34,9 @@ static void check_refused(const weft_limits *limits, const weft_axis_problem *pr
                           const weft_axis_tiling *t, const char *words)
 {
     assert_int_equal(weft_axis_tiling_check(t, limits, problem), WEFT_BAD_ARGUMENT);
+    const char *start = "axis: tiling.";
+    if (strncmp(weft_last_error(), start, strlen(start)) != 0)
+        fail_msg("\"%s\" does not begin with \"%s\"", weft_last_error(), start);
     if (!strstr(weft_last_error(), words))
         fail_msg("\"%s\" is not in \"%s\"", words, weft_last_error());
 }

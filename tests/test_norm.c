@@ -289,6 +289,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     const weft_status bad = WEFT_BAD_ARGUMENT;
+    const weft_axis_tiling unfilled = {0};
     REFUSE(bad, "layer_norm: ctx is NULL", c.ctx = NULL);
     REFUSE(bad, "layer_norm: the queue is NULL", c.queue = NULL);
     REFUSE(bad, "params.size is 7", c.params.size = 7);
@@ -300,6 +301,8 @@ static void test_refusals(void **state)
     REFUSE(WEFT_BAD_SHAPE, "X has 2 dimensions, Y 1", c.Y.ndim = 1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of X is 6, of Y 5", c.Y.shape[0] = 5);
     REFUSE(WEFT_BAD_SHAPE, "weight has 1 dimensions, 2 are normalised", c.n_axes = 2);
+    REFUSE(WEFT_BAD_SHAPE, "layer_norm: weight has extent -1", c.w.shape[0] = -1);
+    REFUSE(WEFT_BAD_SHAPE, "layer_norm: bias has extent -1", c.b.shape[0] = -1);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of weight is 9, X's axis 1 has 10", c.w.shape[0] = 9);
     REFUSE(WEFT_BAD_SHAPE, "extent 0 of bias is 1, X's axis 1 has 10", c.b.shape[0] = 1);
     REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.Y.stride[0] = 0);
@@ -313,6 +316,7 @@ static void test_refusals(void **state)
     REFUSE(WEFT_BAD_BUFFER, "layer_norm: Y [6 x 10] needs", c.Y.offset += 1000);
     REFUSE(WEFT_BAD_BUFFER, "X", (c.X.buffer = c.Y.buffer, c.X.offset = c.Y.offset + 1));
     REFUSE(WEFT_BAD_BUFFER, "weight", (c.w.buffer = c.Y.buffer, c.w.offset = c.Y.offset + 3));
+    REFUSE(bad, "layer_norm: tiling.items is 0", c.params.tiling = &unfilled);
     REFUSE(WEFT_BAD_BUFFER, "bias", (c.b = c.Y, c.b.ndim = 1, c.b.shape[0] = 10));
     assert_int_equal(weft_rms_norm(ctx, operands.queue, 0, NULL, 1, &operands.out.t, NULL), bad);
     assert_says("rms_norm: X is NULL");

@@ -165,7 +165,7 @@ static void test_tilings(void **state)
                                           .grid_x = 1,
                                           .grid_y = 1,
                                           .parts = 1};
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8, but lines have 5 columns",
+    REFUSE(WEFT_BAD_ARGUMENT, "reduce: tiling.fold is 8, but lines have 5 columns",
            c.params.tiling = &wide);
 }
 

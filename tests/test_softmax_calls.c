@@ -217,7 +217,7 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_axis_tiling t = in_parts;
     t.unroll = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "softmax: tiling.unroll is 5", c.params.tiling = &t);
     t = in_parts;
     t.fold = 8;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8, but lines have 7", c.params.tiling = &t);

@@ -39,8 +39,19 @@ check "a seed that is not there is named" says "$(cat complaint)" "there is no p
 check "a ranking of two" says "$ranking" "^  left +right 45\.9%$"
 check "a ranking of three" says "$ranking" "^  tool +library 33\.0%, base 28\.1%$"
 
-check "as many rankings as seeds want" says \
-    "$("$examples/pagerank" -n 1 -s left -s tool "$source_dir/tests/data/packages.status")" "^  tool "
+seeded=$("$examples/pagerank" -n 1 -s left -s tool -w /dev/stdout \
+    "$source_dir/tests/data/packages.status")
+check "as many rankings as seeds want" says "$seeded" "^  tool "
+check "a graph to standard output" says "$seeded" "^8 1 0\.200000003$"
+
+# No file may grow, so that the write fails.
+echo old >kept.mtx
+check "a graph that cannot be written fails" sh -c "trap '' XFSZ; ulimit -f 0
+    ! '$examples/pagerank' -w kept.mtx '$source_dir/tests/data/packages.status' 2>/dev/null"
+check "and leaves the old file" test "$(cat kept.mtx)" = old
+check "and nothing beside it" test "$(echo kept.mtx*)" = kept.mtx
+"$examples/pagerank" -w kept.mtx "$source_dir/tests/data/packages.status" >ranking
+check "a graph in the place of an old file" cmp kept.mtx expected.mtx
 
 check "a file without packages fails" sh -c "! '$examples/pagerank' graph.mtx"
 check "a file that is not there fails" sh -c "! '$examples/pagerank' nowhere"
