@@ -14,6 +14,7 @@
 struct weft_cache {
     const weft_context *ctx;
     char *folder;
+    const char *origin; // what named it: a variable of the environment, or cache_dir
     uint64_t max_bytes;
     bool has_programs;
     atomic_bool warned; // that the folder cannot be used
@@ -45,39 +46,52 @@ static void strip_slashes(char *path)
         path[--length] = '\0';
 }
 
-// The folder that counts, from malloc(); *out NULL where there is none.
-static weft_status folder_choose(const char *dir, char **out)
+// What $WEFT_CACHE_DIR names: an absolute path, "" for no folder, or NULL.
+static const char *own_folder(const weft_context *ctx)
 {
-    const char *given = dir ? dir : getenv("WEFT_CACHE_DIR");
+    const char *value = getenv("WEFT_CACHE_DIR");
+    if (!value || value[0] == '/' || value[0] == '\0')
+        return value;
+    weft_log(ctx, WEFT_LOG_WARNING, "WEFT_CACHE_DIR=\"%s\" is ignored: it is no absolute path",
+             value);
+    return NULL;
+}
+
+// The folder that counts, from malloc(), and what named it; NULL where there is none.
+static weft_status folder_choose(weft_cache *cache, const char *dir)
+{
+    const char *own = dir ? NULL : own_folder(cache->ctx);
+    const char *given = dir ? dir : own;
     const char *xdg = absolute("XDG_CACHE_HOME");
     const char *home = absolute("HOME");
-    *out = NULL;
     if (given ? !*given : !xdg && !home)
         return WEFT_OK;
-    *out = given ? joined(given, "") : xdg ? joined(xdg, "/weft") : joined(home, "/.cache/weft");
-    if (!*out)
+    cache->origin = dir ? "cache_dir" : own ? "WEFT_CACHE_DIR" : xdg ? "XDG_CACHE_HOME" : "HOME";
+    cache->has_programs = given;
+    cache->folder = given ? joined(given, "")
+                    : xdg ? joined(xdg, "/weft")
+                          : joined(home, "/.cache/weft");
+    if (!cache->folder)
         return fail(WEFT_NO_MEMORY, "context: no memory for the cache folder's name");
-    strip_slashes(*out);
+    strip_slashes(cache->folder);
     return WEFT_OK;
 }
 
 weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
                               uint64_t max_bytes, bool others_keep_programs)
 {
-    char *folder;
     *out = NULL;
-    TRY(folder_choose(dir, &folder));
-    if (!folder)
-        return WEFT_OK;
     weft_cache *cache = calloc(1, sizeof(*cache));
-    if (!cache) {
-        free(folder);
+    if (!cache)
         return fail(WEFT_NO_MEMORY, "context: no memory for a cache");
-    }
     cache->ctx = ctx;
-    cache->folder = folder;
     cache->max_bytes = max_bytes;
-    cache->has_programs = dir || getenv("WEFT_CACHE_DIR") || !others_keep_programs;
+    const weft_status status = folder_choose(cache, dir);
+    if (status != WEFT_OK || !cache->folder) {
+        free(cache);
+        return status;
+    }
+    cache->has_programs = cache->has_programs || !others_keep_programs;
     *out = cache;
     return WEFT_OK;
 }
@@ -145,16 +159,28 @@ weft_status weft_cache_key(const weft_context *ctx, const char *options, const c
     return fail(WEFT_NO_MEMORY, "context: no memory for the key of a program");
 }
 
-// The open folder, or -1. Trouble with it is told once; to miss it is trouble only when saving.
-static int folder_open(weft_cache *cache, const char *trouble_if_missing)
+// ": No space left on device"; "" where the system gives no reason.
+static const char *reason_of(const weft_trouble *trouble, char *text, size_t size)
 {
-    const char *trouble;
+    char reason[80] = "";
+    if (trouble->code != 0 && strerror_r(trouble->code, reason, sizeof(reason)) != 0)
+        snprintf(reason, sizeof(reason), "error %d", trouble->code);
+    snprintf(text, size, "%s%s", reason[0] != '\0' ? ": " : "", reason);
+    return text;
+}
+
+// The open folder, or -1. Trouble with it is told once; to miss it is trouble only when saving.
+static int folder_open(weft_cache *cache, const weft_trouble *if_missing)
+{
+    weft_trouble trouble;
+    char reason[96];
     const int folder = weft_folder_open(cache->folder, &trouble);
-    if (!trouble)
-        trouble = trouble_if_missing;
-    if (folder < 0 && trouble && !atomic_exchange(&cache->warned, true))
-        weft_log(cache->ctx, WEFT_LOG_WARNING, "programs are not kept on disk: %s %s",
-                 cache->folder, trouble);
+    if (!trouble.words)
+        trouble = *if_missing;
+    if (folder < 0 && trouble.words && !atomic_exchange(&cache->warned, true))
+        weft_log(cache->ctx, WEFT_LOG_WARNING,
+                 "programs are not kept on disk: %s, named by %s, %s%s", cache->folder,
+                 cache->origin, trouble.words, reason_of(&trouble, reason, sizeof(reason)));
     return folder;
 }
 
@@ -172,7 +198,8 @@ static bool binary_copy(const weft_blob *record, const weft_blob *key, weft_blob
 
 bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out)
 {
-    const int folder = cache ? folder_open(cache, NULL) : -1;
+    static const weft_trouble none = {0};
+    const int folder = cache ? folder_open(cache, &none) : -1;
     if (folder < 0)
         return false;
     char name[WEFT_RECORD_NAME_SIZE];
@@ -185,33 +212,37 @@ bool weft_cache_load(weft_cache *cache, const weft_blob *key, weft_blob *out)
     return found;
 }
 
-static const char *store(weft_cache *cache, int folder, const weft_blob *key,
-                         const weft_blob *binary)
+static bool store(weft_cache *cache, int folder, const weft_blob *key, const weft_blob *binary,
+                  weft_trouble *trouble)
 {
     char name[WEFT_RECORD_NAME_SIZE];
     weft_blob record = {0};
     weft_record_name(key, name);
+    *trouble = (weft_trouble){"there is no memory for the file", 0};
     if (!weft_record_encode(key, binary, &record))
-        return "there is no memory for the file";
-    const char *trouble = record.size > cache->max_bytes ? "the program is larger than the bound"
-                                                         : weft_folder_write(folder, name, &record);
+        return false;
+    trouble->words = "the program is larger than the bound";
+    const bool is_kept =
+        record.size <= cache->max_bytes && weft_folder_write(folder, name, &record, trouble);
     weft_blob_clear(&record);
-    return trouble;
+    return is_kept;
 }
 
 void weft_cache_save(weft_cache *cache, const weft_blob *key, const weft_blob *binary)
 {
     if (!cache)
         return;
-    weft_folder_make(cache->folder);
-    const int folder = folder_open(cache, "cannot be made");
+    const weft_trouble if_missing = {"cannot be made", weft_folder_make(cache->folder)};
+    const int folder = folder_open(cache, &if_missing);
     if (folder < 0)
         return;
-    const char *trouble = store(cache, folder, key, binary);
-    if (trouble)
-        weft_log(cache->ctx, WEFT_LOG_WARNING, "a program is not kept in %s: %s", cache->folder,
-                 trouble);
-    else
+    weft_trouble trouble;
+    char reason[96];
+    if (store(cache, folder, key, binary, &trouble))
         weft_folder_trim(folder, cache->max_bytes);
+    else
+        weft_log(cache->ctx, WEFT_LOG_WARNING, "a program is not kept in %s, named by %s: %s%s",
+                 cache->folder, cache->origin, trouble.words,
+                 reason_of(&trouble, reason, sizeof(reason)));
     close(folder);
 }

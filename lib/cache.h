@@ -10,11 +10,12 @@
 
 typedef struct weft_cache weft_cache;
 
-// The folder is `dir`; NULL takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft, of which
-// the last two count where they are absolute. Where none of them is set, or the one that counts is
-// "", *out is NULL: no cache, and every function below accepts that. Nothing is created before the
-// first save. max_bytes bounds the folder. Where the implementation keeps programs itself, they are
-// kept only in a folder that is named, by `dir` or $WEFT_CACHE_DIR.
+// The folder is `dir`; NULL takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft or ~/.cache/weft: the first
+// of them that is an absolute path. Another WEFT_CACHE_DIR is a warning in the log. Where none of
+// them is set, or `dir` or $WEFT_CACHE_DIR is "", *out is NULL: no cache, and every function below
+// accepts that. Nothing is created before the first save. max_bytes bounds the folder. Where the
+// implementation keeps programs itself, they are kept only in a folder that is named, by `dir` or
+// $WEFT_CACHE_DIR.
 weft_status weft_cache_create(weft_cache **out, const weft_context *ctx, const char *dir,
                               uint64_t max_bytes, bool others_keep_programs);
 void weft_cache_destroy(weft_cache *cache);

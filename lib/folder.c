@@ -22,36 +22,42 @@ static bool is_only_ours(const struct stat *info)
     return info->st_uid == geteuid() && !(info->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-int weft_folder_open(const char *path, const char **trouble)
+int weft_folder_open(const char *path, weft_trouble *trouble)
 {
-    *trouble = NULL;
+    *trouble = (weft_trouble){0};
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info;
     if (folder < 0) {
-        *trouble = errno == ENOENT ? NULL : "is not a folder that can be opened";
+        if (errno != ENOENT)
+            *trouble = (weft_trouble){"is not a folder that can be opened", errno};
         return -1;
     }
     if (fstat(folder, &info) == 0 && is_only_ours(&info))
         return folder;
-    *trouble = "belongs to somebody else or may be written by others";
+    trouble->words = "belongs to somebody else or may be written by others";
     close(folder);
     return -1;
 }
 
-void weft_folder_make(const char *path)
+int weft_folder_make(const char *path)
 {
     const size_t length = strlen(path);
+    int code = 0;
     char *part = malloc(length + 1);
     if (!part)
-        return;
+        return ENOMEM;
     for (size_t i = 1; i <= length; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
-        mkdir(part, S_IRWXU);
+        if (mkdir(part, S_IRWXU) == 0 || errno == EEXIST)
+            code = 0; // whatever was said of those above it
+        else if (code == 0)
+            code = errno;
     }
     free(part);
+    return code;
 }
 
 static bool read_all(int file, unsigned char *data, size_t size)
@@ -119,18 +125,25 @@ static int temporary_open(int folder, const char *name, char *temporary, size_t 
     return file;
 }
 
-const char *weft_folder_write(int folder, const char *name, const weft_blob *bytes)
+bool weft_folder_write(int folder, const char *name, const weft_blob *bytes, weft_trouble *trouble)
 {
     char temporary[128];
     const int file = temporary_open(folder, name, temporary, sizeof(temporary));
+    *trouble = (weft_trouble){"a file cannot be created", errno};
     if (file < 0)
-        return "a file cannot be created";
-    const bool is_written = write_all(file, bytes->data, bytes->size);
+        return false;
+    const bool is_whole = write_all(file, bytes->data, bytes->size);
+    *trouble = (weft_trouble){"a file cannot be written", errno};
     const bool is_closed = close(file) == 0;
-    if (is_written && is_closed && renameat(folder, temporary, folder, name) == 0)
-        return NULL;
+    if (is_whole && !is_closed)
+        trouble->code = errno;
+    if (is_whole && is_closed) {
+        if (renameat(folder, temporary, folder, name) == 0)
+            return true;
+        *trouble = (weft_trouble){"a file cannot be renamed", errno};
+    }
     unlinkat(folder, temporary, 0);
-    return is_written && is_closed ? "a file cannot be renamed" : "a file cannot be written";
+    return false;
 }
 
 typedef struct entry {

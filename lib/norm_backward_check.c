@@ -66,9 +66,10 @@ static weft_status in_place_check(const weft_norm_backward_call *call, const wef
 {
     if (weft_tensor_is_empty(call->dX) || !weft_tensor_is_same(call->dX, input))
         return WEFT_OK;
-    return fail(WEFT_BAD_BUFFER,
-                "%s: dX is %s itself: it may be only without dW and db, whose sums read %s later",
-                call->name, name, name);
+    return fail(
+        WEFT_BAD_BUFFER,
+        "%s: dX is %s itself: that is allowed only without dW and db, whose sums read %s later",
+        call->name, name, name);
 }
 
 static weft_status overlaps_check(const weft_norm_backward_call *call)

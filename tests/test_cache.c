@@ -7,7 +7,9 @@
 #define XXH_INLINE_ALL
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -406,11 +408,41 @@ static void test_without_a_place_to_write_all_works(void **state)
     assert_int_equal(run_in("/proc/self", 0, 2).programs_built, 1);
     assert_int_equal(run_in("/proc/self/weft/cache", 0, 2).programs_built, 1);
     assert_int_equal(heard.n[WEFT_LOG_WARNING], 2);
+    assert_non_null(strstr(heard.text, ": /proc/self/weft/cache, named by cache_dir, cannot be "
+                                       "made: No such file or directory"));
     assert_int_equal(heard.n[WEFT_LOG_ERROR], 0);
 
     write_file(folder, "x", 1); // a file where the folder should be
     assert_built();
     assert_int_equal(heard.n[WEFT_LOG_WARNING], 3);
+    assert_non_null(strstr(heard.text, "is not a folder that can be opened: Not a directory"));
+}
+
+// What the system says when a file grows beyond what the process may write.
+static void test_what_is_not_written_has_its_reason(void **state)
+{
+    (void)state;
+    char said[700];
+    unsigned char bytes[64] = "key or binary";
+    const weft_blob blob = {bytes, sizeof(bytes)};
+    struct rlimit usual, none;
+    weft_context *ctx = open_with(folder, 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    none = usual;
+    none.rlim_cur = 0;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    weft_cache_save(ctx->cache, &blob, &blob);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    signal(SIGXFSZ, before);
+    assert_int_equal(n_files(folder, NULL, 0), 0);
+    assert_int_equal(heard.n[WEFT_LOG_WARNING], 1);
+    snprintf(said, sizeof(said),
+             "a program is not kept in %s, named by cache_dir: a file cannot be written: File too "
+             "large\n",
+             folder);
+    assert_string_equal(heard.text, said);
+    weft_context_destroy(&ctx);
 }
 
 static void expect_folder(const char *wanted)
@@ -450,6 +482,17 @@ static void test_folders_that_the_environment_names(void **state)
     run_in(NULL, 0, 2);
     snprintf(path, sizeof(path), "%s/xdg/weft", folder);
     assert_int_equal(n_files(path, NULL, 0), unasked);
+
+    setenv("WEFT_CACHE_DIR", "own", 1); // nor does ours
+    snprintf(path, sizeof(path), "%s/xdg/weft", folder);
+    expect_folder(path);
+    assert_int_equal(heard.n[WEFT_LOG_WARNING], 1);
+    assert_non_null(strstr(heard.text, "WEFT_CACHE_DIR=\"own\" is ignored: "));
+    journal_clear(&heard);
+    run_in(NULL, 0, 3);
+    assert_int_equal(n_files(path, NULL, 0), 2 * unasked);
+    assert_int_not_equal(access("own", F_OK), 0);
+    journal_clear(&heard);
 
     snprintf(path, sizeof(path), "%s/own/", folder);
     setenv("WEFT_CACHE_DIR", path, 1);
@@ -497,7 +540,7 @@ static void test_the_bound_takes_the_oldest_first(void **state)
 {
     (void)state;
     char name[64];
-    const char *trouble;
+    weft_trouble trouble;
     assert_int_equal(mkdir(folder, 0700), 0);
     for (int i = 0; i < 200; i++) { // made in another order than that of their age
         const int n = i * 67 % 200;
@@ -598,6 +641,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_slashes_at_the_end_change_nothing, new_folder),
         cmocka_unit_test_setup(test_a_pipe_in_place_of_a_file_holds_nobody, new_folder),
         cmocka_unit_test_setup(test_without_a_place_to_write_all_works, new_folder),
+        cmocka_unit_test_setup(test_what_is_not_written_has_its_reason, new_folder),
         cmocka_unit_test_setup(test_folders_that_the_environment_names, new_folder),
         cmocka_unit_test_setup(test_the_bound_takes_the_oldest_first, new_folder),
         cmocka_unit_test_setup(test_programs_used_last_stay, new_folder),

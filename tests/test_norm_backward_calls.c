@@ -165,11 +165,11 @@ static void test_views_that_overlap(void **state)
 {
     (void)state;
     const weft_status bad = WEFT_BAD_BUFFER;
-    REFUSE(bad, "dX is X itself: it may be only without dW and db",
+    REFUSE(bad, "dX is X itself: that is allowed only without dW and db",
            (c.X = c.dX, c.wants_db = false));
-    REFUSE(bad, "dX is X itself: it may be only without dW and db",
+    REFUSE(bad, "dX is X itself: that is allowed only without dW and db",
            (c.X = c.dX, c.wants_dw = false));
-    REFUSE(bad, "dX is dY itself: it may be only without dW and db",
+    REFUSE(bad, "dX is dY itself: that is allowed only without dW and db",
            (c.dY = c.dX, c.wants_dw = false));
     REFUSE(bad, "overlaps X", (c.X = c.dX, c.X.offset++));
     REFUSE(bad, "X",

@@ -230,7 +230,9 @@ static void info_lists_platforms_without_devices(void **state)
     expect_status(&out, "info", 1);
     expect_part(out.output, "Platform    rusticl");
     expect_part(out.output, ", no devices\n");
-    expect_part(out.errors, "weft info: context: no OpenCL platform here has a device\n");
+    expect_part(out.output, " RUSTICL_ENABLE=llvmpipe ");
+    expect_part(out.errors, "weft info: context: no OpenCL platform here has a device; ");
+    expect_part(out.errors, " RUSTICL_ENABLE=llvmpipe (the CPU)");
     run(&out, "info --json");
     expect_status(&out, "info --json", 1);
     json_t *info = json_loads(out.output, JSON_REJECT_DUPLICATES, &error);
@@ -241,6 +243,64 @@ static void info_lists_platforms_without_devices(void **state)
     assert_int_equal(json_array_size(json_object_get(platform, "devices")), 0);
     json_decref(info);
     setenv("OCL_ICD_VENDORS", before, 1);
+    free(before);
+}
+
+// What the loader was told, and the first file that it finds there.
+static void info_says_why_there_is_no_platform(void **state)
+{
+    static const struct {
+        const char *library, *why; // library NULL: there is no .icd file
+    } cases[] = {
+        {NULL, "but no .icd file is there; unset OCL_ICD_VENDORS, or install a driver, "},
+        {"libno-such-driver.so.7\n",
+         "/gone.icd names a library that cannot be loaded (libno-such-"},
+        {"/nowhere/libgone.so", "/gone.icd names a library that cannot be loaded (/nowhere/libg"},
+        {"", "/gone.icd names no library; "},
+        {"libm.so.6\n", "/gone.icd names libm.so.6, which has no platform; "},
+    };
+    char looks[1200];
+    (void)state;
+    if (!is_on("pocl"))
+        skip();
+    assert_int_equal(mkdir(path_of("vendors-gone"), 0700), 0);
+    char *before = strdup(getenv("OCL_ICD_VENDORS"));
+    setenv("OCL_ICD_VENDORS", path_of("vendors-gone"), 1);
+    snprintf(looks, sizeof(looks),
+             "no OpenCL platform is found: the loader looks in OCL_ICD_VENDORS=%s",
+             path_of("vendors-gone"));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (cases[i].library != NULL)
+            put_text("vendors-gone/gone.icd", cases[i].library);
+        expect_refusal("info", 1, looks);
+        expect_refusal("info", 1, cases[i].why);
+        expect_refusal("info", 1, "pocl-opencl-icd");
+    }
+    put_text("vendors-gone/broken.icd", "libno-such-driver.so.7");
+    expect_refusal("info", 1, "/broken.icd names a library that cannot be loaded ");
+    setenv("OCL_ICD_VENDORS", path_of("vendors-gone/gone.icd"), 1);
+    expect_refusal("info", 1, "/gone.icd names libm.so.6, which has no platform; ");
+    setenv("OCL_ICD_VENDORS", "/nowhere", 1);
+    expect_refusal("info", 1, "that folder cannot be read (No such file or directory)");
+    setenv("OCL_ICD_VENDORS", before, 1);
+    free(before);
+}
+
+// By the variable or by the option, and which names would do.
+static void devices_that_are_not_there_are_told(void **state)
+{
+    (void)state;
+    char *before = getenv("WEFT_DEVICE") ? strdup(getenv("WEFT_DEVICE")) : NULL;
+    setenv("WEFT_DEVICE", "0:0", 1);
+    expect_refusal("info", 1, "no device is named like WEFT_DEVICE=\"0:0\"; there are: ");
+    expect_refusal("info", 1, "; any part of a name will do");
+    expect_refusal("info --device 1:1", 1, "no device is named like \"1:1\"; there are: ");
+    if (is_on("pocl")) // by its vendor's name alone
+        expect_refusal("info", 1, " (The pocl project): ");
+    if (before)
+        setenv("WEFT_DEVICE", before, 1);
+    else
+        unsetenv("WEFT_DEVICE");
     free(before);
 }
 
@@ -534,6 +594,8 @@ int main(void)
         cmocka_unit_test(output_that_cannot_be_written_fails),
         cmocka_unit_test(info_describes_the_device),
         cmocka_unit_test(info_lists_platforms_without_devices),
+        cmocka_unit_test(info_says_why_there_is_no_platform),
+        cmocka_unit_test(devices_that_are_not_there_are_told),
         cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),
         cmocka_unit_test(explain_asks_the_device),

@@ -106,7 +106,12 @@ static void wrong_usage_exits_with_2(void **state)
         {"reduce X.npy", "--op is needed"},
         {"reduce X.npy --op sine", "--op: 'sine' is no reduction"},
         {"reduce X.npy cube.npy --op sum", "one file too many: cube.npy"},
-        {"reduce X.npy --op sum --axis 0,x", "--axis: 'x' is no whole number"},
+        {"reduce X.npy --op sum --axis 0,x",
+         "--axis: 'x' is no whole number; axes between commas are wanted, such as 0,2, or all\n"},
+        {"softmax --shape 2x3", "--shape: '2x3' is no whole number; extents between commas are "
+                                "wanted, such as 64,1000\n"},
+        {"softmax --shape 2,00000000000000000000000000000000003",
+         "--shape: '00000000000000000000000000000000003' is no whole number"},
         {"reduce X.npy --op sum --axis 0,", "--axis: '' is no whole number"},
         {"reduce --shape 4,5 --op sum --axis 1,1", "--axis: 1 is named twice"},
         {"reduce X.npy --op sum --axis 8", "--axis: 8 is outside -8 to 7"},

@@ -108,7 +108,8 @@ static void wrong_usage_exits_with_2(void **state)
     } cases[] = {
         {"elementwise", "a formula is needed"},
         {"elementwise 1", "--shape is needed where no array has one"},
-        {"elementwise x x=2", "--shape is needed where no array has one"},
+        {"elementwise x x=2", "--shape is needed where no array has one: \"x\" is given none, "
+                              "such as NAME=FILE.npy for a NAME in it\n"},
         {"elementwise a A.npy", "'A.npy' is neither NAME=FILE.npy nor NAME=NUMBER"},
         {"elementwise a =A.npy", "'=A.npy' is neither"},
         {"elementwise a a=", "'a=' is neither"},

@@ -314,31 +314,6 @@ static void text_is_taken_by_its_content(void **state)
 
 // ---- terminals
 
-// What weft writes to a terminal that is its standard error, after which it is waited for.
-static void run_at_terminal(char *text, size_t size, char *const *words)
-{
-    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
-    const int side = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    assert_true(side >= 0);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        redirect(STDOUT_FILENO, path_of("output"));
-        dup2(side, STDERR_FILENO);
-        execv(WEFT_PROGRAM, words);
-        _exit(125);
-    }
-    close(side);
-    size_t length = 0;
-    for (ssize_t n;
-         length < size - 1 && (n = read(terminal, text + length, size - 1 - length)) > 0;)
-        length += (size_t)n;
-    text[length] = '\0';
-    close(terminal);
-    assert_true(waitpid(child, NULL, 0) == child);
-}
-
 // On a device that nothing is known of, compilers take seconds.
 static void compiling_is_told_at_a_terminal(void **state)
 {

@@ -130,7 +130,11 @@ static void wrong_usage_exits_with_2(void **state)
         {"matmul A.npy B.npy a=A b=A d=A e=A f=A -e c", "f=A: more than 4 arrays"},
         {"matmul A.npy B.npy --n 4", "--n is for a random B; the columns of B.npy are its own"},
         {"matmul --shape 4,3 --n 0", "--n: 0 is outside 1 to 2147483647"},
-        {"matmul --shape 4,x", "--shape: 'x' is no whole number"},
+        {"matmul --shape 4,x",
+         "--shape: 'x' is no whole number; extents between commas are wanted, such as 64,1000 (of "
+         "A; --n says how many columns B has)\n"},
+        {"matmul --shape 64,64x64,64", "--shape: '64x64' is no whole number; extents between"},
+        {"matmul --shape 64", "--shape: A has 1 dimension, a matrix has 2 and more, such as 64,1"},
         {"matmul A.npy B.npy --beta 1", "--beta needs --c"},
         {"matmul A.npy B.npy --c C0.npy", "--c needs --beta"},
         {"matmul A.npy B.npy --alpha inf", "--alpha: inf is not finite"},

@@ -131,6 +131,7 @@ static void text_has_a_line_for_each(void **state)
     expect_part(out.output, "\nok  ");
     expect_part(out.output, " s  dcsr_to_csr\n");
     expect_part(out.output, "1 of 1 right, 0 wrong, 0 failed, 0 skipped, in ");
+    expect_part(out.output, "\nAll is well: what was checked is right on this device.\n");
     assert_null(strstr(out.output, "report"));
     assert_string_equal(out.errors, "");
 }
@@ -156,6 +157,24 @@ static void the_same_bits_come_again(void **state)
     json_decref(again);
 }
 
+// A line that comes and goes, of what is waited for.
+static void who_waits_at_a_terminal_is_told(void **state)
+{
+    static const char cleared[] = "\r\033[K";
+    char *words[] = {"weft", "self-test", "dcsr_to_csr", "sparse_gather", NULL};
+    static char text[8192], output[8192];
+    (void)state;
+    run_at_terminal(text, sizeof(text), words);
+    slurp("output", output, sizeof(output));
+    expect_part(text, "\r\033[K0 of 3 done in ");
+    expect_part(text, " s; compiling or running ");
+    const size_t length = strlen(text);
+    assert_true(length > strlen(cleared));
+    assert_string_equal(text + length - strlen(cleared), cleared);
+    assert_null(strstr(output, "compiling or running"));
+    expect_part(output, "3 of 3 right");
+}
+
 // Sockets do not take the places of what is closed.
 static void closed_output_is_told(void **state)
 {
@@ -175,6 +194,7 @@ int main(void)
         cmocka_unit_test(only_what_is_named_runs),
         cmocka_unit_test(the_same_bits_come_again),
         cmocka_unit_test(text_has_a_line_for_each),
+        cmocka_unit_test(who_waits_at_a_terminal_is_told),
         cmocka_unit_test(closed_output_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench_axis.h"
 #include "bench_chosen.h"
@@ -16,6 +15,7 @@
 #include "bench_spmm.h"
 #include "bench_sweep.h"
 #include "command.h"
+#include "progress.h"
 
 static const double SHORT_MS = 0.2;
 
@@ -46,22 +46,11 @@ typedef struct bench_job {
     bench_sweep sweep;
 } bench_job;
 
-void bench_progress(const char *format, ...)
-{
-    if (!isatty(STDERR_FILENO))
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    fputs("\r\033[K", stderr);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
-}
-
 void bench_note(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    bench_progress("%s", "");
+    progress_clear();
     fputs("weft bench: ", stderr);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
@@ -490,7 +479,7 @@ int weft_bench_main(int argc, char **argv)
     else if (done)
         print_table(&job);
     done = done && judge(&job, &why);
-    bench_progress("%s", "");
+    progress_clear();
     clean_up(&job);
     return done ? EXIT_SUCCESS : command_failed(argv[0], &why);
 }

@@ -15,9 +15,6 @@ typedef struct bench_choice {
 
 bool bench_chooses(const bench_choice *choice, const char *name);
 
-// Replaces the line of progress, where standard error is a terminal; "" takes it away.
-void bench_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 // A line that stays: what is left out, and why.
 void bench_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

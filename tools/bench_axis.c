@@ -10,6 +10,7 @@
 #include "bench.h"
 #include "bench_operand.h"
 #include "buffer.h"
+#include "progress.h"
 
 static const double EPSILON = 1e-5;
 
@@ -229,7 +230,7 @@ static bool describe(const bench_stage *stage, char *text, size_t size, complain
 static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *why)
 {
     const bench_axis_spec *spec = stage->spec;
-    bench_progress("%s", spec->name);
+    progress_show("%s", spec->name);
     if (!set_up(stage, why))
         return false;
     *row = (bench_row){.limit = limit_of(spec), .goal = spec->is_goal ? (int)spec->kind : -1};
@@ -273,7 +274,7 @@ bool bench_axis_run(bench_rows *out, weft_context *ctx, const bench_limits *limi
         out->count += ok;
     }
     bench_axis_specs_free(&specs);
-    bench_progress("%s", "");
+    progress_clear();
     return ok;
 }
 

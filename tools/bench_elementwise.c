@@ -8,6 +8,7 @@
 #include "bench_elementwise_cases.h"
 #include "bench_operand.h"
 #include "buffer.h"
+#include "progress.h"
 
 static const double X = 2; // whole numbers can be reckoned with it too
 
@@ -163,7 +164,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .is_small = stage->spec->of.flags & BENCH_SMALL,
         .is_quick = quick,
     };
-    bench_progress("%s", stage->spec->name);
+    progress_show("%s", stage->spec->name);
     start_row(row, stage);
     if (!allocate(stage, why))
         return false;
@@ -206,7 +207,7 @@ bool bench_elementwise_run(bench_rows *out, weft_context *ctx, const bench_limit
         out->count += ok;
     }
     bench_elementwise_specs_free(&specs);
-    bench_progress("%s", "");
+    progress_clear();
     return ok;
 }
 

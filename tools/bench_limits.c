@@ -8,6 +8,7 @@
 #include "bench.h"
 #include "buffer.h"
 #include "limits_cl.h"
+#include "progress.h"
 #include "report.h"
 
 enum {
@@ -302,7 +303,7 @@ static int compare_shapes(const void *left, const void *right)
 static bool try_shapes(const bench_limits *limits, shape_family *family, complaint *why)
 {
     for (size_t i = 0; i < family->n_shapes; i++) {
-        bench_progress("limits: %s, %zu of %zu", family->shapes[i].kernel, i + 1, family->n_shapes);
+        progress_show("limits: %s, %zu of %zu", family->shapes[i].kernel, i + 1, family->n_shapes);
         if (!measure_shape(limits, &family->shapes[i], TRIAL_RUNS, why))
             return false;
     }
@@ -399,11 +400,11 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
     for (int rate = BENCH_COPY; rate <= BENCH_FMA; rate++) {
         if (!try_shapes(limits, &limits->families[rate], why))
             return false;
-        bench_progress("limits: the fastest of %s", rate_names[rate]);
+        progress_show("limits: the fastest of %s", rate_names[rate]);
         if (!measure_family(limits, (bench_rate)rate, why))
             return false;
     }
-    bench_progress("%s", "");
+    progress_clear();
     return true;
 }
 

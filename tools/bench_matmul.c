@@ -10,6 +10,7 @@
 #include "bench_matmul_cases.h"
 #include "bench_operand.h"
 #include "buffer.h"
+#include "progress.h"
 
 enum { N_OPERANDS = 3 };
 
@@ -134,7 +135,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         .work = work_of(stage),
         .is_quick = quick,
     };
-    bench_progress("%s", stage->spec->name);
+    progress_show("%s", stage->spec->name);
     start_row(row, stage);
     return allocate(stage, why) && bench_row_measure(row, &turn, why) &&
            describe(stage, row->plan, sizeof(row->plan), why);
@@ -158,7 +159,7 @@ bool bench_matmul_run(bench_rows *out, weft_context *ctx, const bench_limits *li
         tear_down(&stage);
         out->count += ok;
     }
-    bench_progress("%s", "");
+    progress_clear();
     return ok;
 }
 

@@ -14,6 +14,7 @@
 #include "bench.h"
 #include "bench_operand.h"
 #include "buffer.h"
+#include "progress.h"
 #include "sparse.h"
 
 // The dense operands: X, Y and the bias; dY and dX; dY, X and dW; a dense square; A, B and D, or
@@ -383,7 +384,7 @@ static bool measure(bench_row *row, bench_stage *stage, bool quick, complaint *w
         "sddmm_sparse",    "sparse_softmax",   "sparse_softmax_backward",
         "sparse_attention"};
     const bench_sparse_spec *spec = stage->spec;
-    bench_progress("%s", spec->name);
+    progress_show("%s", spec->name);
     if (!set_up(stage, why))
         return false;
     const bool is_product = spec->k > 0;
@@ -425,7 +426,7 @@ bool bench_sparse_run(bench_rows *out, weft_context *ctx, const bench_limits *li
         out->count += ok;
     }
     bench_sparse_specs_free(&specs);
-    bench_progress("%s", "");
+    progress_clear();
     return ok;
 }
 

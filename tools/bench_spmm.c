@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "buffer.h"
+#include "progress.h"
 #include "random.h"
 
 enum { MAX_RUNS = 101, MIN_RUNS = 7, QUICK_MIN_RUNS = 5, SEED = 1 };
@@ -116,7 +117,7 @@ static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint
     for (int i = 0; i < set->n_matrices; i++) {
         const bench_matrix *matrix = &set->matrices[i];
         weft_csr_host host;
-        bench_progress("spmm: %s: making the matrix", matrix->name);
+        progress_show("spmm: %s: making the matrix", matrix->name);
         if (!bench_matrix_make(&host, matrix, set->dtype, why))
             return matrix->source == BENCH_FILE && leave_out(cases, matrix, why);
         const int64_t m = set->transpose_a ? host.n_cols : host.n_rows;
@@ -280,7 +281,7 @@ static bool measure(bench_cases *cases, bench_stage *stage, bool quick, complain
     const size_t first = cases->count;
     const size_t ways = ways_of(stage);
     size_t n_runs;
-    bench_progress("spmm: %s", stage->set->matrices[0].name);
+    progress_show("spmm: %s", stage->set->matrices[0].name);
     if (!run_rounds(stage, quick, &n_runs, why))
         return false;
     double sorted_ms[MAX_RUNS];
@@ -330,7 +331,7 @@ bool bench_spmm_run(bench_cases *out, weft_context *ctx, const bench_limits *lim
         if (!ok)
             return false;
     }
-    bench_progress("%s", "");
+    progress_clear();
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "bench_operand.h"
 #include "bench_rows.h"
 #include "buffer.h"
+#include "progress.h"
 #include "random.h"
 
 enum { SEED = 1, RUNS = 3, N_OPERANDS = 3 };
@@ -87,7 +88,7 @@ static bool measure_all(bench_sweep *out, sweep_stage *stage, size_t n_shapes, c
         *shape = (bench_sweep_shape){.m = draw(&stream)};
         shape->n = draw(&stream);
         shape->k = draw(&stream);
-        bench_progress("matmul: shape %zu of %zu", out->count + 1, n_shapes);
+        progress_show("matmul: shape %zu of %zu", out->count + 1, n_shapes);
         if (timing_now_ms() - start_ms > LONGEST_MS) {
             bench_note("matmul: %zu of %zu shapes, as the time is over", out->count, n_shapes);
             break;
@@ -119,7 +120,7 @@ bool bench_sweep_run(bench_sweep *out, weft_context *ctx, const bench_limits *li
         out->programs = weft_context_get_stats(stage.ctx).programs_built;
     qsort(out->shapes, out->count, sizeof(out->shapes[0]), compare_shapes);
     tear_down(&stage);
-    bench_progress("%s", "");
+    progress_clear();
     return ok;
 }
 

@@ -2,6 +2,8 @@
 // Parsing what commands on one dense array share.
 #include "dense_options.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPTION_SEED = 512, OPTION_RUNS, OPTION_SHAPE, OPTION_CHECK, OPTION_FORMAT };
@@ -19,24 +21,61 @@ static const struct argp_option options[] = {
     {0},
 };
 
-int dense_list(struct argp_state *state, const char *option, const char *text, int64_t low,
-               int64_t high, int room, int64_t *out)
+// What a list has, in words, and bounds on its numbers.
+typedef struct list_kind {
+    const char *option, *wanted, *note;
+    int64_t low, high;
+} list_kind;
+
+static bool is_whole_number(const char *text)
+{
+    char *end = NULL;
+    strtoll(text, &end, 10);
+    return end != text && *end == '\0';
+}
+
+// Whole numbers between commas, at least one. Ends the program with a usage error.
+static int take_list(struct argp_state *state, const list_kind *kind, const char *text,
+                     int64_t out[WEFT_MAX_NDIM])
 {
     char word[32];
     int n = 0;
     for (const char *at = text;; at++) {
         const size_t length = strcspn(at, ",");
-        if (length >= sizeof(word))
-            argp_error(state, "%s: '%s' is no list of whole numbers", option, text);
-        if (n == room)
-            argp_error(state, "%s: %s has more than %d numbers", option, text, room);
-        memcpy(word, at, length);
-        word[length] = '\0';
-        out[n++] = command_integer(state, option, word, low, high);
+        snprintf(word, sizeof(word), "%.*s", (int)length, at);
+        if (length >= sizeof(word) || !is_whole_number(word))
+            argp_error(state, "%s: '%.*s' is no whole number; %s%s", kind->option, (int)length, at,
+                       kind->wanted, kind->note != NULL ? kind->note : "");
+        if (n == WEFT_MAX_NDIM)
+            argp_error(state, "%s: %s has more than %d numbers", kind->option, text, n);
+        out[n++] = command_integer(state, kind->option, word, kind->low, kind->high);
         at += length;
         if (*at == '\0')
             return n;
     }
+}
+
+int dense_take_shape(struct argp_state *state, const char *text, const char *note,
+                     int64_t shape[WEFT_MAX_NDIM])
+{
+    const list_kind extents = {"--shape", "extents between commas are wanted, such as 64,1000",
+                               note, 0, INT32_MAX};
+    return take_list(state, &extents, text, shape);
+}
+
+int dense_take_axes(struct argp_state *state, const char *text, int axes[WEFT_MAX_NDIM])
+{
+    static const list_kind kind = {"--axis", "axes between commas are wanted, such as 0,2, or all",
+                                   NULL, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1};
+    int64_t numbers[WEFT_MAX_NDIM];
+    const int n = strcmp(text, "all") == 0 ? 0 : take_list(state, &kind, text, numbers);
+    for (int i = 0; i < n; i++) {
+        axes[i] = (int)numbers[i];
+        for (int j = 0; j < i; j++)
+            if (axes[j] == axes[i])
+                argp_error(state, "--axis: %d is named twice", axes[i]);
+    }
+    return n;
 }
 
 static error_t take_file(dense_options *dense, char *argument, struct argp_state *state)
@@ -77,8 +116,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         dense->dtype = command_dtype(state, "--dtype", argument);
         return 0;
     case OPTION_SHAPE:
-        dense->ndim =
-            dense_list(state, "--shape", argument, 0, INT32_MAX, WEFT_MAX_NDIM, dense->shape);
+        dense->ndim = dense_take_shape(state, argument, dense->shape_note, dense->shape);
         dense->has_shape = true;
         return 0;
     case OPTION_SEED:

@@ -12,6 +12,7 @@ typedef struct dense_options {
     const char *x_path, *output_path; // x_path NULL: random numbers of the shape
     int ndim;
     int64_t shape[WEFT_MAX_NDIM];
+    const char *shape_note; // told where --shape is wrong, behind what is; NULL for nothing
     bool has_shape, check;
     file_format format; // of files whose names do not say it; FORMAT_UNKNOWN: as they begin
     weft_dtype dtype;   // WEFT_DEFAULT: the file's own, f32 for random numbers
@@ -26,9 +27,13 @@ dense_options dense_options_new(void);
 // program with a usage error where there is neither a file nor a shape, or both.
 extern const struct argp dense_argp;
 
-// Whole numbers between commas, at least one and at most `room`; ends the program with a usage
-// error naming `option`. Returns how many.
-int dense_list(struct argp_state *state, const char *option, const char *text, int64_t low,
-               int64_t high, int room, int64_t *out);
+// The extents that --shape lists, at least one; ends the program with a usage error, which `note`
+// ends where that is not NULL. Returns how many.
+int dense_take_shape(struct argp_state *state, const char *text, const char *note,
+                     int64_t shape[WEFT_MAX_NDIM]);
+
+// The axes that --axis lists, none of them twice; "all" is none. Ends the program with a usage
+// error. Returns how many.
+int dense_take_axes(struct argp_state *state, const char *text, int axes[WEFT_MAX_NDIM]);
 
 #endif

@@ -36,7 +36,10 @@ static void check_options(const elementwise_options *out, struct argp_state *sta
     if (out->formula == NULL)
         argp_error(state, "a formula is needed, such as \"a + b\"");
     if (out->words.n_inputs == 0 && !out->has_shape)
-        argp_error(state, "--shape is needed where no array has one");
+        argp_error(state,
+                   "--shape is needed where no array has one: \"%s\" is given none, such as "
+                   "NAME=FILE.npy for a NAME in it",
+                   out->formula);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -65,7 +68,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         out->arithmetic = take_arithmetic(state, argument);
         return 0;
     case OPTION_SHAPE:
-        out->ndim = dense_list(state, "--shape", argument, 0, INT32_MAX, WEFT_MAX_NDIM, out->shape);
+        out->ndim = dense_take_shape(state, argument, NULL, out->shape);
         out->has_shape = true;
         return 0;
     case OPTION_RUNS:

@@ -97,22 +97,6 @@ static void check_narrow(const explain_options *explain, struct argp_state *stat
     }
 }
 
-static void take_axes(explain_options *explain, const char *text, struct argp_state *state)
-{
-    int64_t axes[WEFT_MAX_NDIM];
-    explain->n_axes = 0;
-    if (strcmp(text, "all") == 0)
-        return;
-    explain->n_axes =
-        dense_list(state, "--axis", text, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1, WEFT_MAX_NDIM, axes);
-    for (int i = 0; i < explain->n_axes; i++) {
-        for (int j = 0; j < i; j++)
-            if (axes[j] == axes[i])
-                argp_error(state, "--axis: %d is named twice", (int)axes[i]);
-        explain->axes[i] = (int)axes[i];
-    }
-}
-
 static void take_word(explain_options *explain, char *word, struct argp_state *state)
 {
     if (explain->n_words == EXPLAIN_WORDS)
@@ -203,7 +187,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                        argument);
         return 0;
     case 'a':
-        take_axes(explain, argument, state);
+        explain->n_axes = dense_take_axes(state, argument, explain->axes);
         return 0;
     case OPTION_LOG:
         explain->is_log = true;

@@ -114,6 +114,16 @@ static bool list_device(const device_listing *listing, json_t *devices, cl_devic
 
 enum { MAX_DEVICES = 64 };
 
+// Mesa shows devices of those drivers alone that the environment names.
+static void print_platform(const char *name, const char *vendor, const char *version,
+                           bool has_devices)
+{
+    printf("Platform    %s (%s)\n            %s%s\n", name, vendor, version,
+           has_devices ? "" : ", no devices");
+    if (!has_devices && strcmp(name, "rusticl") == 0)
+        puts("            RUSTICL_ENABLE=llvmpipe in the environment shows the CPU");
+}
+
 static bool list_platform(const device_listing *listing, cl_platform_id platform, complaint *why)
 {
     char name[256] = "", vendor[256] = "", version[256] = "";
@@ -128,8 +138,7 @@ static bool list_platform(const device_listing *listing, cl_platform_id platform
         n_devices = 0;
     json_t *list = listing->platforms != NULL ? json_array() : NULL;
     if (list == NULL)
-        printf("Platform    %s (%s)\n            %s%s\n", name, vendor, version,
-               n_devices == 0 ? ", no devices" : "");
+        print_platform(name, vendor, version, n_devices > 0);
     bool done = true;
     for (cl_uint i = 0; done && i < n_devices && i < MAX_DEVICES; i++)
         if (!listing->only_chosen || devices[i] == listing->chosen)

@@ -46,6 +46,9 @@ static error_t take_word(matmul_options *matmul, char *word, struct argp_state *
 static error_t check_options(const matmul_options *matmul, struct argp_state *state)
 {
     const dense_options *dense = &matmul->dense;
+    if (dense->has_shape && dense->ndim < 2)
+        argp_error(state, "--shape: A has 1 dimension, a matrix has 2 and more, such as 64,1000%s",
+                   dense->shape_note);
     if (dense->x_path != NULL && matmul->b_path == NULL)
         argp_error(state, "%s wants B.npy beside it", dense->x_path);
     if (matmul->has_n && matmul->b_path != NULL)
@@ -124,5 +127,6 @@ void matmul_options_parse(matmul_options *out, int argc, char **argv)
         .children = children,
     };
     *out = (matmul_options){.dense = dense_options_new(), .n = 128, .alpha = 1};
+    out->dense.shape_note = " (of A; --n says how many columns B has)";
     argp_parse(&parser, argc, argv, 0, NULL, out);
 }

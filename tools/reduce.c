@@ -123,22 +123,6 @@ static void take_op(reduce_options *reduce, const char *name, struct argp_state 
         argp_error(state, "--op: '%s' is no reduction; `weft reduce --help' lists them", name);
 }
 
-static void take_axes(reduce_options *reduce, const char *text, struct argp_state *state)
-{
-    int64_t axes[WEFT_MAX_NDIM];
-    reduce->n_axes = 0;
-    if (strcmp(text, "all") == 0)
-        return;
-    reduce->n_axes =
-        dense_list(state, "--axis", text, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1, WEFT_MAX_NDIM, axes);
-    for (int i = 0; i < reduce->n_axes; i++) {
-        for (int j = 0; j < i; j++)
-            if (axes[j] == axes[i])
-                argp_error(state, "--axis: %d is named twice", (int)axes[i]);
-        reduce->axes[i] = (int)axes[i];
-    }
-}
-
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     reduce_options *reduce = state->input;
@@ -154,7 +138,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         take_op(reduce, argument, state);
         return 0;
     case 'a':
-        take_axes(reduce, argument, state);
+        reduce->n_axes = dense_take_axes(state, argument, reduce->axes);
         return 0;
     case OPTION_KEEPDIMS:
         reduce->keepdims = true;

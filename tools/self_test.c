@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "facts.h"
+#include "progress.h"
 #include "report.h"
 #include "self_test_run.h"
+#include "timing.h"
 
 enum { MOST_CHECKS = 256, INDENT = 18 };
 
@@ -18,7 +20,7 @@ typedef struct self_test_job {
     json_t *checks;              // NULL: lines as they come
     self_test_device device;
     int n_right, n_wrong, n_failed, n_skipped;
-    double seconds; // of all, some of which ran side by side
+    double start_ms, seconds; // of all, some of which ran side by side
 } self_test_job;
 
 // ---- what came of a check
@@ -94,10 +96,21 @@ static void on_result(void *user, size_t i, const self_test_result *result)
 {
     self_test_job *job = user;
     count(job, result);
+    progress_clear();
     if (job->checks != NULL)
         json_array_append_new(job->checks, check_json(self_check_at(i), result));
     else
         print_check(self_check_at(i), result);
+}
+
+// Most of the time goes into compiling, of which nothing else is seen.
+static void on_wait(void *user, size_t i, size_t n_done, size_t n_chosen)
+{
+    const self_test_job *job = user;
+    const self_check *check = self_check_at(i);
+    progress_show("%zu of %zu done in %.0f s; compiling or running %s%s%s", n_done, n_chosen,
+                  1e-3 * (timing_now_ms() - job->start_ms), check->op,
+                  check->variant[0] != '\0' ? ": " : "", check->variant);
 }
 
 // ---- the device
@@ -151,30 +164,37 @@ static void print_end(const self_test_job *job)
     printf("\n%d of %d right, %d wrong, %d failed, %d skipped, in %.1f s\n", job->n_right, n,
            job->n_wrong, job->n_failed, job->n_skipped, job->seconds);
     if (job->device.limits.failed_trials != 0)
-        puts("Of what the device claims weft does without what its quirks above name.");
-    if (is_all_right(job))
+        puts("Some of what the device claims does not work on it: the quirks above name what weft "
+             "does without.");
+    if (is_all_right(job)) {
+        puts(n > 0 ? "All is well: what was checked is right on this device."
+                   : "Nothing could be checked on this device.");
         return;
-    puts("\nDo not trust these operations on this device. To report it, open an issue where you "
-         "have\n"
-         "weft from, with all of the above and what these two print, for the same device:\n\n"
-         "    weft info --json\n"
-         "    weft self-test --json\n\n"
-         "They name device, driver and version; `weft self-test OP --verbose' says with what "
-         "options\n"
-         "kernels were compiled. Say, too, whether another driver, or an older one, is right on "
-         "the\n"
-         "same machine: a fault of a compiler goes to its vendor as well.");
+    }
+    puts(
+        "A check is WRONG where a result is beyond its error bound, and FAILED where a call or the "
+        "driver failed.\n"
+        "\nDo not trust these operations on this device. To report it, open an issue where you "
+        "have\n"
+        "weft from, with all of the above and what these two print, for the same device:\n\n"
+        "    weft info --json\n"
+        "    weft self-test --json\n\n"
+        "They name device, driver and version; `weft self-test OP --verbose' says with what "
+        "options\n"
+        "kernels were compiled. Say, too, whether another driver, or an older one, is right on "
+        "the\n"
+        "same machine: a fault of a compiler goes to its vendor as well.");
 }
 
 static bool run(self_test_job *job, complaint *why)
 {
-    const self_test_listener listener = {on_device, on_result, job};
+    const self_test_listener listener = {on_device, on_result, on_wait, job};
     if (job->common.json && (job->checks = json_array()) == NULL)
         return complain(why, "no memory for the JSON output");
-    const double start_ms = timing_now_ms();
+    job->start_ms = timing_now_ms();
     if (!self_test_run(&job->common, job->is_chosen, &listener, why))
         return false;
-    job->seconds = 1e-3 * (timing_now_ms() - start_ms);
+    job->seconds = 1e-3 * (timing_now_ms() - job->start_ms);
     if (job->checks != NULL)
         return command_print_json(job_json(job), why);
     print_end(job);

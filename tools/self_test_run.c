@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "progress.h"
 #include "self_test_trial.h"
 #include "timing.h"
 
@@ -183,6 +184,17 @@ static void tell(run_state *run)
     }
 }
 
+static void tell_waiting(const run_state *run)
+{
+    size_t n_done = 0, n_chosen = 0;
+    for (size_t i = next_chosen(run, 0); i < run->n_checks; i = next_chosen(run, i + 1)) {
+        n_chosen++;
+        n_done += run->is_done[i];
+    }
+    if (run->is_known && run->told < run->n_checks)
+        run->listener->on_wait(run->listener->user, run->told, n_done, n_chosen);
+}
+
 // Sends it the next check, or away.
 static void employ(run_state *run, helper *h)
 {
@@ -232,6 +244,7 @@ static void lose(run_state *run, helper *h, bool is_killed)
         if (run->next < run->n_checks)
             start(run, h, &run->last);
     } else if (!ended_well) {
+        progress_clear();
         fprintf(stderr, "weft self-test: behind the last check %s\n", why.text);
     }
 }
@@ -287,6 +300,7 @@ static bool wait_for_any(run_state *run)
         }
     }
     tell(run);
+    tell_waiting(run);
     return true;
 }
 

@@ -17,6 +17,8 @@ typedef struct self_test_listener {
     // Once, before all results; and for each check, in their order.
     void (*on_device)(void *user, const self_test_device *device);
     void (*on_result)(void *user, size_t i, const self_test_result *result);
+    // Whenever check i is waited for, about once a second: so many of them are done.
+    void (*on_wait)(void *user, size_t i, size_t n_done, size_t n_chosen);
     void *user;
 } self_test_listener;
 

@@ -37,12 +37,12 @@ typedef struct weft_context_params {
     weft_log_fn log;    // NULL is silence
     void *log_user;
     const char *cache_dir; // of compiled programs, and of what was found out about devices; NULL
-                           // takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft, where
-                           // $XDG_CACHE_HOME or $HOME is an absolute path; "" keeps nothing on
-                           // disk. Left alone where it is a link, somebody else's, or open to other
-                           // writers. On PoCL, which keeps what it compiles and compiles it twice
-                           // to give it away, programs are kept only where the folder is named,
-                           // here or by $WEFT_CACHE_DIR
+                           // takes $WEFT_CACHE_DIR, $XDG_CACHE_HOME/weft, or ~/.cache/weft: the
+                           // first of them that is an absolute path; "" here or in $WEFT_CACHE_DIR
+                           // keeps nothing on disk. Left alone where it is a link, somebody else's,
+                           // or open to other writers. On PoCL, which keeps what it compiles and
+                           // compiles it twice to give it away, programs are kept only where the
+                           // folder is named, here or by $WEFT_CACHE_DIR
     uint64_t cache_bytes;  // bound on that folder; 0 takes 256 MiB. Those used longest ago go first
     const weft_limits *limits; // plan for this device instead, clamped to what the real one can
                                // hold. Copied. NULL takes the built-in profile that $WEFT_PROFILE
