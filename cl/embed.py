@@ -4,8 +4,8 @@
 
     embed.py FILE.cl OUT.c SYMBOL DEPFILE
 
-OUT.c defines `const weft_source SYMBOL`, or OUT.h, for what is not the library,
-`static const char SYMBOL[]`; DEPFILE names all files read, for Ninja.
+Includes are named from this folder on. OUT.c defines `const weft_source SYMBOL`, or OUT.h, for what
+is not the library, `static const char SYMBOL[]`; DEPFILE names all files read, for Ninja.
 """
 import pathlib
 import re
@@ -13,6 +13,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"\s*$')
 PER_LINE = 20
+TOP = pathlib.Path(__file__).parent
 
 
 def spliced(path, read):
@@ -23,7 +24,7 @@ def spliced(path, read):
     for line in path.read_text(encoding="ascii").splitlines():
         include = INCLUDE.match(line)
         if include:
-            yield from spliced(path.parent / include.group(1), read)
+            yield from spliced(TOP / include.group(1), read)
         else:
             yield line
 
@@ -43,7 +44,7 @@ def main(source, out, symbol, depfile):
     lines = [f"// Generated from {path.name} by embed.py.", f"static const char {name}[] = {{",
              *numbers(text + b"\0"), "};", ""]
     if not is_header:
-        lines[1:1] = ['#include "program.h"', ""]
+        lines[1:1] = ['#include "runtime/program.h"', ""]
         lines += [f'const weft_source {symbol} = {{"{path.stem}", text, {len(text)}}};', ""]
     pathlib.Path(out).write_text("\n".join(lines))
     pathlib.Path(depfile).write_text(f"{out}: {' '.join(map(str, read))}\n")

@@ -9,7 +9,7 @@
 
 #include <weft/status.h>
 
-#include "expression.h"
+#include "formula/expression.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 

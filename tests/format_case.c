@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "element.h"
+#include "base/element.h"
 
 enum { BEHIND = 5, POISON = 0x7f, UNTOUCHED = 0xa5 };
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "implementation.h"
-#include "launch.h"
+#include "runtime/launch.h"
 
 #undef fail // cmocka has one too
 #include <cmocka.h>

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "element.h"
+#include "base/element.h"
 #include "reference.h"
 #include "scalar.h"
 

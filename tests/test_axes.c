@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "axes.h"
+#include "axis/axes.h"
 #include "random.h"
 
 enum { N_RANDOM = 30000, MOST_ELEMENTS = 3000 };

@@ -13,8 +13,8 @@
 
 #include <weft/axis.h>
 
-#include "arithmetic.h"
 #include "axis_limits.h"
+#include "base/arithmetic.h"
 #include "random.h"
 
 enum { N_RANDOM = 1000000 };

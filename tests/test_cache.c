@@ -17,9 +17,9 @@
 
 #include <xxhash.h>
 
-#include "cache.h"
-#include "context.h"
-#include "folder.h"
+#include "runtime/cache.h"
+#include "runtime/context.h"
+#include "runtime/folder.h"
 
 #include "runtime.h"
 

@@ -18,9 +18,9 @@
 
 #include <weft/rehearsal.h>
 
-#include "cache.h"
-#include "context.h"
-#include "folder.h"
+#include "runtime/cache.h"
+#include "runtime/context.h"
+#include "runtime/folder.h"
 
 #include "random.h"
 #include "runtime.h"

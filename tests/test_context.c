@@ -5,10 +5,10 @@
 #include <ctype.h>
 #include <time.h>
 
-#include "clamp.h"
-#include "context.h"
-#include "probe.h"
+#include "base/clamp.h"
 #include "runtime.h"
+#include "runtime/context.h"
+#include "runtime/probe.h"
 
 // What OpenCL is made to say. The linker sends the library's calls here.
 static struct {

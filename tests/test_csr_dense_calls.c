@@ -5,7 +5,7 @@
 
 #include <weft/csr_dense.h>
 
-#include "csr_dense_call.h"
+#include "convert/csr_dense_call.h"
 
 #include "format_case.h"
 

@@ -13,7 +13,7 @@
 
 #include <weft/csr.h>
 
-#include "element.h"
+#include "base/element.h"
 #include "expect.h"
 #include "random.h"
 

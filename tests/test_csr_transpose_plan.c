@@ -3,10 +3,10 @@
 // all bits of a column, and no more passes than the counters force.
 #include <weft/csr_transpose.h>
 
-#include "arithmetic.h"
-#include "csr_transpose_call.h"
+#include "base/arithmetic.h"
+#include "convert/csr_transpose_call.h"
+#include "op/scan.h"
 #include "random.h"
-#include "scan.h"
 
 #include "runtime.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Division by multiplication: the formula of division.h, as kernels reckon it, against n / d.
-#include "division.h"
+#include "base/division.h"
 #include "random.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ __extension__ typedef unsigned __int128 wide;
 
 typedef void check_divisor(uint64_t d, random_state *random);
 
-// As quotient() of cl/elementwise.cl, where INDEX is int.
+// As quotient() of cl/elementwise/elementwise.cl, where INDEX is int.
 static uint32_t quotient_32(uint32_t n, weft_divisor by)
 {
     const uint32_t high = (uint32_t)((uint64_t)n * (uint32_t)by.multiplier >> 32);

@@ -12,7 +12,7 @@
 
 #include <weft/dtype.h>
 
-#include "element.h"
+#include "base/element.h"
 
 static void test_names_and_sizes(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every function that formulas may call against C's, in every type of arithmetic that has it.
 #include "elementwise_case.h"
-#include "expression.h"
+#include "formula/expression.h"
 #include "reference_function.h"
 
 static weft_context *ctx;

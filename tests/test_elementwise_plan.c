@@ -3,7 +3,7 @@
 // has work for every group on every known device, and what is refused.
 #include <weft/elementwise.h>
 
-#include "arithmetic.h"
+#include "base/arithmetic.h"
 #include "random.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 // other in turn. So it does everywhere with WEFT_TEST_REDUCED.
 #define _POSIX_C_SOURCE 200809L // setenv
 #include "operation_case.h"
-#include "workspace.h"
+#include "runtime/workspace.h"
 
 #include "fault_layer.h"
 

@@ -12,7 +12,7 @@
 
 #include <weft/geometry.h>
 
-#include "arithmetic.h"
+#include "base/arithmetic.h"
 #include "random.h"
 
 enum { N_RANDOM = 1000000 };

@@ -3,8 +3,8 @@
 #define _POSIX_C_SOURCE 200809L // nanosleep
 #include <time.h>
 
-#include "launch.h"
 #include "runtime.h"
+#include "runtime/launch.h"
 
 static weft_context *ctx;
 

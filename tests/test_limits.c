@@ -24,8 +24,8 @@
 #include <weft/spgemm.h>
 #include <weft/spmm.h>
 
-#include "arithmetic.h"
-#include "clamp.h"
+#include "base/arithmetic.h"
+#include "base/clamp.h"
 #include "random.h"
 
 #define assert_ok(status)                                                                          \

@@ -11,7 +11,7 @@
 
 #include <weft/matmul.h>
 
-#include "clamp.h"
+#include "base/clamp.h"
 #include "plan_case.h"
 
 enum { N_RANDOM = 30000 }; // for each profile

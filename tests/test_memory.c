@@ -2,7 +2,7 @@
 // Host memory runs out: the n-th allocation of the library fails, for every n.
 #include <weft/csr.h>
 
-#include "workspace.h"
+#include "runtime/workspace.h"
 
 #include "runtime.h"
 #include "short_memory.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nests of loops over views: what becomes of the layouts that people have, and that any nest comes
 // to the same elements of all operands together as plain index arithmetic.
-#include "arithmetic.h"
-#include "nest.h"
+#include "base/arithmetic.h"
+#include "operand/nest.h"
 #include "random.h"
 
 #include <inttypes.h>

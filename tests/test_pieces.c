@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "pieces.h"
+#include "op/pieces.h"
 #include "random.h"
 
 static const weft_pieces_problem usual = {

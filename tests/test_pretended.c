@@ -6,7 +6,7 @@
 
 #include <CL/cl_ext.h>
 
-#include "arithmetic.h"
+#include "base/arithmetic.h"
 #include "runtime.h"
 
 static char folder[600]; // of compiled programs: one probe for each size of a group

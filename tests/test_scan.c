@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums on the device against a plain loop, for groups of every shape.
-#include "scan.h"
+#include "op/scan.h"
 
 #include "format_case.h"
 

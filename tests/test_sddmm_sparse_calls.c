@@ -3,7 +3,7 @@
 // that it would do; products that are empty; and events.
 #include "queues.h"
 #include "sddmm_sparse_case.h"
-#include "sparse_limits.h"
+#include "sparse/sparse_limits.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

@@ -5,7 +5,7 @@
 #include <malloc.h>
 
 #include "operation_case.h"
-#include "workspace.h"
+#include "runtime/workspace.h"
 
 #include "fault_layer.h"
 

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "context.h"
+#include "runtime/context.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

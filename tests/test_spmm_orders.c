@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM with rows in every order that a plan may hand them out: which it chooses, what it lists, and
 // the same products whatever it is.
+#include "sparse/spmm_pattern.h"
 #include "spmm_arguments.h"
-#include "spmm_pattern.h"
 
 static weft_context *folded, *spread; // as on CPUs, as on GPUs: groups fewer than bundles
 static bool is_reduced;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM by every kind of tiling, whether or not it would be chosen for the device at hand.
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
-#include "spmm_tiling.h"
 
 static weft_context *ctx;
 static int n_cases; // for each tiling

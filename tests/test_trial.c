@@ -7,17 +7,17 @@
 
 #include <weft/rehearsal.h>
 
-#include "clamp.h"
-#include "clock.h"
-#include "context.h"
-#include "host_cache.h"
-#include "probe.h"
-#include "program.h"
+#include "base/clamp.h"
+#include "base/clock.h"
+#include "base/host_cache.h"
 #include "runtime.h"
-#include "trial.h"
-#include "verdict.h"
+#include "runtime/context.h"
+#include "runtime/probe.h"
+#include "runtime/program.h"
+#include "runtime/trial.h"
+#include "runtime/verdict.h"
 
-// As cl/trial.cl has them.
+// As cl/runtime/trial.cl has them.
 enum { N_TRIALS = 11, N_IN = 1024, OUT_BYTES = N_TRIALS * N_IN * (int)sizeof(cl_int) };
 
 // What OpenCL is made to do. The linker sends the library's calls here.

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "operand/view.h"
 #include "random.h"
-#include "view.h"
 
 enum {
     N_BYTES = 256,    // of the buffer that the cases look at

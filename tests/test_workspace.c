@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "context.h"
-#include "workspace.h"
+#include "runtime/context.h"
+#include "runtime/workspace.h"
 
 #include "random.h"
 #include "runtime.h"

@@ -12,8 +12,8 @@
 
 #include <weft/rehearsal.h>
 
-#include "cache.h"
-#include "context.h"
+#include "runtime/cache.h"
+#include "runtime/context.h"
 #include "target.h"
 
 enum { HEAD_RIGHT = 1, KEY_RIGHT = 2, SUM_RIGHT = 4, KEY_BYTES = 24, HEAD_BYTES = 32 };

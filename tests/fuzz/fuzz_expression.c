@@ -3,7 +3,7 @@
 // with nothing in them that could mean something else to a compiler.
 #include <string.h>
 
-#include "expression.h"
+#include "formula/expression.h"
 #include "target.h"
 
 static const weft_names names = {

@@ -39,7 +39,7 @@ not_in_the_manual() {
         "$source_dir/include/weft/elementwise.h" | tr -cs 'A-Za-z0-9_' '\n' | sort -u >manual.txt
     sed -nE -e 's/^    [A-Z_]+\("([a-z0-9_]+)".*/\1/p' -e 's/^    \{"([A-Z0-9_]+)", .*/\1/p' \
         -e '/ reserved\[\] = /,/^\};/{/"/{s/[",]/ /g;p;}}' \
-        "$source_dir/lib/expression_function.c" | tr -s ' ' '\n' | grep . | sort -u >tables.txt
+        "$source_dir/lib/formula/expression_function.c" | tr -s ' ' '\n' | grep . | sort -u >tables.txt
     [ "$(wc -l <tables.txt)" -gt 170 ] || cat tables.txt
     comm -23 tables.txt manual.txt
 }

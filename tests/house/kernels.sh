@@ -13,10 +13,10 @@ compile() {
     level=$2
     shift 2
     clang -x cl -cl-std="$level" -Xclang -finclude-default-header -fsyntax-only \
-        -Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror "$@" "$file"
+        -Wall -Wextra -Wpedantic -Wno-unused-parameter -Werror -I "$source_dir/cl" "$@" "$file"
 }
 
-for file in "$source_dir"/cl/*.cl "$source_dir"/tools/*.cl; do
+for file in "$source_dir"/cl/*/*.cl "$source_dir"/tools/*.cl; do
     [ -f "$file" ] || continue
     for level in CL1.2 CL3.0; do
         what="${file#"$source_dir"/} as $level"
@@ -29,14 +29,14 @@ for file in "$source_dir"/cl/*.cl "$source_dir"/tools/*.cl; do
 done
 
 # SpMM's rows from queues, stored rows alone, and what C goes through at the end.
-for name in spmm spmm_peaks; do
+for name in sparse/spmm sparse/spmm_peaks; do
     if command -v clang >/dev/null; then
         check "cl/$name.cl with queues" compile "$source_dir/cl/$name.cl" CL1.2 -DQUEUED=1
         check "cl/$name.cl with a bias and an activation" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DBIASED=1 -DACTIVATION=GELU
         check "cl/$name.cl by stored rows" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DHAS_ROWS=1 -DBIASED=1
-        [ $name = spmm ] && check "cl/$name.cl with B in local memory" \
+        [ $name = sparse/spmm ] && check "cl/$name.cl with B in local memory" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DHELD=1
     else
         skip "cl/$name.cl with queues, stored rows, a bias" "there is no clang"
@@ -47,9 +47,9 @@ done
 for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
-        check "cl/reduce.cl with $options" compile "$source_dir/cl/reduce.cl" CL1.2 $options
+        check "cl/axis/reduce.cl with $options" compile "$source_dir/cl/axis/reduce.cl" CL1.2 $options
     else
-        skip "cl/reduce.cl with $options" "there is no clang"
+        skip "cl/axis/reduce.cl with $options" "there is no clang"
     fi
 done
 
@@ -57,10 +57,10 @@ done
 for options in -DB_SPARSE=0 "-DA_SPARSE=0 -DPARTS=1" -DPARTS=1 "-DITEMS=1 -DLANES=1 -DFOLD=8"; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
-        check "cl/sddmm_sparse.cl with $options" \
-            compile "$source_dir/cl/sddmm_sparse.cl" CL1.2 $options
+        check "cl/sparse/sddmm_sparse.cl with $options" \
+            compile "$source_dir/cl/sparse/sddmm_sparse.cl" CL1.2 $options
     else
-        skip "cl/sddmm_sparse.cl with $options" "there is no clang"
+        skip "cl/sparse/sddmm_sparse.cl with $options" "there is no clang"
     fi
 done
 
@@ -68,11 +68,11 @@ done
 for fold in 2 4 8 16; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
-        check "cl/elementwise.cl by tiles of $fold" \
-            compile "$source_dir/cl/elementwise.cl" CL1.2 -DFOLD=$fold -DTILED=1 -DINPUTS=2 \
+        check "cl/elementwise/elementwise.cl by tiles of $fold" \
+            compile "$source_dir/cl/elementwise/elementwise.cl" CL1.2 -DFOLD=$fold -DTILED=1 -DINPUTS=2 \
             -DIN0=DTYPE_F32 -DIN_WAY0=ADJACENT -DIN1=DTYPE_F16 -DIN_WAY1=ACROSS -DOUT0=DTYPE_F32 \
             -DOUT_WAY0=ADJACENT "-DF0=ADD(x0,x1)"
-        for name in spmm sddmm; do
+        for name in sparse/spmm sparse/sddmm; do
             check "cl/$name.cl by pairs of $fold" \
                 compile "$source_dir/cl/$name.cl" CL1.2 -DDTYPE=DTYPE_BF16 -DLANES=1 -DVECTORS=2 \
                 -DFOLD=$fold
@@ -83,11 +83,12 @@ for fold in 2 4 8 16; do
 done
 
 # Without -cl-no-stdinc clang 14 knows the built-ins of no extension but its own.
-for name in reduce softmax softmax_backward norm norm_backward norm_scaling sddmm; do
+for name in axis/reduce axis/softmax axis/softmax_backward axis/norm axis/norm_backward \
+    axis/norm_scaling sparse/sddmm; do
     file=$source_dir/cl/$name.cl
     set -- -target spir64 -cl-no-stdinc -Wno-ignored-pragmas -Dcl_khr_subgroups=1 \
         -DFOLD=1 -DSHUFFLES=2
-    [ "$name" = sddmm ] || set -- "$@" -DITEMS=2 -DTEAM=64
+    [ "$name" = sparse/sddmm ] || set -- "$@" -DITEMS=2 -DTEAM=64
     if command -v clang >/dev/null; then
         check "cl/$name.cl with Intel's sub-groups" compile "$file" CL1.2 "$@"
         check "cl/$name.cl with Khronos' sub-groups" compile "$file" CL1.2 "$@" \

@@ -10,7 +10,7 @@
 
 #include "problem.h"
 #include "recorder.h"
-#include "trial.h"
+#include "runtime/trial.h"
 
 static json_t *programs_for(const weft_limits *profile)
 {

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = (X - mean) / sqrt(var + epsilon) w + b along mid of X seen as (high, mid, low); or, with RMS,
+// Y = X / sqrt(mean of X^2 + epsilon) w + b.
+//
+//   norm_lines  one sweep finds mean and variance together, then Y is written
+//   norm_parts  where mid is cut into parts: what each of them finds
+//   norm_apply  and each of them written with what all have found
+//
+// The host promises what reduce.cl says; X and Y are the same memory or share none. Where there is
+// no w or b some buffer stands in, which is not read.
+
+#ifndef RMS
+#define RMS 0
+#endif
+#ifndef WEIGHTED // 1: there is w
+#define WEIGHTED 1
+#endif
+#ifndef BIASED // 1: there is b
+#define BIASED 1
+#endif
+
+#if RMS
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define SQUARES   sum
+#define LOST      carry
+#else
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES squares
+#define LOST    lost
+#endif
+#define READS   1
+#define SQUARED 1
+#include "axis/axis.clh"
+#include "base/sums.clh"
+
+#include "axis/ranges.clh"
+
+#if RMS
+#include "axis/totals.clh"
+#define FINALS(F) F(ACC, factor)
+#else
+#include "axis/moments.clh"
+#define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor)
+#endif
+#define EXTRAS    (WEIGHTED + BIASED)
+#define OPTIONS   ACC // epsilon
+#include "axis/rewrite.clh"
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+    to[0] = RMS ? x[0] * x[0] : x[0];
+}
+
+INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
+{
+    const ACC n = (ACC)(w->outer * w->mid);
+#if RMS
+    f->factor = inverse_root(sum_with_carry(s->sum, s->carry) / n, s->scale, epsilon);
+#else
+    f->mean = s->mean;
+    f->carry = s->carry;
+    f->factor = inverse_root(sum_with_carry(s->squares, s->lost) / n, s->scale, epsilon);
+#endif
+}
+
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+#if RMS
+    ACCS y = x[0] * f->factor;
+#else
+    ACCS y = ((x[0] - f->mean) - f->carry) * f->factor;
+#endif
+    if (WEIGHTED)
+        y *= extra[0];
+    if (BIASED)
+        y += extra[WEIGHTED];
+    return y;
+}
+
+INLINE operands operands_of(const view *x, global const T *X, const view *weight_view,
+                            global const T *weight, const view *bias_view, global const T *bias,
+                            const view *y, global T *Y)
+{
+    operands o;
+    o.views[0] = x;
+    o.bases[0] = X;
+    o.scale = (ACC)1;
+    if (WEIGHTED) {
+        o.extra_views[0] = weight_view;
+        o.extra_bases[0] = weight;
+    }
+    if (BIASED) {
+        o.extra_views[WEIGHTED] = bias_view;
+        o.extra_bases[WEIGHTED] = bias;
+    }
+    o.y = y;
+    o.Y = Y;
+    return o;
+}
+
+#define OPERANDS                                                                                   \
+    WALK, VIEW(x), VIEW(y), VIEW(weight_view), VIEW(bias_view), global const T *X, global T *Y,    \
+        global const T *weight, global const T *bias, ACC epsilon
+
+#if !PARTED
+kernel GROUP void norm_lines(OPERANDS)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
+    sweep_and_rewrite(&w, &o, epsilon, shared, 0);
+}
+#else
+kernel GROUP void norm_parts(OPERANDS, global char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
+    sweep_part(&w, &o, scratch, shared);
+}
+
+kernel GROUP void norm_apply(OPERANDS, global const char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    GET_VIEW(weight_view);
+    GET_VIEW(bias_view);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &weight_view, weight, &bias_view, bias, &y, Y);
+    rewrite_part(&w, &o, scratch, epsilon, shared);
+}
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// dX of layer normalisation along mid, for X seen as (high, mid, low): with g = dY w and n elements
+// along mid,
+//
+//     r = 1 / sqrt(var + epsilon),  xh = (x - mean) r
+//     dx = r (g - mean(g) - xh mean(g xh))
+//
+// or, with RMS, r = 1 / sqrt(mean(x^2) + epsilon), xh = x r and dx = r (g - xh mean(g xh)).
+//
+//   norm_backward_lines  one sweep finds moments of x and sums with g together, then dX is written
+//   norm_backward_parts  where mid is cut into parts: what each of them finds
+//   norm_backward_apply  and each of them written with what all have found
+//
+// With TELLS what xh is made of is written to `told`, for norm_scaling.cl.
+//
+// The host promises what reduce.cl says; dX is the same memory as X or dY, or shares none. Where
+// there is no w some buffer stands in, which is not read. What parts find stands in scratch memory
+// from `found` bytes on, behind what is told.
+
+#ifndef RMS
+#define RMS 0
+#endif
+#ifndef WEIGHTED // 1: there is w
+#define WEIGHTED 1
+#endif
+#ifndef TELLS // 1: what xh is made of is wanted
+#define TELLS 0
+#endif
+
+#if RMS
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale) F(ACC, products) F(ACC, products_lost)
+#define SQUARES   sum
+#define LOST      carry
+#else
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)                \
+        F(ACC, total) F(ACC, total_lost) F(ACC, products) F(ACC, products_lost)
+#define SQUARES squares
+#define LOST    lost
+#endif
+#define READS   (2 + WEIGHTED) // X, dY, w
+#define VALUES  2
+#define SQUARED 1
+#include "axis/axis.clh"
+#include "base/sums.clh"
+
+#include "axis/ranges.clh"
+
+// slope is mean(g xh), center mean(g).
+#if RMS
+#include "axis/totals.clh"
+#define FINALS(F) F(ACC, factor) F(ACC, slope)
+#define TOLD(F)   F(ACC, factor)
+#else
+#include "axis/moments.clh"
+#define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor) F(ACC, center) F(ACC, slope)
+#define TOLD(F)   F(ACC, factor) F(ACC, mean) F(ACC, carry)
+#endif
+#define EXTRAS  0
+#define OPTIONS ACC // epsilon
+#include "axis/rewrite.clh"
+
+INLINE ACCS gradient_of(const ACCS x[READS])
+{
+    return WEIGHTED ? x[1] * x[READS - 1] : x[1];
+}
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+    const ACCS g = gradient_of(x);
+    to[0] = RMS ? x[0] * x[0] : x[0];
+    to[1] = RMS ? x[0] * g : g;
+}
+
+INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
+{
+    const ACC n = (ACC)(w->outer * w->mid);
+    f->factor = inverse_root(sum_with_carry(s->SQUARES, s->LOST) / n, s->scale, epsilon);
+    f->slope = sum_with_carry(s->products, s->products_lost) / n * (f->factor / s->scale);
+#if !RMS
+    f->mean = s->mean;
+    f->carry = s->carry;
+    f->center = sum_with_carry(s->total, s->total_lost) / n;
+#endif
+}
+
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+    const ACCS g = gradient_of(x);
+#if RMS
+    return f->factor * (g - x[0] * f->factor * f->slope);
+#else
+    const ACCS normalised = ((x[0] - f->mean) - f->carry) * f->factor;
+    return f->factor * ((g - f->center) - normalised * f->slope);
+#endif
+}
+
+INLINE operands operands_of(const view *x, global const T *X, const view *dy, global const T *dY,
+                            const view *weight_view, global const T *weight, const view *dx,
+                            global T *dX, global char *scratch)
+{
+    operands o;
+    o.views[0] = x;
+    o.bases[0] = X;
+    o.views[1] = dy;
+    o.bases[1] = dY;
+    if (WEIGHTED) {
+        o.views[READS - 1] = weight_view;
+        o.bases[READS - 1] = weight;
+    }
+    o.scale = (ACC)1;
+    o.y = dx;
+    o.Y = dX;
+#if TELLS
+    o.told = (global ACC *)scratch;
+#endif
+    return o;
+}
+
+#define OPERANDS                                                                                   \
+    WALK, VIEW(x), VIEW(dy), VIEW(weight_view), VIEW(dx), global const T *X, global const T *dY,   \
+        global const T *weight, global T *dX, ACC epsilon, long found
+
+#define GET_OPERANDS(scratch)                                                                      \
+    GET_WALK;                                                                                      \
+    GET_VIEW(x);                                                                                   \
+    GET_VIEW(dy);                                                                                  \
+    GET_VIEW(weight_view);                                                                         \
+    GET_VIEW(dx);                                                                                  \
+    const operands o = operands_of(&x, X, &dy, dY, &weight_view, weight, &dx, dX, scratch)
+
+#if !PARTED
+#if TELLS
+kernel GROUP void norm_backward_lines(OPERANDS, global char *scratch)
+#else
+kernel GROUP void norm_backward_lines(OPERANDS)
+#endif
+{
+    local state shared[GROUP_ITEMS];
+#if TELLS
+    GET_OPERANDS(scratch);
+#else
+    GET_OPERANDS(0);
+#endif
+    sweep_and_rewrite(&w, &o, epsilon, shared, 0);
+}
+#else
+kernel GROUP void norm_backward_parts(OPERANDS, global char *scratch)
+{
+    local state shared[GROUP_ITEMS];
+    GET_OPERANDS(scratch);
+    sweep_part(&w, &o, scratch + found, shared);
+}
+
+kernel GROUP void norm_backward_apply(OPERANDS, global char *scratch)
+{
+    local state shared[GROUP_ITEMS];
+    GET_OPERANDS(scratch);
+    rewrite_part(&w, &o, scratch + found, epsilon, shared);
+}
+#endif

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// dW = sum of dY xh and db = sum of dY over all that is normalised apart, rows: mid of X and dY
+// seen as (high, mid, low). xh = (x - mean) r, or, with RMS, x r; norm_backward.cl told r, and mean
+// as the sum of two numbers, of each row.
+//
+//   norm_scaling_parts  each group: some highs, a strip of the lines, a part of mid; to scratch
+//                       memory, what it found about each
+//   norm_scaling_join   each team: FOLD elements of dW and db, their parts joined, always in the
+//                       same order
+//
+// The host promises what reduce.cl says, and that rows are told in the order of places.
+
+#ifndef RMS
+#define RMS 0
+#endif
+
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, products) F(ACC, products_lost)
+#define READS     2 // X, dY
+#define VALUES    2
+#define PLACED    1
+#include "axis/axis.clh"
+#include "base/sums.clh"
+
+#include "axis/totals.clh"
+
+// A row's number for each lane. Lines that are not widened are of one row.
+INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
+{
+    const long last = w->outer * w->mid - 1;
+#if FOLD == 1
+    return numbers[WIDENED ? min(place, last) : place];
+#else
+    if (w->widen == 1)
+        return (ACCS)numbers[place.s0];
+    long places[FOLD];
+    ACC lanes[FOLD];
+    JOIN(vstore, FOLD)(place, 0, places);
+    for (int i = 0; i < FOLD; i++)
+        lanes[i] = numbers[min(places[i], last)];
+    return VLOAD(lanes);
+#endif
+}
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+    const long pitch = pitch_for(w->outer * w->mid);
+    global const ACC *const means = w->numbers + pitch, *const carries = means + pitch;
+    ACCS off = x[0];
+    if (!RMS)
+        off = (off - told_of(means, w, place)) - told_of(carries, w, place);
+    to[0] = x[1];
+    to[1] = x[1] * (off * told_of(w->numbers, w, place));
+}
+
+kernel GROUP void norm_scaling_parts(WALK, VIEW(x), VIEW(dy), global const T *restrict X,
+                                     global const T *restrict dY, long found,
+                                     global char *scratch)
+{
+    walk w = walk_of(walk_axes, walk_numbers);
+    GET_VIEW(x);
+    GET_VIEW(dy);
+    local state shared[GROUP_ITEMS];
+    const view *const views[READS] = {&x, &dy};
+    global const T *const bases[READS] = {X, dY};
+    w.numbers = (global const ACC *)scratch;
+    EACH_BLOCK(w, high, strip)
+    {
+        const columns c = columns_of(&w, high, strip);
+        const long offsets[READS] = {high_offset(&w, &x, high), high_offset(&w, &dy, high)};
+        state sums[VECTORS];
+        sweep(sums, &w, c, views, bases, offsets, (ACC)1, get_group_id(2), 0);
+        EACH_OF_TEAM(join_team, sums, &w, shared);
+        if (place_in_team() == 0)
+            put_line_found(scratch + found, &w, c, high, get_group_id(2), sums);
+    }
+}
+
+// Where dW or db is not wanted some buffer stands in, which is not touched.
+kernel GROUP void norm_scaling_join(WALK, VIEW(dw), VIEW(db), global T *dW, global T *dB,
+                                    int wants_dw, int wants_db, long found,
+                                    global const char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(dw);
+    GET_VIEW(db);
+    local state shared[GROUP_ITEMS];
+    state s;
+    const long outputs = w.high * w.low, first = join_outputs(&s, scratch + found, &w, shared);
+    ACC of_w[FOLD], of_b[FOLD];
+    VSTORE(sum_with_carry(s.products, s.products_lost), of_w);
+    VSTORE(sum_with_carry(s.sum, s.carry), of_b);
+    for (long i = first; i < min(outputs, first + FOLD); i++) {
+        if (wants_dw)
+            store_one(of_w[i - first], dW + output_offset(&w, &dw, i));
+        if (wants_db)
+            store_one(of_b[i - first], dB + output_offset(&w, &db, i));
+    }
+}

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = op over mid of X, for X seen as (high, mid, low).
+//
+//   reduce_lines    each group: some highs, a strip of the lines, a part of mid; writes Y, or with
+//                   several parts what it found about each
+//   reduce_combine  each team: FOLD elements of Y, their parts joined, always in the same order
+//
+// What parts found stands number by number, each [parts x outputs], outputs in steps of 16.
+//
+// The host promises: offsets within buffers; lines at least FOLD wide; widen 1 unless WIDENED; a
+// strip of no moved vector alone.
+
+#define OP_SUM       0
+#define OP_PROD      1
+#define OP_MEAN      2
+#define OP_MIN       3
+#define OP_MAX       4
+#define OP_ARGMIN    5
+#define OP_ARGMAX    6
+#define OP_ANY       7
+#define OP_ALL       8
+#define OP_NORM1     9
+#define OP_NORM2     10
+#define OP_NORM_INF  11
+#define OP_VAR       12
+#define OP_STD       13
+#define OP_LOGSUMEXP 14
+
+#ifndef OP
+#define OP OP_SUM
+#endif
+#ifndef RESULT // DTYPE_* of Y
+#define RESULT DTYPE_F32
+#endif
+
+// ---- what a lane remembers
+
+#define IS_SUM (OP == OP_SUM || OP == OP_MEAN || OP == OP_NORM1 || OP == OP_NORM2)
+#define IS_EXTREME                                                                                 \
+    (OP == OP_MIN || OP == OP_MAX || OP == OP_NORM_INF || OP == OP_ANY || OP == OP_ALL)
+#define IS_PLACE  (OP == OP_ARGMIN || OP == OP_ARGMAX)
+#define IS_SPREAD (OP == OP_VAR || OP == OP_STD)
+
+#if OP == OP_NORM2
+#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define SQUARES   sum
+#define LOST      carry
+#elif IS_SUM
+#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#elif OP == OP_PROD
+#define FIELDS(F) F(ACC, product)
+#elif IS_EXTREME
+#define FIELDS(F) F(ACC, best)
+#elif IS_PLACE
+#define FIELDS(F) F(ACC, best) F(long, place)
+#elif IS_SPREAD
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES squares
+#define LOST    lost
+#else
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#endif
+#define READS   1
+#define SQUARED (OP == OP_NORM2 || IS_SPREAD)
+// Sums of so few rounds lose little; rows have theirs in registers.
+#define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
+#include "axis/axis.clh"
+#include "base/exp.clh"
+#include "base/sums.clh"
+#if SQUARED
+#include "axis/ranges.clh"
+#endif
+
+#if IN_REALS
+#define MOST INFINITY
+#elif ARITHMETIC == DTYPE_I32
+#define MOST INT_MAX
+#else
+#define MOST LONG_MAX
+#endif
+
+// Maxima are found as minima of what order() turns round; an integer's complement cannot overflow.
+INLINE ACCS order(ACCS x)
+{
+#if OP == OP_MAX || OP == OP_ARGMAX || OP == OP_ANY || OP == OP_NORM_INF
+#if IN_REALS
+    return -x;
+#else
+    return ~x;
+#endif
+#else
+    return x;
+#endif
+}
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+#if OP == OP_NORM1
+    to[0] = fabs(x[0]);
+#elif OP == OP_NORM_INF
+    to[0] = order(fabs(x[0]));
+#elif OP == OP_NORM2
+    to[0] = x[0] * x[0];
+#elif OP == OP_ANY || OP == OP_ALL
+    to[0] = order(x[0] != (ACCS)0 ? (ACCS)1 : (ACCS)0);
+#else
+    to[0] = order(x[0]);
+#endif
+}
+
+// ---- sums
+
+#if IS_SUM
+#include "axis/totals.clh"
+
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+    const ACCS sum = sum_with_carry(s->sum, s->carry);
+#if OP == OP_MEAN
+    return sum / (ACC)n;
+#elif OP == OP_NORM2
+    return sqrt(sum) / s->scale;
+#else
+    return sum;
+#endif
+}
+#endif
+
+// ---- products
+
+#if OP == OP_PROD
+INLINE void clear(state *s)
+{
+    s->product = (ACCS)1;
+}
+
+INLINE void set_one(state *s, ACCS x, PLACES place)
+{
+    s->product = x;
+}
+
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
+{
+    a->product = IN_UNSIGNED(a->product, *, x[0]);
+}
+
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
+{
+#pragma unroll
+    for (int i = 0; i < UNROLL; i++)
+        a->product = IN_UNSIGNED(a->product, *, x[0][i]);
+}
+
+INLINE void join(state *a, const state *b)
+{
+    a->product = IN_UNSIGNED(a->product, *, b->product);
+}
+
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+    return s->product;
+}
+#endif
+
+// ---- largest and smallest
+
+#if IS_EXTREME
+#include "base/zeros.clh"
+
+INLINE void clear(state *s)
+{
+    s->best = (ACCS)MOST;
+}
+
+INLINE void set_one(state *s, ACCS x, PLACES place)
+{
+    s->best = x;
+}
+
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
+{
+    a->best = smaller(a->best, x[0]);
+}
+
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
+{
+    a->best = smaller(a->best, TREE(smaller, x[0]));
+}
+
+INLINE void join(state *a, const state *b)
+{
+    a->best = smaller(a->best, b->best);
+}
+
+// Of NaN always the same bits.
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+#if IN_REALS
+    return unordered(s->best, s->best) ? (ACCS)NAN : order(s->best);
+#else
+    return order(s->best);
+#endif
+}
+#endif
+
+// ---- places
+
+#if IS_PLACE
+INLINE void clear(state *s)
+{
+    s->best = (ACCS)MOST;
+    s->place = (PLACES)LONG_MAX;
+}
+
+// Of equals the one that stands first; all NaN are equal.
+INLINE void join(state *a, const state *b)
+{
+#if IN_REALS
+    const MASKS a_is_nan = unordered(a->best, a->best);
+    const MASKS b_is_nan = unordered(b->best, b->best);
+    // Oclgrind 21.10 takes the opposite of a vector's comparison for true.
+    const MASKS smaller_one = (b->best < a->best || b_is_nan) && a->best == a->best;
+    const MASKS equal_ones = b->best == a->best || (a_is_nan && b_is_nan);
+#else
+    const MASKS smaller_one = b->best < a->best;
+    const MASKS equal_ones = b->best == a->best;
+#endif
+    const MASKS is_first = JOIN(convert_, MASKS)(b->place < a->place);
+    const MASKS wins = smaller_one || (equal_ones && is_first);
+    a->best = wins ? b->best : a->best;
+    a->place = select(a->place, b->place, JOIN(convert_, PLACES)(wins));
+}
+
+INLINE void set_one(state *s, ACCS x, PLACES place)
+{
+    s->best = x;
+    s->place = place;
+}
+
+INLINE void take_one(state *a, ACCS x[VALUES], PLACES place)
+{
+    state one;
+    set_one(&one, x[0], place);
+    join(a, &one);
+}
+
+INLINE void take(state *a, ACCS x[VALUES][UNROLL], PLACES place, long step)
+{
+#pragma unroll
+    for (int i = 0; i < UNROLL; i++)
+        take_one(a, &x[0][i], place + i * step);
+}
+
+INLINE PLACES result_of(const state *s, long n, long correction)
+{
+    return s->place;
+}
+#endif
+
+#if OP == OP_PROD || IS_EXTREME || IS_PLACE
+INLINE void settle(state *s)
+{
+}
+
+INLINE void join_few(state *a, const state *b)
+{
+    join(a, b);
+}
+
+INLINE void join_across(state *s)
+{
+    join_lanes(s);
+}
+#endif
+
+// ---- variances
+
+#if IS_SPREAD
+#include "axis/moments.clh"
+
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+    // Infinite elements leave no more than a carry that is no number.
+    const ACCS variance = (s->carry - s->carry) +
+                          sum_with_carry(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
+    return OP == OP_STD ? sqrt(variance) / s->scale : variance / s->scale / s->scale;
+}
+#endif
+
+// ---- logsumexp
+
+#if OP == OP_LOGSUMEXP
+#define INFINITE_TOP 0 // infinity shall come out as such, not as infinity - infinity
+#include "axis/peaks.clh"
+
+INLINE ACCS result_of(const state *s, long n, long correction)
+{
+    return s->top + log(sum_with_carry(s->sum, s->carry));
+}
+#endif
+
+// ---- writing
+
+#if RESULT == DTYPE_F64 || RESULT == DTYPE_F32
+#define Y_TYPE ACC
+#elif RESULT == DTYPE_F16
+#define Y_TYPE half
+#elif RESULT == DTYPE_BF16
+#define Y_TYPE ushort
+#elif RESULT == DTYPE_I32
+#define Y_TYPE int
+#elif RESULT == DTYPE_I64
+#define Y_TYPE long
+#else
+#define Y_TYPE uchar
+#endif
+#if IS_PLACE
+#define FOUND long
+#else
+#define FOUND ACC
+#endif
+
+INLINE void put_result(global Y_TYPE *y, FOUND x)
+{
+#if RESULT == DTYPE_F16
+    vstore_half_rte(x, 0, y);
+#elif RESULT == DTYPE_BF16
+    *y = bf16_narrow(x);
+#else
+    *y = (Y_TYPE)x;
+#endif
+}
+
+// Lanes first to last of FOLD neighbouring results, the 0th of them at y.
+INLINE void put_results(global Y_TYPE *y, long step, const state *s, int first, int last, long n,
+                        long correction)
+{
+#if FOLD == 1
+    if (first < last)
+        put_result(y, result_of(s, n, correction));
+#else
+    FOUND lanes[FOLD];
+    JOIN(vstore, FOLD)(result_of(s, n, correction), 0, lanes);
+    for (int i = first; i < last; i++)
+        put_result(y + i * step, lanes[i]);
+#endif
+}
+
+// ---- kernels
+
+typedef struct {
+    global Y_TYPE *Y;
+    global char *scratch;
+    long part, n, correction;
+} output;
+
+INLINE void write_found(output out, const walk *w, const view *y, long high, long column,
+                        const state *s, int first, int last)
+{
+    if (PARTED)
+        put_found(out.scratch, w, out.part, high * w->low + column, s, first, last);
+    else
+        put_results(out.Y + high_offset(w, y, high) + column * y->low, y->low, s, first, last,
+                    out.n, out.correction);
+}
+
+INLINE void write_line(output out, const walk *w, const view *y, columns c, long high,
+                       const state found[VECTORS])
+{
+    if (!WIDENED || w->widen == 1) {
+        EACH_VECTOR(v, c.n)
+        {
+            write_found(out, w, y, high, column(c, v), &found[v], moved(c, v), FOLD);
+        }
+        return;
+    }
+    state s;
+    if (ROWS) {
+        join_vectors(&s, found, w);
+        write_found(out, w, y, high, 0, &s, 0, 1);
+        return;
+    }
+    line_states l;
+    join_steps(&l, found, w);
+    for (long i = 0; i < w->low; i += FOLD) {
+        line_get(&s, &l, i);
+        write_found(out, w, y, high, i, &s, 0, (int)min(w->low - i, (long)FOLD));
+    }
+}
+
+// Where lanes lie along mid, FOLD highs are swept before their lanes are joined, all at once: that
+// costs little more than for one of them.
+#define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
+
+#if BY_ROWS
+// So many bytes from p on.
+INLINE void ask_for(global const T *p, long bytes)
+{
+#if ADJACENT
+    for (long i = 0; i < bytes; i += 64)
+        FETCH_AHEAD((size_t)p + i, 2);
+#endif
+}
+
+// What each row holds, each in its lane. Memory is read in its order: all rows before what further
+// reduced axes lead to.
+INLINE void sweep_rows(state *found, const walk *w, const view *x, global const T *X, long first,
+                       long last)
+{
+    state rows[FOLD];
+    const columns c = columns_of(w, 0, 0);
+    keeper k = keeper_at(0, w);
+    PLACES steps[VECTORS];
+    find_steps(steps, w, c);
+    for (int i = 0; i < FOLD; i++)
+        clear(&rows[i]);
+    const long begin = high_offset(w, x, first);
+    long next = outer_offset(w, x, 0);
+    int taken = 0; // of each row
+    for (long outer = 0; outer < w->outer; outer++) {
+        const long offset = next;
+        if (outer + 1 < w->outer) { // its first row is not where these end
+            next = outer_offset(w, x, outer + 1);
+            ask_for(X + begin + next, min(w->mid * (long)sizeof(BITS), (long)ROW_AHEAD));
+        }
+        int after = taken;
+        for (long high = first; high < last; high++) {
+            const int slot = row_slot((int)(high - first));
+            after = taken;
+            lines row[READS];
+            set_lines(&row[0], X, high_offset(w, x, high) + offset, w, x, (ACC)1);
+            sweep_mid(rows + slot, w, c, row, steps, outer * w->mid, 0, w->lines, &k, &after);
+        }
+        taken = after;
+    }
+#if SQUARED
+    const view *const views[READS] = {x};
+    global const T *const bases[READS] = {X};
+    for (long high = first; high < last; high++) {
+        state *row = &rows[row_slot((int)(high - first))];
+        const long offsets[READS] = {high_offset(w, x, high)};
+        square_again(row, w, views, bases, offsets, (ACC)1, 0, 0);
+#if IS_SUM
+        even_out(row);
+#endif
+    }
+#endif
+    join_rows(rows);
+    copy_state(found, &rows[0]);
+}
+
+// The first n lanes of one vector.
+INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
+{
+    state one;
+    if (n == FOLD) {
+        set_one(s, x, places);
+        return;
+    }
+    set_one(&one, x, places);
+    clear(s);
+    copy_lanes(s, n, &one);
+}
+
+// The same for rows of one vector, n lanes of it, each `step` behind the one before. What all such
+// rows have in common, as carries of 0, the compiler sees through. The row `ahead` elements on is
+// asked for.
+INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long ahead)
+{
+    state rows[FOLD];
+    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
+#pragma unroll
+    for (int i = 0; i < FOLD; i++) {
+        ask_for(row[0].at + ahead, FOLD * sizeof(BITS));
+        ACCS x[VALUES];
+        swept(x, row, 0, 0, n, 0, places);
+        put_vector(&rows[row_slot(i)], x[0], places, n);
+        row[0].at += step;
+        row[0].left -= step;
+    }
+    join_rows(rows);
+    copy_state(found, &rows[0]);
+}
+
+// The same for rows of a few vectors, n lanes in the last.
+INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int last, int n,
+                              long ahead)
+{
+    state rows[FOLD];
+    const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
+    for (int i = 0; i < FOLD; i++) {
+        ask_for(row[0].at + ahead, (last + 1) * FOLD * sizeof(BITS));
+        state s, all;
+        ACCS x[VALUES];
+        swept(x, row, 0, 0, FOLD, 0, places);
+        set_one(&s, x[0], places);
+        for (int l = 1; l < last; l++) {
+            swept(x, row, l, 0, FOLD, 0, places);
+            take_one(&s, x, places + (long)l * FOLD);
+        }
+        swept(x, row, last, 0, n, 0, places);
+        copy_state(&all, &s);
+        take_one(&all, x, places + (long)last * FOLD);
+        if (n == FOLD)
+            copy_state(&s, &all);
+        else
+            copy_lanes(&s, n, &all);
+        copy_state(&rows[row_slot(i)], &s);
+        row[0].at += step;
+        row[0].left -= step;
+    }
+    join_rows(rows);
+    copy_state(found, &rows[0]);
+}
+
+// Rows that follow each other at equal steps, and have few vectors.
+INLINE bool has_short_rows(const walk *w)
+{
+    return w->outer == 1 && w->lines > 0 && w->lines < UNROLL && w->n_high <= 1;
+}
+
+// Short rows are asked for farther ahead than long ones: so many bytes, or the next one.
+#define SHORT_ROW_AHEAD 8192
+
+// FOLD of them.
+INLINE void sweep_short_rows(state *found, const walk *w, const view *x, global const T *X,
+                             long first)
+{
+    const long step = w->n_high == 0 ? 0 : x->high[0];
+    const long n_ahead = SHORT_ROW_AHEAD / max((step < 0 ? -step : step) * (long)sizeof(BITS), 1L);
+    const long ahead = step * max(n_ahead, 1L);
+    lines row[READS];
+    set_lines(&row[0], X, high_offset(w, x, first), w, x, (ACC)1);
+    if (w->lines == 1 && w->full == 1)
+        sweep_vectors(found, row, step, FOLD, ahead);
+    else if (w->lines == 1)
+        sweep_vectors(found, row, step, (int)w->rest, ahead);
+    else
+        sweep_few_vectors(found, row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest,
+                          ahead);
+}
+
+INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
+                        global Y_TYPE *Y, long first, long last, output out)
+{
+    state found;
+    const bool are_short = has_short_rows(w) && last - first == FOLD;
+    if (are_short)
+        sweep_short_rows(&found, w, x, X, first);
+#if SQUARED
+    if (!are_short || any_lane(!are_ordinary(found.SQUARES)))
+#else
+    if (!are_short)
+#endif
+        sweep_rows(&found, w, x, X, first, last);
+    const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
+    FOUND lanes[FOLD];
+    JOIN(vstore, FOLD)(results, 0, lanes);
+    if (w->n_high <= 1) { // short rows mind what it costs to find a place
+        global Y_TYPE *at = Y + high_offset(w, y, first);
+        const long step = w->n_high == 0 ? 0 : y->high[0];
+#if RESULT != DTYPE_F16 && RESULT != DTYPE_BF16
+        if (step == 1 && last - first == FOLD) {
+            RAW_STORE(Y_TYPE, JOIN(convert_, VECTOR(Y_TYPE))(results), at);
+            return;
+        }
+#endif
+        for (int i = 0; i < last - first; i++)
+            put_result(at + i * step, lanes[i]);
+        return;
+    }
+    for (long i = first; i < last; i++)
+        put_result(Y + high_offset(w, y, i), lanes[i - first]);
+}
+
+#endif
+
+kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict X,
+                               global Y_TYPE *restrict Y, global char *restrict scratch,
+                               long correction)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    const output out = {Y, scratch, get_group_id(2), w.outer * w.mid, correction};
+#if BY_ROWS
+    for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
+        const long start = turn * w.run;
+        const long stop = min(w.high, start + w.run);
+        for (long high = start; high < stop; high += FOLD)
+            reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
+    }
+#else
+    local state shared[GROUP_ITEMS];
+    const view *const views[READS] = {&x};
+    global const T *const bases[READS] = {X};
+    EACH_BLOCK(w, high, strip)
+    {
+        const columns c = columns_of(&w, high, strip);
+        const long offsets[READS] = {high_offset(&w, &x, high)};
+        state found[VECTORS];
+        sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
+        EACH_OF_TEAM(join_team, found, &w, shared);
+        if (place_in_team() == 0)
+            write_line(out, &w, &y, c, high, found);
+    }
+#endif
+}
+
+#if PARTED
+kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
+                                 global const char *restrict scratch, long correction)
+{
+    GET_WALK;
+    GET_VIEW(y);
+    local state shared[GROUP_ITEMS];
+    const long outputs = w.high * w.low;
+    state s;
+    const long first = join_outputs(&s, scratch, &w, shared);
+    if (first >= outputs)
+        return;
+    FOUND lanes[FOLD];
+#if FOLD == 1
+    lanes[0] = result_of(&s, w.outer * w.mid, correction);
+#else
+    JOIN(vstore, FOLD)(result_of(&s, w.outer * w.mid, correction), 0, lanes);
+#endif
+    for (long i = first; i < min(outputs, first + FOLD); i++)
+        put_result(Y + output_offset(&w, &y, i), lanes[i - first]);
+}
+#endif

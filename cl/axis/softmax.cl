@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = softmax(scale X), or its logarithm, along mid of X seen as (high, mid, low).
+//
+//   softmax_lines   one sweep finds largest elements and sums, then Y is written
+//   softmax_parts   where mid is cut into parts: what each of them finds
+//   softmax_apply   and each of them written with what all have found
+//
+// The host promises what reduce.cl says; X and Y are the same memory or share none.
+
+#ifndef LOG // 1: log-softmax
+#define LOG 0
+#endif
+
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#define READS     1
+#include "axis/axis.clh"
+#include "base/exp.clh"
+#include "base/sums.clh"
+
+#include "axis/peaks.clh"
+
+// y = exp(x - top) factor, or x - top - factor for the logarithm.
+#define FINALS(F) F(ACC, top) F(ACC, factor)
+#define EXTRAS    0
+#define OPTIONS   int // 1: where all are -infinity, exp(y) is 0
+#include "axis/rewrite.clh"
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+    to[0] = x[0];
+}
+
+INLINE void find_final(finals *f, const state *s, const walk *w, int masked)
+{
+    const ACCS sum = sum_with_carry(s->sum, s->carry);
+    f->top = s->top;
+    f->factor = LOG ? log(sum) : (ACC)1 / sum;
+    if (masked)
+        f->factor = sum == (ACCS)0 ? (ACCS)0 : f->factor;
+}
+
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+    if (LOG)
+        return x[0] - f->top - f->factor;
+    return exp_below(x[0] - f->top) * f->factor;
+}
+
+#if KEPT
+INLINE void make_relative(finals *f, ACCS to)
+{
+    if (any_lane(to != f->top))
+        f->factor *= exp_below(to - f->top);
+    f->top = to;
+}
+
+INLINE ACCS kept_rewritten(const finals *f, ACCS kept)
+{
+    return kept * f->factor;
+}
+#endif
+
+INLINE operands operands_of(const view *x, global const T *X, const view *y, global T *Y, ACC scale)
+{
+    operands o;
+    o.views[0] = x;
+    o.bases[0] = X;
+    o.scale = scale;
+    o.y = y;
+    o.Y = Y;
+    return o;
+}
+
+#if KEPT
+#define KEEPER  , local ACCS *kept
+#define KEEPING kept
+#else
+#define KEEPER
+#define KEEPING 0
+#endif
+
+#if !PARTED
+kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
+                                int masked KEEPER)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    sweep_and_rewrite(&w, &o, masked, shared, KEEPING);
+}
+#else
+kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
+                                int masked, global char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    sweep_part(&w, &o, scratch, shared);
+}
+
+kernel GROUP void softmax_apply(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
+                                int masked, global const char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(x);
+    GET_VIEW(y);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&x, X, &y, Y, scale);
+    rewrite_part(&w, &o, scratch, masked, shared);
+}
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// dX = scale Y (dY - sum of Y dY), the gradient of softmax along mid, seen as (high, mid, low); or
+// of its logarithm, dX = scale (dY - exp(Y) sum of dY).
+//
+//   softmax_backward_lines  one sweep finds the sum, then dX is written
+//   softmax_backward_parts  where mid is cut into parts: what each of them finds
+//   softmax_backward_apply  and each of them written with what all have found
+//
+// The host promises what reduce.cl says; dX is the same memory as Y or dY, or shares none.
+
+#ifndef LOG // 1: of log-softmax
+#define LOG 0
+#endif
+
+#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#define READS     2 // Y, dY
+#include "axis/axis.clh"
+#include "base/sums.clh"
+
+#include "axis/totals.clh"
+
+#define FINALS(F) F(ACC, sum) F(ACC, scale)
+#define EXTRAS    0
+#define OPTIONS   ACC // the scale
+#include "axis/rewrite.clh"
+
+INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
+{
+    to[0] = LOG ? x[1] : x[0] * x[1];
+}
+
+INLINE void find_final(finals *f, const state *s, const walk *w, ACC scale)
+{
+    f->sum = sum_with_carry(s->sum, s->carry);
+    f->scale = (ACCS)scale;
+}
+
+INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXTRAS + 1])
+{
+    if (LOG)
+        return f->scale * (x[1] - exp(x[0]) * f->sum);
+    return f->scale * x[0] * (x[1] - f->sum);
+}
+
+INLINE operands operands_of(const view *y, global const T *Y, const view *dy, global const T *dY,
+                            const view *dx, global T *dX)
+{
+    operands o;
+    o.views[0] = y;
+    o.views[1] = dy;
+    o.bases[0] = Y;
+    o.bases[1] = dY;
+    o.scale = (ACC)1;
+    o.y = dx;
+    o.Y = dX;
+    return o;
+}
+
+#if !PARTED
+kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
+                                         global const T *dY, global T *dX, ACC scale)
+{
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
+    sweep_and_rewrite(&w, &o, scale, shared, 0);
+}
+#else
+kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
+                                         global const T *dY, global T *dX, ACC scale,
+                                         global char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
+    sweep_part(&w, &o, scratch, shared);
+}
+
+kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
+                                         global const T *dY, global T *dX, ACC scale,
+                                         global const char *scratch)
+{
+    GET_WALK;
+    GET_VIEW(y);
+    GET_VIEW(dy);
+    GET_VIEW(dx);
+    local state shared[GROUP_ITEMS];
+    const operands o = operands_of(&y, Y, &dy, dY, &dx, dX);
+    rewrite_part(&w, &o, scratch, scale, shared);
+}
+#endif

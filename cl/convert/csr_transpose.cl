@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// T = A^T, both by rows (CSR): A's entries sorted by column, those of a column in the order in
+// which they stand. (Columns, rows) are sorted by `bits` bits of the column at a time, lowest first
+// (LSD radix sort); each pass keeps the order of what it does not tell apart.
+//
+// Item i of all goes through entries i * run .. (i + 1) * run - 1 of a pass, one after the other. A
+// digit's places are dealt out group by group and, within a group, item by item.
+//
+//   csr_transpose_count    how often each digit occurs in each group: [digit][group]
+//   (running sums of that: where the places of a group begin)
+//   csr_transpose_scatter  each entry to its place: in scratch memory, or after the last pass in T
+//   csr_transpose_offsets  where each row of T begins
+//
+// Whatever columns A names, every place is taken by one entry and nothing is written beyond nnz.
+#include "base/types.clh"
+
+#include "operand/rows.clh"
+#include "op/scan.clh"
+
+#ifndef T_OFFSET // of T: int or long
+#define T_OFFSET int
+#endif
+#ifndef T_INDEX // int or short
+#define T_INDEX int
+#endif
+#ifndef MOVED // as large as a value, which is only moved
+#define MOVED uint
+#endif
+
+// Counters of a digit, one for each item, and a gap that keeps those of one item in different banks
+// of local memory.
+#define PITCH (ITEMS > 1 ? ITEMS + 1 : 1)
+
+// What a pass sorts by: columns as A has them, or as the pass before has left them.
+#define COLUMNS                                                                                    \
+    long nnz, long run, int shift, int bits, int is_first, global const INDEX *restrict indices,   \
+        long indices_start, global int *whole, long columns_in
+
+INLINE int column_at(long e, int is_first, global const INDEX *indices, global const int *columns)
+{
+    return is_first ? (int)indices[e] : columns[e];
+}
+
+#define COLUMN_AT(e) column_at(e, is_first, indices + indices_start, whole + columns_in)
+
+// The counter of item `item` for a column's digit.
+INLINE int counter_of(int column, int shift, int bits, int item)
+{
+    return (column >> shift & ((1 << bits) - 1)) * PITCH + item;
+}
+
+#define COUNTER_OF(column) counter_of(column, shift, bits, item)
+
+#define OWN_ENTRIES                                                                                \
+    const int item = get_local_id(0);                                                              \
+    const long group = get_group_id(0), n_groups = get_num_groups(0);                              \
+    const long first = min((group * ITEMS + item) * run, nnz), stop = min(first + run, nnz);       \
+    const int n_digits = 1 << bits
+
+#define COUNT_DIGITS                                                                               \
+    for (int digit = 0; digit < n_digits; ++digit)                                                 \
+        counters[digit * PITCH + item] = 0;                                                        \
+    for (long e = first; e < stop; ++e)                                                            \
+        ++counters[COUNTER_OF(COLUMN_AT(e))];                                                      \
+    ALL_PASS
+
+kernel GROUP void csr_transpose_count(COLUMNS, global OFFSET *table, local OFFSET *counters)
+{
+    OWN_ENTRIES;
+    COUNT_DIGITS;
+    for (int digit = item; digit < n_digits; digit += ITEMS) {
+        OFFSET sum = 0;
+        for (int i = 0; i < ITEMS; ++i)
+            sum += counters[digit * PITCH + i];
+        table[digit * n_groups + group] = sum;
+    }
+}
+
+// The row of entry e, which follows an entry of `row`.
+INLINE int row_at_or_after(int row, global const OFFSET *offsets, int n_rows, long e)
+{
+    if (e < offsets[row + 1])
+        return row;
+    const int next = min(row + 1, n_rows - 1);
+    return e < offsets[next + 1] ? next : row_of_entry(offsets, n_rows, e);
+}
+
+#if ITEMS > 1
+// From a digit's counters to the places of each item's entries.
+INLINE void find_places(local OFFSET *counters, OFFSET place)
+{
+    for (int i = 0; i < ITEMS; ++i) {
+        const OFFSET n = counters[i];
+        counters[i] = place;
+        place += n;
+    }
+}
+#endif
+
+// whole holds columns and rows, wide where entries come from; each as a pass reads (in) and writes
+// (out) them.
+kernel GROUP void csr_transpose_scatter(COLUMNS, global const OFFSET *table, local OFFSET *counters,
+                                        global const OFFSET *restrict offsets, long offsets_start,
+                                        int n_rows, long columns_out, long rows_in, long rows_out,
+                                        global OFFSET *wide, long sources_in, long sources_out,
+                                        int is_last, global T_INDEX *restrict t_indices,
+                                        long t_indices_start, int has_values,
+                                        global const MOVED *restrict values, long values_start,
+                                        global MOVED *restrict t_values, long t_values_start,
+                                        int has_source, global OFFSET *restrict source,
+                                        long source_start, long source_stride)
+{
+    OWN_ENTRIES;
+#if ITEMS > 1
+    COUNT_DIGITS;
+#endif
+    for (int digit = item; digit < n_digits; digit += ITEMS) {
+#if ITEMS > 1
+        find_places(counters + digit * PITCH, table[digit * n_groups + group]);
+#else
+        counters[digit] = table[digit * n_groups + group];
+#endif
+    }
+    ALL_PASS;
+
+    global const OFFSET *const row_starts = offsets + offsets_start;
+    int row = is_first && first < stop ? row_of_entry(row_starts, n_rows, first) : 0;
+    for (long e = first; e < stop; ++e) {
+        const int column = COLUMN_AT(e);
+        const long place = counters[COUNTER_OF(column)]++;
+        const OFFSET from = is_first ? (OFFSET)e : wide[sources_in + e];
+        row = is_first ? row_at_or_after(row, row_starts, n_rows, e) : whole[rows_in + e];
+        whole[columns_out + place] = column;
+        if (!is_last) {
+            whole[rows_out + place] = row;
+            wide[sources_out + place] = from;
+            continue;
+        }
+        t_indices[t_indices_start + place] = (T_INDEX)row;
+        if (has_values)
+            t_values[t_values_start + place] = values[values_start + from];
+        if (has_source)
+            source[source_start + place * source_stride] = from;
+    }
+}
+
+// Item by item side by side, so that they write side by side.
+kernel GROUP void csr_transpose_offsets(long n_offsets, long run, long nnz, global const int *whole,
+                                        long columns_in, global T_OFFSET *restrict t_offsets,
+                                        long t_offsets_start)
+{
+    const int item = get_local_id(0);
+    const long group = get_group_id(0);
+    const long first = group * ITEMS * run + item, stop = min((group + 1) * ITEMS * run, n_offsets);
+    long low = 0;
+    for (long column = first; column < stop; column += ITEMS) {
+        low = first_from(whole + columns_in, low, nnz, column);
+        t_offsets[t_offsets_start + column] = (T_OFFSET)low;
+    }
+}

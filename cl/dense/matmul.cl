@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = f(alpha A B + beta C), block by block: for products that are long in m, n and k.
+//
+//   matmul_blocks  sums of a block of C over all of k, or over a piece of it to scratch memory
+//
+// A group goes through k in steps of DEPTH. It puts the step's part of B, as wide as its block,
+// into local memory, in panels as wide as its items have registers for; then A, strip by strip; and
+// multiplies strip by panel, each item ROWS x VECTORS x FOLD numbers of C. Where a block is one
+// strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh), else
+// (CPUs) they wait in local memory. Each number of C is summed up in the order of k, wherever its
+// block begins.
+//
+// Extents, blocks and strides are arguments: one program multiplies all shapes.
+#ifndef ROWS // of C that an item has in registers
+#define ROWS 4
+#endif
+#ifndef VECTORS // and vectors in each
+#define VECTORS 2
+#endif
+#ifndef DEPTH // of a step along k: a multiple of FOLD
+#define DEPTH 16
+#endif
+#ifndef ONE_TILE // 1: a block is one strip and one panel
+#define ONE_TILE 0
+#endif
+
+#include "base/types.clh"
+
+#include "dense/matmul.clh"
+#if FOLD > 1
+#include "base/transpose.clh"
+#endif
+
+#define STRIP (TEAM * ROWS)
+#define PANEL (ITEMS * VECTORS * FOLD)
+
+#if !ONE_TILE
+// From row to row of a strip in local memory: rows that stood at a power of two would meet in one
+// set of a cache, or in one bank.
+#define PITCH (DEPTH + FOLD)
+
+#define LINE_BYTES 64
+#define LINE       (LINE_BYTES / (int)sizeof(T)) // elements
+
+// ---- to local memory
+
+// A part of a factor: lines of n elements, and strides from one to the next, in a line and from
+// line to line. Memory goes on for `readable` lines.
+typedef struct {
+    global const T *first;
+    int n_lines, readable, n;
+    long along, across;
+} part;
+
+// Where element j of a line goes: as many as `width` follow each other, and the next ones stand
+// `panel` further on.
+INLINE local ACC *place(local ACC *to, int width, long panel, int line, int j)
+{
+    const int q = j / width;
+    return to + q * panel + line * (long)width + (j - q * width);
+}
+
+#if ITEMS * TEAM > 1
+// All items copy, neighbours what is adjacent in memory. Up to lines x wide elements what is not
+// there is 0.
+INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
+{
+    const bool is_turned = from.along != 1 && from.across == 1;
+    const int item = get_local_id(1) * ITEMS + get_local_id(0);
+    for (int i = item; i < lines * wide; i += ITEMS * TEAM) {
+        const int q = i / (is_turned ? lines : wide);
+        const int line = is_turned ? i - q * lines : q, j = is_turned ? q : i - q * wide;
+        const bool is_there = line < from.n_lines && j < from.n;
+        *place(to, width, panel, line, j) =
+            is_there ? load_one(from.first + line * from.across + j * from.along) : (ACC)0;
+    }
+}
+#else
+#define LINES_AHEAD 8
+
+// Asks for a line that is copied some lines later: it may be in another page, where no prefetcher
+// goes.
+INLINE void fetch_line(part from, int line)
+{
+    if (from.along == 1 && line < from.n_lines)
+        for (int j = 0; j < from.n; j += LINE)
+            FETCH_AHEAD((size_t)(from.first + line * from.across + j), 1);
+}
+
+INLINE void copy_line(local ACC *to, int width, long panel, part from, int line)
+{
+    global const T *first = from.first + line * from.across;
+    local ACC *at = to + line * (long)width;
+    int j = 0;
+    if (from.along == 1) {
+        for (; j + width <= from.n; j += width, at += panel)
+            for (int i = 0; i < width; i += FOLD)
+                LOCAL(at + i) = load_vector(first + j + i);
+        for (; j + FOLD <= from.n; j += FOLD, at += FOLD)
+            LOCAL(at) = load_vector(first + j);
+    }
+    for (; j < from.n; j += FOLD)
+        LOCAL(place(to, width, panel, line, j)) =
+            load_some(first + j * from.along, from.along, from.n - j);
+}
+
+#if FOLD > 1
+// FOLD lines, of which as many are wanted, by FOLD elements of each, where lines are adjacent.
+INLINE void copy_turned(local ACC *to, int width, long panel, part from, int line, int j)
+{
+    ACCS rows[FOLD];
+    global const T *first = from.first + line + j * from.along;
+    for (int i = 0; i < FOLD; ++i)
+        rows[i] =
+            j + i < from.n ? load_some(first + i * from.along, 1, from.readable - line) : (ACCS)0;
+    transpose(rows);
+    for (int i = 0; i < FOLD && line + i < from.n_lines; ++i)
+        LOCAL(place(to, width, panel, line + i, j)) = rows[i];
+}
+#endif
+
+// Each line's last vector is filled up with zeros.
+INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
+{
+#if FOLD > 1
+    if (from.along != 1 && from.across == 1) {
+        for (int line = 0; line < from.n_lines; line += FOLD)
+            for (int j = 0; j < from.n; j += FOLD)
+                copy_turned(to, width, panel, from, line, j);
+        return;
+    }
+#endif
+    for (int line = 0; line < from.n_lines; ++line) {
+        fetch_line(from, line + LINES_AHEAD);
+        copy_line(to, width, panel, from, line);
+    }
+}
+#endif
+
+// ---- asked for ahead
+
+#define TURN 8 // of k
+
+// Part of some lines, asked for bit by bit while an item multiplies: all at once they would wait
+// for each other, and what is multiplied for them. In bytes.
+typedef struct {
+    size_t line;
+    long across, next; // to the next line, and to what the next panel asks for
+    int n, at, due;    // of a line; where it goes on; requests each turn
+} ahead;
+
+// From address `first` on n_lines lines of n bytes each, while k takes `depth` steps.
+INLINE ahead ahead_of(size_t first, long across, int n_lines, int n, int depth)
+{
+    const int requests = n_lines * ((n + LINE_BYTES - 1) / LINE_BYTES);
+    const int due = (requests * TURN + depth - 1) / depth;
+    const ahead a = {first, across, n_lines * across, n, 0, due};
+    return a;
+}
+
+#define FETCH_DUE(a, FETCH)                                                                        \
+    for (int i = 0; i < (a).due; ++i) {                                                            \
+        FETCH((a).line + (a).at);                                                                  \
+        const int at = (a).at + LINE_BYTES;                                                        \
+        (a).line += at < (a).n ? 0 : (a).across;                                                   \
+        (a).at = at < (a).n ? at : 0;                                                              \
+    }
+
+#define FETCH_TO_READ(p) FETCH_AHEAD(p, 2)
+
+// What comes after a strip, of A, and after a step, of B: for each panel a part. Of C, what is
+// written where strip and panel meet.
+typedef struct {
+    ahead a, b, c;
+} coming;
+
+INLINE void fetch_turn(coming *next)
+{
+    FETCH_DUE(next->a, FETCH_TO_READ);
+    FETCH_DUE(next->b, FETCH_TO_READ);
+    FETCH_DUE(next->c, FETCH_TO_WRITE);
+}
+
+// ---- strip by panel
+
+// s += rows x vectors numbers of a strip times a panel, both from the item's first one on.
+#define ADD_PRODUCTS(rows, vectors, from, upto)                                                    \
+    for (int l = from; l < upto; ++l) {                                                            \
+        ACCS right[vectors];                                                                       \
+        _Pragma("unroll") for (int v = 0; v < vectors; ++v) right[v] =                             \
+            LOCAL(b + l * PANEL + v * ITEMS * FOLD);                                               \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+        {                                                                                          \
+            const ACCS left = (ACCS)a[r * PITCH + l];                                              \
+            _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] =                          \
+                multiply_add(left, right[v], s[r][v]);                                             \
+        }                                                                                          \
+    }
+
+// The same in local memory, `pitch` from row to row. Each step is a sum of its own, added to those
+// before: no number sums up more products than a step has, or more steps than k has.
+#define TILE(name, rows, vectors)                                                                  \
+    INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
+                           int depth, bool is_first, coming next)                                  \
+    {                                                                                              \
+        ACCS s[rows][vectors];                                                                     \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+            _Pragma("unroll") for (int v = 0; v < vectors; ++v) s[r][v] = (ACCS)0;                 \
+        for (int turn = 0; turn < depth; turn += TURN) {                                           \
+            fetch_turn(&next);                                                                     \
+            const int upto = min(turn + TURN, depth);                                              \
+            ADD_PRODUCTS(rows, vectors, turn, upto)                                                \
+        }                                                                                          \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+            _Pragma("unroll") for (int v = 0; v < vectors; ++v)                                    \
+        {                                                                                          \
+            local ACC *to = sums + r * pitch + v * ITEMS * FOLD;                                   \
+            LOCAL(to) = is_first ? s[r][v] : IN_UNSIGNED(LOCAL(to), +, s[r][v]);                   \
+        }                                                                                          \
+    }
+
+// Of an item's rows and vectors there may be fewer. Parts of tiles are few, as each takes a
+// compiler its time.
+#define TILES(name, rows)                                                                          \
+    TILE(name##_all, rows, VECTORS)                                                                \
+    TILE(name##_one, rows, 1)                                                                      \
+    INLINE void add_##name(local ACC *sums, int pitch, local const ACC *a, local const ACC *b,     \
+                           int depth, int vectors, bool is_first, coming next)                     \
+    {                                                                                              \
+        if (vectors >= VECTORS) {                                                                  \
+            add_##name##_all(sums, pitch, a, b, depth, is_first, next);                            \
+            return;                                                                                \
+        }                                                                                          \
+        for (int v = 0; v < vectors; ++v)                                                          \
+            add_##name##_one(sums + v * ITEMS * FOLD, pitch, a, b + v * ITEMS * FOLD, depth,       \
+                             is_first, next);                                                      \
+    }
+
+TILES(whole, ROWS)
+#if ROWS > 4
+TILES(four, 4)
+#endif
+#if ROWS > 1
+TILES(single, 1)
+#endif
+
+#define ADD_PART(name, count)                                                                      \
+    while (rows >= count) {                                                                        \
+        add_##name(sums, pitch, a, b, depth, vectors, is_first, next);                             \
+        sums += count * pitch;                                                                     \
+        a += count * PITCH;                                                                        \
+        rows -= count;                                                                             \
+    }
+
+INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const ACC *b, int depth,
+                     int rows, int vectors, bool is_first, coming next)
+{
+    if (rows >= ROWS) {
+        add_whole(sums, pitch, a, b, depth, vectors, is_first, next);
+        return;
+    }
+#if ROWS > 4
+    ADD_PART(four, 4)
+#endif
+#if ROWS > 1
+    ADD_PART(single, 1)
+#endif
+}
+#endif
+
+// ---- blocks
+
+// Factors of one product, and the piece of k that is summed up.
+typedef struct {
+    global const T *A, *B;
+    long a_row, a_column, b_row, b_column;
+    int begin, end;
+} product;
+
+// product p, of the z-th of n_batches x n_pieces; nothing of it where there are not so many.
+#define FIND_PRODUCT(p, z)                                                                         \
+    product p;                                                                                     \
+    {                                                                                              \
+        const long before = (z) / n_pieces, number = first_batch + before;                         \
+        const bool is_there = (z) < n_batches * n_pieces;                                          \
+        p.A = A + A_start + (is_there ? batch_offset(number, loops, A_batch) : 0);                 \
+        p.B = B + B_start + (is_there ? batch_offset(number, loops, B_batch) : 0);                 \
+        p.begin = (int)((z)-before * n_pieces) * piece;                                            \
+        p.end = is_there ? piece_end(p.begin, piece, k) : p.begin;                                 \
+        p.a_row = A_row;                                                                           \
+        p.a_column = A_column;                                                                     \
+        p.b_row = B_row;                                                                           \
+        p.b_column = B_column;                                                                     \
+    }
+
+// Where a block is, and how much of it there is.
+typedef struct {
+    int row, column, n_rows, n_columns;
+} block;
+
+INLINE int depth_at(const product *p, int from)
+{
+    return clamp(p->end - from, 0, DEPTH);
+}
+
+#if ONE_TILE
+#include "dense/matmul_tile.clh"
+#else
+INLINE part part_of_A(const product *p, block at, int strip, int from)
+{
+    const int first = at.row + strip, n_rows = at.n_rows - strip;
+    const part a = {p->A + first * p->a_row + from * p->a_column,
+                    min(STRIP, n_rows),
+                    n_rows,
+                    depth_at(p, from),
+                    p->a_column,
+                    p->a_row};
+    return a;
+}
+
+INLINE part part_of_B(const product *p, block at, int from)
+{
+    const int depth = depth_at(p, from);
+    const part b = {p->B + from * p->b_row + at.column * p->b_column,
+                    depth,
+                    depth,
+                    at.n_columns,
+                    p->b_column,
+                    p->b_row};
+    return b;
+}
+
+// While a strip meets its panels one after the other: the next strip, or the first one of what
+// comes then, and the strip's share of the B that comes after this step; in the last step the
+// strip's rows of C. For the first panel.
+INLINE coming coming_at(const product *now, const product *then, const ending *e, block at,
+                        int strip, int from)
+{
+    const bool is_last = from + DEPTH >= now->end, is_bottom = strip + STRIP >= at.n_rows;
+    const product *next = is_last ? then : now;
+    const int next_from = is_last ? then->begin : from + DEPTH, depth = depth_at(now, from);
+    const part a =
+        is_bottom ? part_of_A(next, at, 0, next_from) : part_of_A(now, at, strip + STRIP, from);
+    const part b = part_of_B(next, at, next_from);
+    const int n_panels = (at.n_columns + PANEL - 1) / PANEL;
+    const int n_strips = (at.n_rows + STRIP - 1) / STRIP;
+    // Not in the branch that wants it: LLVM 18 would not be done with that at once, over which PoCL
+    // 6.0 ends the process.
+    const int a_share = (a.n_lines + n_panels - 1) / n_panels;
+    const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
+    const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
+    const bool writes = is_last && e->c_column == 1 && !e->is_piece && !e->streams;
+    coming c;
+    c.a = ahead_of((size_t)a.first, a.across * size,
+                   a.along == 1 ? a_share : 0, a.n * size, depth);
+    c.b = ahead_of((size_t)(b.first + first * b.across), b.across * size, b.along == 1 ? share : 0,
+                   PANEL * size, depth);
+    c.b.next = PANEL * size;
+    c.c = ahead_of((size_t)(e->c + (at.row + strip) * e->c_row + at.column), e->c_row * c_size,
+                   writes ? min(STRIP, at.n_rows - strip) : 0, PANEL * c_size, depth);
+    c.c.next = PANEL * c_size;
+    return c;
+}
+
+// Vectors of the item's in a panel, where columns end within it.
+INLINE int vectors_in(int n_columns)
+{
+    const int behind = n_columns - (int)get_local_id(0) * FOLD;
+    return behind <= 0 ? 0 : min(VECTORS, (behind + ITEMS * FOLD - 1) / (ITEMS * FOLD));
+}
+
+// Where whole vectors follow each other in C, and nothing is added, compilers know beta and C's
+// stride.
+INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
+{
+    const bool is_plain = !e->is_piece && e->beta == 0 && e->c_column == 1;
+    ending plain = *e;
+    plain.beta = 0;
+    plain.c_column = 1;
+    for (int r = get_local_id(1); r < at.n_rows; r += TEAM) {
+        int c = get_local_id(0) * FOLD;
+        if (is_plain)
+            for (; c + FOLD <= at.n_columns; c += ITEMS * FOLD)
+                write_result(*(local const ACCS *)(sums + r * pitch + c), &plain, at.row + r,
+                             at.column + c, FOLD);
+        for (; c < at.n_columns; c += ITEMS * FOLD)
+            finish(*(local const ACCS *)(sums + r * pitch + c), e, at.row + r, at.column + c);
+    }
+}
+#endif
+
+// Groups are counted along columns, rows and products, pieces of one product side by side.
+kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
+                                int block_rows, int block_columns, local ACCS *strips,
+                                local ACCS *steps, local ACCS *sums_of_block)
+{
+    local ACC *strip = (local ACC *)strips, *panels = (local ACC *)steps;
+    const int x = get_local_id(0) * FOLD, y = get_local_id(1) * ROWS;
+    block at;
+    at.column = get_group_id(0) * block_columns;
+    at.n_columns = min(block_columns, n - at.column);
+#if ONE_TILE
+    const long z = get_group_id(2);
+    FIND_ENDING(z, m, n)
+    FIND_PRODUCT(now, z)
+    at.row = get_group_id(1) * block_rows;
+    at.n_rows = min(block_rows, m - at.row);
+    ACCS sums[ROWS][VECTORS];
+    sum_tile(sums, &now, at, strip, panels);
+    finish_tile(sums, &e, at, x, y);
+#else
+    local ACC *waiting = (local ACC *)sums_of_block;
+    for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
+        FIND_ENDING(z, m, n)
+        FIND_PRODUCT(now, z)
+        FIND_PRODUCT(then, z + (long)get_num_groups(2))
+        for (long top = get_group_id(1) * (long)block_rows; top < m;
+             top += get_num_groups(1) * (long)block_rows) {
+            at.row = (int)top;
+            at.n_rows = min(block_rows, m - at.row);
+            for (int from = now.begin; from < now.end; from += DEPTH) {
+                const int depth = depth_at(&now, from);
+                stage(panels, PANEL, DEPTH * PANEL, part_of_B(&now, at, from), DEPTH,
+                      block_columns);
+                for (int s = 0; s < at.n_rows; s += STRIP) {
+                    stage(strip, PITCH, 0, part_of_A(&now, at, s, from), STRIP, DEPTH);
+                    TOGETHER;
+                    coming next = coming_at(&now, &then, &e, at, s, from);
+                    for (int c = 0; c < at.n_columns; c += PANEL) {
+                        add_tile(waiting + (s + y) * block_columns + c + x, block_columns,
+                                 strip + y * PITCH, panels + c * DEPTH + x, depth,
+                                 at.n_rows - s - y, vectors_in(at.n_columns - c), from == now.begin,
+                                 next);
+                        next.a.line += next.a.next;
+                        next.b.line += next.b.next;
+                        next.c.line += next.c.next;
+                    }
+                    TOGETHER;
+                }
+            }
+            finish_block(waiting, block_columns, &e, at);
+            TOGETHER;
+        }
+    }
+#endif
+}

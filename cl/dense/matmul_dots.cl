@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = f(alpha A B + beta C), dot product by dot product: for products of few rows, where B is
+// adjacent along k.
+//
+//   matmul_dots  a block of C over all of k, or over a piece of it to scratch memory
+//
+// A group has all rows of A and goes through k step by step: the step's part of A goes into
+// local memory, then each item of its TEAM takes VECTORS columns of B at a time, ITEMS items share
+// a column along k, and FOLD lanes of each. Sums of a step are joined, halves by halves, and added
+// to those of the steps before.
+#ifndef VECTORS // columns of B at a time
+#define VECTORS 2
+#endif
+#ifndef ROWS // of A at a time, or else one
+#define ROWS 2
+#endif
+
+#include "base/types.clh"
+
+#include "dense/matmul.clh"
+
+#define PRODUCTS (ROWS * VECTORS)
+
+// A step's part of A in local memory, and of B where it is.
+typedef struct {
+    local const ACC *a;
+    global const T *b; // neighbours along k are adjacent
+    long b_column;
+    int depth; // of this step
+    int pitch; // from row to row of A
+} stretch;
+
+INLINE ACC sum_of_lanes(ACCS x)
+{
+    ACC lanes[FOLD];
+    VSTORE(x, lanes);
+    for (int below = FOLD / 2; below > 0; below /= 2)
+        for (int i = 0; i < below; ++i)
+            lanes[i] = SUM_OF(lanes[i], lanes[i + below]);
+    return lanes[0];
+}
+
+#define ELEMENTS_AHEAD (2048 / (int)sizeof(T)) // that B is asked for before it is read
+
+// How far from b stands what is read ELEMENTS_AHEAD later than element l: past the step's end, as
+// far into the columns that come next, at most at their last element.
+INLINE long place_ahead(stretch here, int l, int columns)
+{
+    const int at = l + ELEMENTS_AHEAD, past = at - here.depth;
+    return past < 0 ? at : min(past, here.depth - 1) + columns * here.b_column;
+}
+
+// sums += `rows` rows of A times `columns` columns of B, at l; LOAD is how the latter are read.
+#define ADD_VECTORS(rows, columns, LOAD)                                                           \
+    {                                                                                              \
+        ACCS right[columns];                                                                       \
+        const long ahead = place_ahead(here, l, columns);                                          \
+        _Pragma("unroll") for (int c = 0; c < columns; ++c)                                        \
+        {                                                                                          \
+            global const T *from = b + c * here.b_column + l;                                      \
+            right[c] = LOAD(from);                                                                 \
+            if (ITEMS == 1)                                                                        \
+                FETCH_AHEAD((size_t)b + (c * here.b_column + ahead) * sizeof(T), 2);               \
+        }                                                                                          \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+        {                                                                                          \
+            const ACCS left = *(local const ACCS *)(a + r * here.pitch + l);                       \
+            _Pragma("unroll") for (int c = 0; c < columns; ++c) sums[r][c] =                       \
+                multiply_add(left, right[c], sums[r][c]);                                          \
+        }                                                                                          \
+    }
+
+#define WHOLE(p) load_vector(p)
+#define REST(p)  load_some(p, 1, here.depth - l)
+
+// s = the item's share of `rows` rows of A, from `row` on, times `columns` columns of B.
+#define SHARES(name, rows, columns)                                                                \
+    INLINE void shares_##name(ACC s[PRODUCTS], stretch here, int row, int column)                  \
+    {                                                                                              \
+        local const ACC *a = here.a + row * here.pitch;                                            \
+        global const T *b = here.b + column * here.b_column;                                       \
+        ACCS sums[rows][columns];                                                                  \
+        int l = get_local_id(0) * FOLD;                                                            \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+            _Pragma("unroll") for (int c = 0; c < columns; ++c) sums[r][c] = (ACCS)0;              \
+        for (; l + FOLD <= here.depth; l += ITEMS * FOLD)                                          \
+            ADD_VECTORS(rows, columns, WHOLE)                                                      \
+        if (l < here.depth)                                                                        \
+            ADD_VECTORS(rows, columns, REST)                                                       \
+        _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
+            _Pragma("unroll") for (int c = 0; c < columns; ++c) s[r * VECTORS + c] =               \
+                sum_of_lanes(sums[r][c]);                                                          \
+    }
+
+// The first n of those that an item has registers for, which GPUs cannot index: as EACH_LANE().
+#if ITEMS * TEAM > 1
+#define EACH_OF(i, n, most) _Pragma("unroll") for (int i = 0; i < most; ++i) if (i < (n))
+#else
+#define EACH_OF(i, n, most) for (int i = 0; i < most && i < (n); ++i)
+#endif
+
+// Of VECTORS columns there may be fewer: then one after the other.
+#define SHARES_OF(name, rows)                                                                      \
+    SHARES(name##_all, rows, VECTORS)                                                              \
+    SHARES(name##_one, rows, 1)                                                                    \
+    INLINE void shares_##name(ACC s[PRODUCTS], stretch here, int row, int column, int n)           \
+    {                                                                                              \
+        if (n >= VECTORS) {                                                                        \
+            shares_##name##_all(s, here, row, column);                                             \
+            return;                                                                                \
+        }                                                                                          \
+        EACH_OF(c, n, VECTORS)                                                                     \
+        {                                                                                          \
+            shares_##name##_one(s + c, here, row, column + c);                                     \
+        }                                                                                          \
+    }
+
+SHARES_OF(single, 1)
+#if ROWS > 1
+SHARES_OF(several, ROWS)
+#endif
+
+// The products' shares of all items that share them, in each. Every item of the group must call it.
+INLINE void join_shares(ACC s[PRODUCTS], local ACC *exchange)
+{
+#if ITEMS > 1
+    const int x = get_local_id(0);
+    local ACC *mine = exchange + get_local_id(1) * PRODUCTS * ITEMS;
+    for (int p = 0; p < PRODUCTS; ++p)
+        mine[p * ITEMS + x] = s[p];
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    for (int below = ITEMS / 2; below > 0; below /= 2) {
+        for (int p = 0; p < PRODUCTS; ++p)
+            if (x < below)
+                mine[p * ITEMS + x] = SUM_OF(mine[p * ITEMS + x], mine[p * ITEMS + x + below]);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    }
+    for (int p = 0; p < PRODUCTS; ++p)
+        s[p] = mine[p * ITEMS];
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+#endif
+}
+
+// sums += dot products of n_rows rows, ROWS or one, with the item's columns, `n` of them or none;
+// sums wait `pitch` from row to row.
+INLINE void add_dots(local ACC *sums, int pitch, stretch here, int row, int n_rows, int column,
+                     int n, local ACC *exchange)
+{
+    ACC s[PRODUCTS];
+    for (int p = 0; p < PRODUCTS; ++p)
+        s[p] = 0;
+#if ROWS > 1
+    if (n_rows > 1)
+        shares_several(s, here, row, column, n);
+    else
+#endif
+        shares_single(s, here, row, column, n);
+    join_shares(s, exchange);
+    if (get_local_id(0) > 0)
+        return;
+    EACH_OF(r, n_rows, ROWS)
+    {
+        EACH_OF(c, n, VECTORS)
+        {
+            sums[r * pitch + c] = SUM_OF(sums[r * pitch + c], s[r * VECTORS + c]);
+        }
+    }
+}
+
+// A step's part of A: m rows, ended by zeros for the last vector.
+INLINE void stage_rows(local ACC *to, int pitch, global const T *A, long row, long column, int m,
+                       int depth)
+{
+    const int item = get_local_id(1) * ITEMS + get_local_id(0);
+    for (int r = 0; r < m; ++r)
+        for (int l = item * FOLD; l < depth; l += ITEMS * TEAM * FOLD)
+            LOCAL(to + r * pitch + l) = load_some(A + r * row + l * column, column, depth - l);
+}
+
+// Groups are counted along columns and products, pieces of one product side by side.
+kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
+                              int block_columns, int depth, local ACCS *rows_of_A, local ACCS *sums,
+                              local ACCS *shares)
+{
+    local ACC *rows = (local ACC *)rows_of_A, *waiting = (local ACC *)sums;
+    local ACC *exchange = (local ACC *)shares;
+    const int item = get_local_id(1) * ITEMS + get_local_id(0);
+    const int first = get_group_id(0) * block_columns;
+    const int n_columns = min(block_columns, n - first);
+    stretch here;
+    here.a = rows;
+    here.pitch = depth;
+    here.b_column = B_column;
+    for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
+        FIND_ENDING(z, m, n)
+        const int end = piece_end(e.begin, piece, k);
+        global const T *left = A + A_start + batch_offset(batch, loops, A_batch);
+        global const T *right =
+            B + B_start + batch_offset(batch, loops, B_batch) + first * B_column;
+        for (int i = item; i < m * block_columns; i += ITEMS * TEAM)
+            waiting[i] = 0;
+        for (int from = e.begin; from < end; from += depth) {
+            here.depth = min(depth, end - from);
+            here.b = right + from * B_row;
+            stage_rows(rows, depth, left + from * A_column, A_row, A_column, m, here.depth);
+            TOGETHER;
+            for (int strip = 0; strip < n_columns; strip += TEAM * VECTORS) {
+                const int column = strip + get_local_id(1) * VECTORS;
+                for (int row = 0; row < m;) {
+                    const int n_rows = m - row >= ROWS ? ROWS : 1;
+                    add_dots(waiting + row * block_columns + column, block_columns, here, row,
+                             n_rows, column, n_columns - column, exchange);
+                    row += n_rows;
+                }
+            }
+            TOGETHER;
+        }
+        for (int row = 0; row < m; ++row)
+            for (int c = item * FOLD; c < n_columns; c += ITEMS * TEAM * FOLD)
+                finish(LOCAL(waiting + row * block_columns + c), &e, row, first + c);
+        TOGETHER;
+    }
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// O = softmax(scale Q K^T at the entries of M) V, with M a sparse matrix by rows (CSR): each row of
+// O is a mean of rows of V, those that the row of M names, weighted by exp(scale q k).
+//
+// LANES items share a row. They go through its entries a block at a time: dot products, what is
+// largest so far, weights, and rows of V onto sums in registers, which shrink when the largest has
+// grown. Item `lane` sums OUTPUTS vectors of FOLD columns, LANES x FOLD apart; ROWS_PER_GROUP rows
+// make a group. Group (x, y, z) has the rows of bundle x, the columns of slice y, and matrix z of
+// the batch.
+//
+//   attention_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
+//   attention_csr_pieces   what one piece of a long row comes to, to scratch memory
+//   attention_csr_combine  joins a long row's pieces, in order
+//
+// The last vector along k is moved back to end there, its lanes that come twice 0. So is the last
+// one along the columns of V: it computes some columns twice, and each is written once. The host
+// promises as much as FOLD of both.
+#include "base/types.clh"
+
+#ifndef LANES // items that share a row
+#define LANES 4
+#endif
+#ifndef VECTORS // of a row of Q that an item keeps
+#define VECTORS 2
+#endif
+#ifndef OUTPUTS // vectors of a row of O that an item sums
+#define OUTPUTS 2
+#endif
+#ifndef ROWS_PER_GROUP
+#define ROWS_PER_GROUP 4
+#endif
+#ifndef QK_ADJACENT // Q and K have stride 1 along k
+#define QK_ADJACENT 1
+#endif
+#ifndef VO_ADJACENT // V and O have stride 1 along their columns
+#define VO_ADJACENT 1
+#endif
+
+#define WIDTH       (LANES * OUTPUTS * FOLD)
+#define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+
+#include "base/dots.clh"
+#include "base/exp.clh"
+#include "operand/rows.clh"
+#include "operand/stretches.clh"
+#include "base/turns.clh"
+
+#include "base/block.clh"
+
+#define DENSE_Q                                                                                    \
+    global const T *restrict Q, long q_start, long q_row, long q_column, long q_outer, long q_inner
+#define DENSE_K                                                                                    \
+    global const T *restrict K, long k_start, long k_row, long k_column, long k_outer, long k_inner
+#define DENSE_V                                                                                    \
+    global const T *restrict V, long v_start, long v_row, long v_column, long v_outer, long v_inner
+#define DENSE_O                                                                                    \
+    global T *restrict O, long o_start, long o_row, long o_column, long o_outer, long o_inner
+// M, the same for every one of n_heads heads, and for every batch of them.
+#define ENTRIES_OF_M                                                                               \
+    long n_heads, int n_rows, long piece, global const OFFSET *restrict offsets,                   \
+        global const INDEX *restrict indices, long offsets_start, long indices_start
+
+#define QK_STRIDE(stride) (QK_ADJACENT ? 1 : (stride))
+#define VO_STRIDE(stride) (VO_ADJACENT ? 1 : (stride))
+
+// One matrix of each operand.
+typedef struct {
+    global const INDEX *columns;
+    global const T *q, *k, *v;
+    long q_row, q_column, k_row, k_column, v_row, v_column;
+    int depth; // along k
+    ACC scale;
+} operands;
+
+// Where the matrix of a group lies: its head, and which of a batch of heads. No %, which beside a
+// division of the same numbers makes an instruction that Oclgrind 21.10 does not know.
+INLINE long matrix_at(long n_heads, long outer, long inner)
+{
+    const long matrix = GROUP_ALONG_Z, batch = matrix / n_heads;
+    return batch * outer + (matrix - batch * n_heads) * inner;
+}
+
+#define MATRIX_OF(x) x##_start + matrix_at(n_heads, x##_outer, x##_inner)
+
+#define OPERANDS                                                                                   \
+    {                                                                                              \
+        indices + indices_start, Q + MATRIX_OF(q), K + MATRIX_OF(k), V + MATRIX_OF(v), q_row,      \
+            QK_STRIDE(q_column), k_row, QK_STRIDE(k_column), v_row, VO_STRIDE(v_column), depth,    \
+            scale                                                                                  \
+    }
+
+// Local memory of a group: shares of products, then a block's products and weights, row by row.
+typedef struct {
+    local state *shares;
+    local ACC *products, *weights;
+    local int *turns;
+} exchange;
+
+#if LANES > 1
+#define DECLARE_EXCHANGE                                                                           \
+    local state shared_shares[EXCHANGED(ROWS_PER_GROUP)];                                          \
+    local ACC shared_products[ROWS_PER_GROUP * LANES], shared_weights[ROWS_PER_GROUP * LANES];     \
+    local int shared_turns[ROWS_PER_GROUP];                                                        \
+    const exchange X = {shared_shares, shared_products + get_local_id(1) * LANES,                  \
+                        shared_weights + get_local_id(1) * LANES, shared_turns};
+#else
+#define DECLARE_EXCHANGE const exchange X = {0, 0, 0, 0};
+#endif
+
+// What a row has come to: the largest product, the sum of exp(product - base), where base is that
+// largest one or, where that is -infinity, 0.
+typedef struct {
+    ACC top, sum;
+} weighing;
+
+// The item's columns: vector v covers column v .. + FOLD - 1 and owns those from `owned` on.
+INLINE long owned_column(int v)
+{
+    return GROUP_ALONG_Y(ROWS_PER_GROUP) * (long)WIDTH + (v * LANES + (int)get_local_id(0)) * FOLD;
+}
+
+INLINE long column_of(int v, int n)
+{
+    return min(owned_column(v), (long)n - FOLD);
+}
+
+INLINE ACC base_of(ACC top)
+{
+    return top == -INFINITY ? (ACC)0 : top;
+}
+
+// The products of `count` entries from e on.
+INLINE SUMS block_sums_of(ACCS q[VECTORS], const operands A, int row, long e, int count,
+                          bool is_new, const exchange X)
+{
+#if LANES == 1
+    if (A.depth == TILE && count == BLOCK) {
+        if (is_new)
+            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
+        return sums_of_block(q, A.k, A.k_row, A.k_column, QK_ADJACENT, 0, A.columns + e);
+    }
+#endif
+    state shares[BLOCK];
+#if LANES > 1
+    // Without a branch between them all rows of K are asked for together; the last one again and
+    // again where there are fewer.
+    if (A.depth == TILE && count > 0) {
+        if (is_new)
+            load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, 0, TILE, QK_ADJACENT, 0);
+#pragma unroll
+        for (int b = 0; b < BLOCK; ++b) {
+            global const T *k = A.k + A.columns[e + min(b, count - 1)] * A.k_row;
+            shares[b].sum = share_of(add_whole(0, q, k, A.k_column, QK_ADJACENT));
+        }
+    } else
+#endif
+        for (int b = 0; b < BLOCK; ++b) {
+            ACCS sum = 0;
+            if (b < count) {
+                global const T *k = A.k + A.columns[e + b] * A.k_row;
+                for (int tile = 0; tile < A.depth; tile += TILE) {
+                    if (A.depth > TILE || (is_new && b == 0))
+                        load_row(q, A.q + row * A.q_row, A.q_column, QK_ADJACENT, tile, A.depth,
+                                 QK_ADJACENT, 0);
+                    sum = add_product(sum, q, k, A.k_column, QK_ADJACENT, 0, tile, A.depth);
+                }
+            }
+            put_share(shares, b, sum);
+        }
+    return block_sums(shares, X.shares);
+}
+
+// The same, scaled; -infinity behind them.
+INLINE SUMS products_of(ACCS q[VECTORS], const operands A, int row, long e, int count, bool is_new,
+                        const exchange X)
+{
+    const SUMS products = block_sums_of(q, A, row, e, count, is_new, X) * (SUMS)A.scale;
+#if LANES == 1
+    return JOIN(first_, ACC)(count, (ACCS)-INFINITY, products);
+#else
+    return (int)get_local_id(0) < count ? products : -INFINITY;
+#endif
+}
+
+// Entries of a block, by numbers that the compiler knows where lanes are items.
+#if LANES == 1
+#define EACH_ENTRY(b, count) for (int b = 0; b < (count); ++b)
+#else
+#define EACH_ENTRY(b, count) _Pragma("unroll") for (int b = 0; b < BLOCK; ++b) if (b < (count))
+#endif
+
+#define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define ADD(a, b)    ((a) + (b))
+
+#if LANES == 1
+INLINE ACC largest_of(SUMS x, const exchange X)
+{
+    ACROSS(LARGER, x)
+    return any_of(x);
+}
+
+// Their weights, and what these sum up to.
+INLINE ACC weigh(ACC weights[BLOCK], SUMS products, ACC base, const exchange X)
+{
+    ACCS x = exp_below(products - (ACCS)base);
+    VSTORE(x, weights);
+    ACROSS(ADD, x)
+    return any_of(x);
+}
+#else
+INLINE ACC largest_of(SUMS x, const exchange X)
+{
+    X.products[get_local_id(0)] = x;
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    ACC largest = X.products[0];
+    for (int i = 1; i < LANES; ++i)
+        largest = LARGER(X.products[i], largest);
+    return largest;
+}
+
+INLINE ACC weigh(ACC weights[BLOCK], SUMS product, ACC base, const exchange X)
+{
+    X.weights[get_local_id(0)] = exp(product - base);
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    ACC sum = 0;
+    for (int i = 0; i < LANES; ++i) {
+        weights[i] = X.weights[i];
+        sum += weights[i];
+    }
+    return sum;
+}
+#endif
+
+// out += weight v of entry e, in the item's columns.
+INLINE void add_weighted(ACCS out[OUTPUTS], const operands A, const long offsets[OUTPUTS], long e,
+                         ACC weight)
+{
+    global const T *from = A.v + A.columns[e] * A.v_row;
+#pragma unroll
+    for (int v = 0; v < OUTPUTS; ++v)
+        out[v] = multiply_add((ACCS)weight,
+                              load_neighbours(from + offsets[v], A.v_column, VO_ADJACENT), out[v]);
+}
+
+// out = sum over the entries start .. stop - 1 of exp(product - base) v, in the item's columns. A
+// row that lanes share takes as many turns as any other of its group.
+INLINE weighing attend(ACCS out[OUTPUTS], const operands A, int row, long start, long stop,
+                       int n_columns, const exchange X)
+{
+    ACCS q[VECTORS];
+    long offsets[OUTPUTS]; // of those columns
+    weighing w = {-INFINITY, 0};
+#pragma unroll
+    for (int v = 0; v < OUTPUTS; ++v) {
+        offsets[v] = column_of(v, n_columns) * A.v_column;
+        out[v] = 0;
+    }
+    int turns = (int)((stop - start + BLOCK - 1) / BLOCK);
+#if LANES > 1
+    turns = turns_of_group(X.turns, turns);
+#endif
+    for (int turn = 0; turn < turns; ++turn) {
+        const long e = start + (long)turn * BLOCK;
+        const int count = (int)clamp(stop - e, 0L, (long)BLOCK);
+        const SUMS products = products_of(q, A, row, e, count, turn == 0, X);
+        const ACC largest = largest_of(products, X);
+        if (largest > w.top) {
+            const ACC by = exp(w.top - largest);
+            w.top = largest;
+            w.sum *= by;
+#pragma unroll
+            for (int v = 0; v < OUTPUTS; ++v)
+                out[v] = out[v] * (ACCS)by;
+        }
+        ACC weights[BLOCK];
+        w.sum += weigh(weights, products, base_of(w.top), X);
+        if (count == BLOCK) {
+#pragma unroll
+            for (int b = 0; b < BLOCK; ++b)
+                add_weighted(out, A, offsets, e + b, weights[b]);
+            continue;
+        }
+        EACH_ENTRY(b, count)
+        {
+            add_weighted(out, A, offsets, e + b, weights[b]);
+        }
+    }
+    return w;
+}
+
+// Vector v of a row of O, as far as the item owns it.
+INLINE void write_columns(ACCS x, global T *row, long stride, int v, int n_columns)
+{
+    const long owned = owned_column(v), column = column_of(v, n_columns);
+    if (VO_ADJACENT && owned == column) {
+        store_vector(x, row + column);
+        return;
+    }
+    ACC lanes[FOLD];
+    VSTORE(x, lanes);
+    EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+    store_one(lanes[i], row + (column + i) * stride);
+}
+
+// Where nothing has a weight, 0.
+INLINE ACC share_of_one(weighing w)
+{
+    return w.sum == 0 ? (ACC)0 : (ACC)1 / w.sum;
+}
+
+kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES_OF_M, int depth,
+                                     int n_columns, ACC scale, int rows_per_item)
+{
+    DECLARE_EXCHANGE
+    const operands A = OPERANDS;
+    global const OFFSET *starts = offsets + offsets_start;
+    global T *out = O + MATRIX_OF(o);
+    const long item = get_group_id(0) * (long)ROWS_PER_GROUP + get_local_id(1);
+    for (int i = 0; i < rows_per_item; ++i) {
+        const long row = item * rows_per_item + i;
+        const bool is_there = row < n_rows;
+        const long start = is_there ? starts[row] : 0, stop = is_there ? starts[row + 1] : 0;
+        const bool is_long = stop - start > 2 * piece;
+        ACCS sums[OUTPUTS];
+        const weighing w = attend(sums, A, (int)row, start, is_long ? start : stop, n_columns, X);
+        if (!is_there || is_long)
+            continue;
+        const ACC by = share_of_one(w);
+#pragma unroll
+        for (int v = 0; v < OUTPUTS; ++v)
+            write_columns(sums[v] * (ACCS)by, out + row * o_row, VO_STRIDE(o_column), v, n_columns);
+    }
+}
+
+// Piece p goes to scratch[batch][p]: the largest product, the sum, and n_columns sums.
+kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, int depth,
+                                       int n_columns, ACC scale, int n_pieces,
+                                       global ACC *restrict scratch)
+{
+    DECLARE_EXCHANGE
+    const operands A = OPERANDS;
+    const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    row_piece mine = {0, 0, 0, 0, 0};
+    if (p < n_pieces)
+        mine = piece_at(offsets + offsets_start, n_rows, piece, p);
+    ACCS sums[OUTPUTS];
+    const weighing w = attend(sums, A, mine.row, mine.start, mine.stop, n_columns, X);
+    if (mine.count == 0)
+        return;
+    global ACC *out = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * (n_columns + 2);
+    if (GROUP_ALONG_Y(ROWS_PER_GROUP) == 0 && get_local_id(0) == 0) {
+        out[0] = w.top;
+        out[1] = w.sum;
+    }
+    for (int v = 0; v < OUTPUTS; ++v) {
+        const long owned = owned_column(v), column = column_of(v, n_columns);
+        ACC lanes[FOLD];
+        VSTORE(sums[v], lanes);
+        EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+        out[2 + column + i] = lanes[i];
+    }
+}
+
+// Piece p, where it is the first of a row, stands for the row.
+kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M, int n_columns, int n_pieces,
+                                        global const ACC *restrict scratch)
+{
+    const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    if (p >= n_pieces)
+        return;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
+        return;
+    const long step = n_columns + 2;
+    global const ACC *in = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * step;
+    weighing w = {in[0], 0};
+    for (int j = 1; j < first.count; ++j)
+        w.top = LARGER(in[j * step], w.top);
+    ACCS sums[OUTPUTS];
+    for (int v = 0; v < OUTPUTS; ++v)
+        sums[v] = 0;
+    for (int j = 0; j < first.count; ++j, in += step) {
+        const ACC by = exp(in[0] - base_of(w.top));
+        w.sum += by * in[1];
+        for (int v = 0; v < OUTPUTS; ++v)
+            sums[v] = multiply_add((ACCS)by, VLOAD(in + 2 + column_of(v, n_columns)), sums[v]);
+    }
+    global T *out = O + MATRIX_OF(o) + first.row * o_row;
+    for (int v = 0; v < OUTPUTS; ++v)
+        write_columns(sums[v] * (ACCS)share_of_one(w), out, VO_STRIDE(o_column), v, n_columns);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Y = softmax(scale X) over the entries of each row of a sparse matrix (CSR); or, backward,
+// dX = scale Y (dY - sum of Y dY).
+//
+// Rows are dealt out by entries, each row counted as one more: group x has the rows that begin in
+// chunk x of so many. LANES items share a row, of up to KEEP entries, and ROWS_PER_GROUP rows are
+// done side by side; longer ones the whole group shares. With vectors there is one item, and takes
+// as many rows at a time as KEEP entries are. Group y has matrix y of the batch.
+//
+//   sparse_softmax_rows     all rows but the long ones
+//   sparse_softmax_pieces   what each piece of a long row comes to, to scratch memory
+//   sparse_softmax_combine  what its pieces come to together, in order
+//   sparse_softmax_apply    each piece written with that
+//
+// The host promises that Y is X's or dY's memory, or shares none with them; that LANES and
+// ROWS_PER_GROUP are powers of two, and 1 where FOLD is above 1.
+#include "base/types.clh"
+
+#ifndef LANES // items that share a row
+#define LANES 1
+#endif
+#ifndef ROWS_PER_GROUP // rows side by side in a group
+#define ROWS_PER_GROUP 1
+#endif
+#ifndef KEEP // entries that an item with vectors, or a row's lanes, take at a time
+#define KEEP 256
+#endif
+#ifndef SHUFFLES // lanes join by: 0 local memory, 1 what does as shuffles do, 2 shuffles
+#define SHUFFLES 0
+#endif
+#ifndef BACKWARD // 1: of Y, given as X, and dY
+#define BACKWARD 0
+#endif
+
+#define UNROLL      1
+#define RUN         64 // terms of a lane that are added up plainly
+#define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
+
+#include "base/exp.clh"
+#include "base/lanes.clh"
+#include "operand/rows.clh"
+#include "operand/stretches.clh"
+#include "base/sums.clh"
+
+#include "sparse/sparse_row.clh"
+#if FOLD > 1
+#include "sparse/sparse_kept.clh"
+#else
+#include "sparse/sparse_lanes.clh"
+#endif
+
+// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e].
+#define VALUES(type, name) global type *name, long name##_start, long name##_batch
+#define MATRIX(name)       (name + name##_start + GROUP_ALONG_Y(ROWS_PER_GROUP) * name##_batch)
+
+#define OPERANDS     VALUES(const T, x), VALUES(const T, dy), VALUES(T, y), ACC scale, int stream
+#define GET_OPERANDS const operands o = {MATRIX(x), MATRIX(dy), MATRIX(y), scale, stream != 0}
+
+// Long rows have more than 2 * piece entries.
+#define ROWS     int n_rows, long piece, global const OFFSET *restrict offsets, long offsets_start
+#define GET_ROWS offsets += offsets_start
+
+#if GROUP_ITEMS > 1
+#define GET_SHARED local ACCS shared[GROUP_ITEMS]
+#else
+#define GET_SHARED local ACCS *const shared = 0
+#endif
+#define GROUP_TEAM                                                                                 \
+    {                                                                                              \
+        get_local_id(1) * LANES + get_local_id(0), GROUP_ITEMS, shared                             \
+    }
+
+kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
+{
+    GET_OPERANDS;
+    GET_ROWS;
+#if FOLD > 1
+    const int first = row_from(offsets, n_rows, get_group_id(0) * chunk);
+    const int last = row_from(offsets, n_rows, (get_group_id(0) + 1) * chunk);
+    if (first == last)
+        return;
+    rewrite_rows(&o, offsets, first, last, n_rows, 2 * piece);
+#else
+    DECLARE_EXCHANGE;
+    rewrite_rows(&o, offsets, n_rows, chunk, 2 * piece, X);
+#endif
+}
+
+// States of pieces stand one behind the other, and those of matrices: their tops and sums.
+#define SCRATCH  long n_pieces, global ACC *restrict scratch
+#define PIECE(p) (scratch + 2 * (GROUP_ALONG_Y(ROWS_PER_GROUP) * n_pieces + (p)))
+
+INLINE void put_found(global ACC *p, finals f)
+{
+    p[0] = any_of(f.top);
+    p[1] = any_of(f.factor);
+}
+
+kernel GROUP void sparse_softmax_pieces(OPERANDS, ROWS, SCRATCH)
+{
+    GET_SHARED;
+    GET_OPERANDS;
+    GET_ROWS;
+    const team t = GROUP_TEAM;
+    const long p = get_group_id(0);
+    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    if (mine.count == 0)
+        return;
+    const finals f = swept(&o, mine.start, mine.stop - mine.start, t);
+    if (t.lane == 0)
+        put_found(PIECE(p), f);
+}
+
+// The state of a row's first piece becomes what the row is rewritten with.
+kernel GROUP void sparse_softmax_combine(ROWS, SCRATCH)
+{
+    GET_SHARED;
+    GET_ROWS;
+    const team t = GROUP_TEAM;
+    const long p = get_group_id(0);
+    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    if (mine.count == 0 || mine.first != p)
+        return;
+    global ACC *found = PIECE(p);
+    finals f = {-LARGEST, 0};
+    for (int i = t.lane; i < mine.count; i += t.width)
+        f.top = larger(f.top, (ACCS)found[2 * i]);
+    f.top = largest_of_items(f.top, t);
+    ACCS sum = 0, carry = 0;
+    for (int i = t.lane; i < mine.count; i += t.width)
+        add_carrying(&sum, &carry, found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
+    f.factor = factor_of(sum_of_items(sum_with_carry(sum, carry), t));
+    if (t.lane == 0)
+        put_found(found, f);
+}
+
+kernel GROUP void sparse_softmax_apply(OPERANDS, ROWS, SCRATCH)
+{
+    GET_SHARED;
+    GET_OPERANDS;
+    GET_ROWS;
+    const team t = GROUP_TEAM;
+    const long p = get_group_id(0);
+    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    if (mine.count == 0)
+        return;
+    global const ACC *found = PIECE(mine.first);
+    const finals f = {found[0], found[1]};
+    rewrite(&o, mine.start, mine.stop - mine.start, f, t);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many entries each row of C = A B has: see spgemm.clh.
+#include "sparse/spgemm.clh"
+
+kernel GROUP void spgemm_count(long n_rows, int n_cols, long rows, int words, int long_from,
+                               FACTORS, NOTES, global NUMBER *restrict c_offsets,
+                               long c_offsets_start, local mark_word *marks)
+{
+    ROWS_OF_GROUP(rows, n_rows);
+    GET_FACTORS;
+    GET_TEAM(item);
+    stretch s = new_stretch(n_cols, marks, words, 0, 0, 0, item);
+    for (long row = first_row; row < last_row; ++row) {
+        const int n_products = products_of_row(&f, row, t);
+        fetch_row(&f, row + 1, last_row, false);
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
+        NUMBER n = 0, total;
+        for (int from = is_noted ? n_cols : 0; from < n_cols;) {
+            begin_stretch(&s, from, n_cols, n_products);
+            from = sweep_row(&f, row, &s, TO_MARK, t);
+            n += count_and_clear(&s, item);
+        }
+        sum_before(n, item, nodes, &total);
+        if (item == 0 && !is_noted)
+            c_offsets[c_offsets_start + row] = total;
+    }
+}
+
+#if SHARED
+// How many of the words' bits are set. All items pass.
+INLINE NUMBER count_marks(local const mark_word *words, int n_words, team t)
+{
+    NUMBER n = 0, total;
+    for (int i = t.item; i < n_words; i += ITEMS)
+        n += (NUMBER)popcount(words[i]);
+    sum_before(n, t.item, t.nodes, &total);
+    return total;
+}
+
+// A group has `share` chunks of each noted row; counts are [noted row][chunk].
+kernel GROUP void spgemm_count_long(int n_cols, long chunk, long share, int n_chunks, int words,
+                                    FACTORS, NOTES, global NUMBER *counts, long counts_start,
+                                    local mark_word *marks)
+{
+    const int item = get_local_id(0);
+    const long first = get_group_id(0) * share * chunk;
+    const int last = (int)min(first + share * chunk, (long)n_cols);
+    GET_FACTORS;
+    GET_TEAM(item);
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        global NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        stretch s = {0};
+        for (int from = (int)first; from < last; from += s.width) {
+            s = new_stretch(last - from, marks, words, 0, 0, 0, item);
+            begin_stretch(&s, from, last, MOST_PRODUCTS);
+            sweep_row(&f, row, &s, TO_MARK, t);
+            const long end = (long)from + s.width;
+            for (long i_chunk = from / chunk; i_chunk * chunk < end; ++i_chunk) {
+                const long begin = max(i_chunk * chunk, (long)from);
+                const long stop = min((i_chunk + 1) * chunk, end);
+                const NUMBER n =
+                    count_marks(marks + (begin - from) / WORD, words_of((int)(stop - begin)), t);
+                if (item == 0)
+                    of_row[i_chunk] = n + (begin > i_chunk * chunk ? of_row[i_chunk] : 0);
+            }
+        }
+    }
+}
+
+kernel GROUP void spgemm_join_long(int n_chunks, NOTES, global const NUMBER *counts,
+                                   long counts_start, global NUMBER *restrict c_offsets,
+                                   long c_offsets_start)
+{
+    GET_TEAM(get_local_id(0));
+    EACH_NOTED_ROW(i)
+    {
+        global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        const NUMBER n = sum_of_chunks(of_row, n_chunks, t);
+        if (t.item == 0)
+            c_offsets[c_offsets_start + notes[notes_start + 1 + i]] = n;
+    }
+}
+#endif

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = alpha A B + beta C, with a dense C: see spgemm.clh. Each column has a sum; that of a long row
+// is one of LONG_SUM entries at a time, which are added up behind the `room` sums of a stretch.
+#include "sparse/spgemm.clh"
+
+#ifndef COLUMNS_ADJACENT // C has stride 1 along its rows
+#define COLUMNS_ADJACENT 1
+#endif
+
+#define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, ACC alpha, ACC beta
+
+// Column c of a row of C is C[c * step].
+typedef struct {
+    global T *C;
+    long step;
+    ACC alpha, beta;
+} dense_row;
+
+#define DENSE_ROW(row)                                                                             \
+    {                                                                                              \
+        C + c_start + (row)*c_row, c_column, alpha, beta                                           \
+    }
+
+// x + beta C in one column; beta == 0 never reads C.
+INLINE void put_element(const dense_row to, int column, ACC x)
+{
+    global T *p = to.C + (COLUMNS_ADJACENT ? column : column * to.step);
+    store_one(to.beta != 0 ? multiply_add(to.beta, load_one(p), x) : x, p);
+}
+
+// What a piece came to.
+INLINE void add_piece(const stretch *s, int item)
+{
+    for (int c = item; c < s->width; c += ITEMS) {
+        s->sums[s->room + c] += s->sums[c];
+        s->sums[c] = 0;
+    }
+}
+
+// All sums of a stretch. What is 0 is no -0, as it is not beside the stretch.
+INLINE void put_sums(const dense_row to, const stretch *s, local const ACC *sums, int item)
+{
+    for (int c = item; c < s->width; c += ITEMS) {
+        const ACC sum = sums[c];
+        put_element(to, s->from + c, sum != 0 ? to.alpha * sum : 0);
+    }
+}
+
+// Columns first .. last - 1, to which nothing is added.
+INLINE void put_nothing(const dense_row to, int first, int last, int item)
+{
+    for (int left = last - first - item; left > 0; left -= ITEMS)
+        put_element(to, last - left, 0);
+}
+
+// Columns first .. last - 1, at most `most` at a time, for which there is room for `all` sums. A
+// column is cleared, summed up and put by the same item. All items pass.
+INLINE void put_range(const factors *f, long row, int first, int last, int most, int all,
+                      local ACC *sums, const dense_row to, team t)
+{
+    if (to.alpha == 0) {
+        put_nothing(to, first, last, t.item);
+        return;
+    }
+    const bool in_pieces = has_long_sums(f, row, all);
+    const int room = in_pieces ? all / 2 : all;
+    local ACC *const totals = in_pieces ? sums + room : sums;
+    int from = first;
+    while (from < last) {
+        const stretch s = {
+            .from = from, .width = min(min(most, room), last - from), .room = room, .sums = sums};
+        for (int c = t.item; c < s.width; c += ITEMS)
+            sums[c] = totals[c] = 0;
+        int next = last;
+        // The offsets are read again each time: Intel's Max 1550 has no registers left for them.
+        for (long e = f->a_offsets[row]; e < f->a_offsets[row + 1]; e += LONG_SUM) {
+            const long stop = min(e + LONG_SUM, (long)f->a_offsets[row + 1]);
+            next = min(next, sweep_entries(f, e, stop, &s, TO_DENSE, t));
+            if (in_pieces)
+                add_piece(&s, t.item);
+        }
+        put_sums(to, &s, totals, t.item);
+        put_nothing(to, s.from + s.width, next, t.item);
+        from = next;
+    }
+}
+
+kernel GROUP void spgemm_dense(long n_rows, int n_cols, long rows, int columns, int long_from,
+                               FACTORS, NOTES, DENSE_C, local ACC *sums)
+{
+    ROWS_OF_GROUP(rows, n_rows);
+    GET_FACTORS;
+    GET_TEAM(item);
+    const long last_product_row = alpha != 0 ? last_row : first_row;
+    for (long row = first_row; row < last_row; ++row) {
+        const dense_row to = DENSE_ROW(row);
+        const int n_products = alpha != 0 ? products_of_row(&f, row, t) : 0;
+        fetch_row(&f, row + 1, last_product_row, true);
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
+        if (!is_noted) // not an empty range, for which some compiler lacks registers
+            put_range(&f, row, 0, n_cols, width_for(n_products, n_cols, columns, 1), columns, sums,
+                      to, t);
+    }
+}
+
+#if SHARED
+// A group has one chunk of each noted row.
+kernel GROUP void spgemm_dense_long(int n_cols, long chunk, int columns, FACTORS, NOTES, DENSE_C,
+                                    local ACC *sums)
+{
+    const int first = (int)(get_group_id(0) * chunk), last = (int)min(first + chunk, (long)n_cols);
+    GET_FACTORS;
+    GET_TEAM(get_local_id(0));
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        const dense_row to = DENSE_ROW(row);
+        put_range(&f, row, first, last, columns, columns, sums, to, t);
+    }
+}
+#endif

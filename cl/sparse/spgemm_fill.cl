@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entries of C = A B, once it is known where each row begins: see spgemm.clh. A row's products
+// are gone through to mark their columns, at once to add them up where each column has a sum, and
+// else once more for as many entries as there is room for.
+#include "sparse/spgemm.clh"
+
+#ifndef C_INDEX // of C; its offsets are NUMBER
+#define C_INDEX int
+#endif
+
+// Entry i of a row is element place + i of C; nothing is written from `stop` on, where the next row
+// begins.
+typedef struct {
+    global C_INDEX *indices;
+    global T *values;
+    long place, stop;
+} entries;
+
+// The first product is added to that as it is.
+INLINE void clear_sums(const stretch *s, int n, int item)
+{
+    for (int i = item; i < n; i += ITEMS)
+        clear_sum(s, i, -(ACC)0);
+}
+
+// How many of a stretch's entries stand before this item's; 0 of an old stretch. For several items,
+// also how many there are. All items pass.
+INLINE int entries_before(const stretch *s, bool is_new, team t, NUMBER *total)
+{
+#if ITEMS == 1
+    return 0;
+#else
+    const int item = t.item;
+    WORDS_OF_ITEM;
+    NUMBER n = 0;
+    for (int w = first; w < last && is_new; ++w)
+        n += (NUMBER)popcount(s->marks[w]);
+    return (int)sum_before(n, item, t.nodes, total);
+#endif
+}
+
+// Indices of this item's entries, of which n stand before them, with their values where each column
+// has a sum, and else the words' ranks. How many stand before what is behind them.
+INLINE int put_indices(const stretch *s, int n, entries to, int item)
+{
+    WORDS_OF_ITEM;
+    EACH_MARKED_WORD(w)
+    {
+        if (!s->has_sums)
+            s->ranks[w] = n;
+        for (mark_word left = s->marks[w]; left != 0; left &= left - 1, ++n) {
+            const int c = w * WORD + lowest_of(left);
+            const long at = to.place + n;
+            if (at >= to.stop)
+                continue;
+            to.indices[at] = (C_INDEX)(s->from + c);
+            if (s->has_sums)
+                store_one(sum_at(s, c), to.values + at);
+        }
+    }
+    return n;
+}
+
+// Values of entries that have ranks and now sums.
+INLINE void put_values(const stretch *s, entries to, int item)
+{
+    const long place = to.place + s->first;
+    for (int i = item; i < s->n_sums && place + i < to.stop; i += ITEMS)
+        store_one(sum_at(s, i), to.values + place + i);
+}
+
+// A sweep; for one item a loop for each purpose, which elsewhere would take long to compile.
+INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, team t)
+{
+#if ITEMS == 1
+    if (purpose == TO_MARK)
+        return sweep_row(f, row, s, TO_MARK, t);
+    if (purpose == TO_SUM)
+        return sweep_row(f, row, s, TO_SUM, t);
+    return sweep_row(f, row, s, TO_BOTH, t);
+#else
+    return sweep_row(f, row, s, purpose, t);
+#endif
+}
+
+// The entries of columns first .. last - 1 of a row: one stretch after the other, each in one sweep
+// that marks columns and further ones for as many sums as there is room for, unless each column has
+// one. There is one place for all sweeps, where all items pass, lest compiling take long.
+INLINE void fill_range(const factors *f, long row, int n_products, int first, int last, int room,
+                       stretch *s, entries to, team t)
+{
+    int from = first, next = first, n = 0;
+    s->n_sums = 0;
+    s->has_carries = has_long_sums(f, row, room);
+    s->room = s->has_carries ? room / 2 : room;
+    while (from < last) {
+        const bool is_new = s->n_sums == 0;
+        if (is_new)
+            begin_stretch(s, from, last, n_products);
+        clear_sums(s, s->has_sums ? s->width : s->n_sums, t.item);
+        const int purpose = s->has_sums ? TO_BOTH : TO_MARK;
+        const int beyond = sweep_row_to(is_new ? purpose : TO_SUM, f, row, s, t);
+        NUMBER total = 0;
+        const int before = entries_before(s, is_new, t, &total);
+        if (is_new) {
+            next = beyond;
+            n = put_indices(s, before, to, t.item);
+            n = ITEMS > 1 ? (int)total : n;
+            s->first = s->has_sums ? n : 0;
+        } else {
+            put_values(s, to, t.item);
+            s->first += s->n_sums;
+        }
+        s->n_sums = min(s->room, n - s->first);
+        if (s->n_sums == 0) {
+            count_and_clear(s, t.item);
+            to.place += n;
+            from = next;
+        }
+        ALL_PASS; // before anybody clears sums that others put
+    }
+}
+
+#define SPARSE_C                                                                                   \
+    global const NUMBER *restrict c_offsets, long c_offsets_start, local mark_word *marks,         \
+        local int *ranks, local ACC *sums, global C_INDEX *restrict c_indices,                     \
+        long c_indices_start, global T *restrict c_values, long c_values_start
+
+// Those of a row behind the first `before`.
+#define ENTRIES(row, before)                                                                       \
+    {                                                                                              \
+        c_indices + c_indices_start, c_values + c_values_start,                                    \
+            c_offsets[c_offsets_start + (row)] + (before), c_offsets[c_offsets_start + (row) + 1]  \
+    }
+
+kernel GROUP void spgemm_fill(long n_rows, int n_cols, long rows, int columns, int words,
+                              int long_from, FACTORS, NOTES, SPARSE_C)
+{
+    ROWS_OF_GROUP(rows, n_rows);
+    GET_FACTORS;
+    GET_TEAM(item);
+    stretch s = new_stretch(n_cols, marks, words, ranks, sums, columns, item);
+    for (long row = first_row; row < last_row; ++row) {
+        const int n_products = products_of_row(&f, row, t);
+        fetch_row(&f, row + 1, last_row, true);
+        const bool is_noted =
+            note_row(notes + notes_start, most_noted, row, IS_LONG(n_products), t);
+        const entries to = ENTRIES(row, 0);
+        fill_range(&f, row, n_products, is_noted ? n_cols : 0, n_cols, columns, &s, to, t);
+    }
+}
+
+#if SHARED
+// A group has one chunk of each noted row.
+kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int columns, int words,
+                                   FACTORS, NOTES, global const NUMBER *counts, long counts_start,
+                                   SPARSE_C)
+{
+    const int number = get_group_id(0);
+    const int first = (int)(number * chunk), last = (int)min(first + chunk, (long)n_cols);
+    GET_FACTORS;
+    GET_TEAM(get_local_id(0));
+    stretch s = new_stretch(last - first, marks, words, ranks, sums, columns, t.item);
+    EACH_NOTED_ROW(i)
+    {
+        const long row = notes[notes_start + 1 + i];
+        global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;
+        const entries to = ENTRIES(row, sum_of_chunks(of_row, number, t));
+        fill_range(&f, row, MOST_PRODUCTS, first, last, columns, &s, to, t);
+    }
+}
+#endif

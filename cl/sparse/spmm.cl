@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR), or for means alpha A B with each
+// row divided by the number of its entries. Slices, groups and how C ends are those of slices.clh.
+//
+//   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
+//   spmm_csr_windows   the same, but rows of window_from entries and more go side by side through
+//                      one window of B at a time
+//   spmm_csr_segments  the same, as a plan has cut them
+//   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
+//   spmm_csr_combine   adds a long row's pieces up, in order
+//   spmm_scale         of scale.clh: C = f(beta C + bias), where A has nothing to add
+//   spmm_start_queues  of queue.clh, before spmm_csr_rows
+//   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
+//
+// The first two may hold their slice of B in local memory; the others go without.
+#include "base/types.clh"
+
+#ifndef STAGE // entries of a row staged in local memory at a time; 0: none
+#define STAGE 32
+#endif
+#ifndef LOAD // entries in one aligned load while staging: 1, 2 or 4
+#define LOAD 4
+#endif
+#ifndef UNROLL // entries in one turn of the main loop
+#define UNROLL 2
+#endif
+#ifndef MEAN // sums are divided by the number of the row's entries
+#define MEAN 0
+#endif
+
+#include "sparse/slices.clh"
+
+#include "sparse/held.clh"
+
+#include "operand/csr.clh"
+
+#include "base/pairs.clh"
+#include "op/queue.clh"
+
+#include "base/scale.clh"
+#include "base/turns.clh"
+
+#ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
+#define MOST_ROWS 64
+#endif
+
+// Entries of a turn have sums of their own, which hide the latency of an addition, where an item is
+// alone; lanes of a GPU have many items to do that, and few registers.
+#define SUMS (LANES == 1 ? UNROLL : 1)
+
+// Whole slices go by pairs, and sums are of even and of odd columns by turns until they are done.
+#define SLICES_GO_IN_PAIRS (!HELD && GO_IN_PAIRS(COLUMNS_ADJACENT))
+
+#if SLICES_GO_IN_PAIRS
+INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; v += 2) {
+        const WORDS pair = pair_at(row + v * FOLD);
+        sums[v] = multiply_add((ACCS)a, even_of_pair(pair), sums[v]);
+        sums[v + 1] = multiply_add((ACCS)a, odd_of_pair(pair), sums[v + 1]);
+    }
+}
+#endif
+
+INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
+{
+    if (SLICES_GO_IN_PAIRS && c.whole)
+        from_pairs(sums);
+}
+
+// sums += a * row k of B, in the item's columns. B begins at the first of them.
+INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const columns c,
+                    bool whole)
+{
+#if HELD
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = multiply_add((ACCS)a, B[(k * VECTORS + v) * LANES], sums[v]);
+#else
+    global const T *row = B.first + k * B.row;
+#if SLICES_GO_IN_PAIRS
+    if (whole) {
+        add_pairs(sums, a, row);
+        return;
+    }
+#endif
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        sums[v] = multiply_add((ACCS)a, load_of_row(row, v, B, c, whole), sums[v]);
+#endif
+}
+
+// Where the main loop finds entries: in local memory, from the tile's first on, or in global
+// memory.
+#if STAGE
+typedef struct {
+    local const INDEX *indices;
+    local const BITS *values;
+} tile;
+#define POSITION int
+#else
+typedef entries tile;
+#define POSITION long
+#endif
+
+INLINE ACC value_at(const tile A, POSITION e)
+{
+#if STAGE
+    return load_local(A.values + e);
+#else
+    return value_of(A, e);
+#endif
+}
+
+#if LANES > 1
+// What is read for a turn is in flight together: compilers for GPUs leave loads where they are
+// written, and items wait where they are used.
+INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
+{
+#if HELD
+    return B[(k * VECTORS + v) * LANES];
+#else
+    return load_of_row(B.first + k * B.row, v, B, c, whole);
+#endif
+}
+
+// The n entries from e on: UNROLL or fewer, known to the compiler.
+INLINE void add_turn(ACCS sums[VECTORS], const tile A, POSITION e, int n, const rows_of_B B,
+                     const columns c, bool whole)
+{
+    INDEX k[UNROLL];
+    ACC a[UNROLL];
+    ACCS x[UNROLL][VECTORS];
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+        if (u < n) {
+            k[u] = A.indices[e + u];
+            a[u] = value_at(A, e + u);
+        }
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            if (u < n)
+                x[u][v] = of_row(k[u], v, B, c, whole);
+#pragma unroll
+    for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            if (u < n)
+                sums[v] = multiply_add((ACCS)a[u], x[u][v], sums[v]);
+}
+
+#define ADD_LESS(n)                                                                                \
+    if (e + n <= to) {                                                                             \
+        add_turn(sums[0], A, e, n, B, c, whole);                                                   \
+        e += n;                                                                                    \
+    }
+
+INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, POSITION to,
+                        const rows_of_B B, const columns c, bool whole)
+{
+    POSITION e = from;
+#pragma unroll 1 // a turn is unrolled already
+    for (; e + UNROLL <= to; e += UNROLL)
+        add_turn(sums[0], A, e, UNROLL, B, c, whole);
+#if UNROLL > 4
+    ADD_LESS(4)
+#endif
+#if UNROLL > 2
+    ADD_LESS(2)
+#endif
+#if UNROLL > 1
+    ADD_LESS(1)
+#endif
+}
+#else
+INLINE void add_entries(ACCS sums[SUMS][VECTORS], const tile A, POSITION from, POSITION to,
+                        const rows_of_B B, const columns c, bool whole)
+{
+    POSITION e = from;
+    for (; e + UNROLL <= to; e += UNROLL) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            add_row(sums[u], value_at(A, e + u), A.indices[e + u], B, c, whole);
+    }
+    for (; e < to; ++e)
+        add_row(sums[0], value_at(A, e), A.indices[e], B, c, whole);
+}
+#endif
+
+// Local memory of a group: what its rows stage, how often they must, and sums of parts.
+typedef struct {
+#if STAGE
+    local INDEX *indices; // [ROWS_PER_GROUP][STAGE]
+    local BITS *values;
+    local int *turns; // [ROWS_PER_GROUP]
+#endif
+    local ACCS *sums; // [ROWS_PER_GROUP][TEAM - 1][VECTORS][LANES]
+} shared;
+
+#if TEAM > 1
+#define DECLARE_SUMS local ACCS parts_sums[ROWS_PER_GROUP * (TEAM - 1) * VECTORS * LANES];
+#else
+#define DECLARE_SUMS local ACCS *const parts_sums = 0;
+#endif
+#if STAGE
+#define DECLARE_SHARED                                                                             \
+    local INDEX staged_indices[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));               \
+    local BITS staged_values[ROWS_PER_GROUP * STAGE] __attribute__((aligned(32)));                 \
+    local int staged_turns[ROWS_PER_GROUP];                                                        \
+    DECLARE_SUMS                                                                                   \
+    const shared S = {staged_indices, staged_values, staged_turns, parts_sums};
+#else
+#define DECLARE_SHARED                                                                             \
+    DECLARE_SUMS                                                                                   \
+    const shared S = {parts_sums};
+#endif
+
+#if STAGE
+// Copies the entries first .. first + STAGE - 1 to local memory, as far as they come before `stop`.
+// `first` is on a LOAD boundary, so the copy may begin with entries of the row before; no sum takes
+// them up.
+INLINE void stage_entries(local INDEX *indices, local BITS *values, const entries A, long first,
+                          long stop)
+{
+    const int lane = get_local_id(0);
+    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * TEAM * LOAD) {
+        const long e = first + i;
+#if LOAD > 1 && !PERMUTED
+        if (e + LOAD <= A.nnz) {
+            *(local JOIN(INDEX, LOAD) *)(indices + i) =
+                *(global const JOIN(INDEX, LOAD) *)(A.indices + e);
+            *(local JOIN(BITS, LOAD) *)(values + i) =
+                *(global const JOIN(BITS, LOAD) *)(A.values + e);
+            continue;
+        }
+#endif
+        for (int j = 0; j < LOAD && e + j < stop; ++j) {
+            indices[i + j] = A.indices[e + j];
+            values[i + j] = A.values[PERMUTED ? A.source[e + j] : e + j];
+        }
+    }
+}
+#endif
+
+// Where a part of n entries begins: after a part of all, each of as many but the last ones.
+INLINE POSITION part_from(POSITION n, int part)
+{
+    return TEAM == 1 ? part * n : min(n, (n + TEAM - 1) / TEAM * part);
+}
+
+// The first part adds up what all have.
+INLINE void join_team(ACCS total[VECTORS], local ACCS *sums)
+{
+#if TEAM > 1
+    local ACCS *first = sums + get_local_id(1) * (TEAM - 1) * VECTORS * LANES + LANE;
+    if (PART > 0) {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            first[((PART - 1) * VECTORS + v) * LANES] = total[v];
+    }
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    if (PART == 0) {
+        for (int part = 1; part < TEAM; ++part)
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                total[v] += first[((part - 1) * VECTORS + v) * LANES];
+    }
+    WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE); // before anybody puts down sums of the next row
+#endif
+}
+
+INLINE void clear_sums(ACCS sums[SUMS][VECTORS])
+{
+#pragma unroll
+    for (int u = 0; u < SUMS; ++u)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            sums[u][v] = 0;
+}
+
+// Sums as those of each entry of a turn, and back.
+INLINE void part_sums(ACCS near[SUMS][VECTORS], ACCS sums[VECTORS])
+{
+    clear_sums(near);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        near[0][v] = sums[v];
+}
+
+INLINE void join_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
+{
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        sums[v] = near[0][v];
+#pragma unroll
+        for (int u = 1; u < SUMS; ++u)
+            sums[v] += near[u][v];
+    }
+}
+
+// total = sum over the entries start .. stop - 1, in the item's columns; of a team the first part
+// has it. Every item of the group must call it.
+INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
+                        const rows_of_B B, const columns c, const shared S)
+{
+    ACCS sums[SUMS][VECTORS];
+    clear_sums(sums);
+#if STAGE
+    local INDEX *indices = S.indices + get_local_id(1) * STAGE;
+    local BITS *values = S.values + get_local_id(1) * STAGE;
+    const tile staged = {indices, values};
+    const long first = start - ((start + A.phase) & (LOAD - 1));
+    const int mine = start < stop ? (int)((stop - first + STAGE - 1) / STAGE) : 0;
+    const int turns = turns_of_group(S.turns, mine);
+    for (int turn = 0; turn < turns; ++turn) {
+        const long at = first + (long)turn * STAGE;
+        stage_entries(indices, values, A, at, stop);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+        const int begin = (int)max(start - at, 0L);
+        const int end = (int)clamp(stop - at, 0L, (long)STAGE);
+        const int from = begin + part_from(end - begin, PART);
+        const int to = begin + part_from(end - begin, PART + 1);
+        if (c.whole)
+            add_entries(sums, staged, from, to, B, c, true);
+        else
+            add_entries(sums, staged, from, to, B, c, false);
+        WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
+    }
+#else
+    const long from = start + part_from(stop - start, PART);
+    const long to = start + part_from(stop - start, PART + 1);
+    if (c.whole)
+        add_entries(sums, A, from, to, B, c, true);
+    else
+        add_entries(sums, A, from, to, B, c, false);
+#endif
+    join_sums(total, sums);
+    end_pairs(total, c);
+    join_team(total, S.sums);
+}
+
+// n sums of one row are done.
+INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row)
+{
+#if MEAN
+    const ACC n_entries = (ACC)max(offsets[row + 1] - offsets[row], (OFFSET)1);
+#pragma unroll
+    for (int v = 0; v < n; ++v)
+        sums[v] /= (ACCS)n_entries;
+#endif
+}
+
+// A row of C from sums of that row.
+#define PUT_ROW(sums, number)                                                                      \
+    do {                                                                                           \
+        finish_sums(sums, VECTORS, offsets + offsets_start, number);                               \
+        const int row = OUT_ROW(number);                                                           \
+        write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
+    } while (0)
+
+kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
+{
+    DECLARE_SHARED
+    const columns c = columns_of(SLICE_OF_GROUP, LANE, n);
+    const entries A = ENTRIES;
+    DECLARE_ROWS_OF_B(matrix)
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            ACCS sums[VECTORS];
+            sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
+            if (PART == 0 && mine.row >= 0)
+                PUT_ROW(sums, mine.row);
+        }
+    }
+}
+
+// sums += the entries from `e` on whose columns are below `limit`, or all where a plan has found
+// those; returns where it stopped. Sorted columns make a window of it. Of unsorted ones some above
+// the limit come along, as the last of a turn alone is looked at, or the first one above it ends
+// the window; the last window, which reaches to k, takes what is left.
+INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
+                       int limit, const rows_of_B B, const columns c, bool whole)
+{
+    ACCS near[SUMS][VECTORS]; // in registers
+    part_sums(near, sums);
+    const long first = e;
+#if UNROLL > 1
+    for (; e + UNROLL <= stop && (is_found || A.indices[e + UNROLL - 1] < limit); e += UNROLL) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            add_row(near[u % SUMS], value_of(A, e + u), A.indices[e + u], B, c, whole);
+    }
+#endif
+    for (; e < stop && (is_found || A.indices[e] < limit); ++e)
+        add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
+    if (!HELD) // rows of a copy have few windows
+        prefetch_entries(A, e, e - first);
+    join_sums(sums, near);
+    return e;
+}
+
+// Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
+// of it. Items of a group stage entries together, so that every one must call this.
+INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_from,
+                         const entries A, const rows_of_B B, const columns c, const shared S)
+{
+    const bool is_short = mine.stop - mine.start < window_from;
+    sum_entries(sums, A, mine.start, is_short ? mine.stop : mine.start, B, c, S);
+    return is_short;
+}
+
+// Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
+// it, in the slice's columns. Their sums wait in private memory. Short rows are done first. Where a
+// group has several bundles, rows of one wait for those of the next as long as there is room.
+kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES,
+                                   int window_from, int k, int window)
+{
+    DECLARE_SHARED
+    const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
+    const entries A = ENTRIES;
+    DECLARE_ROWS_OF_B(matrix)
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    ACCS sums[MOST_ROWS][VECTORS];
+    row_entries rows[MOST_ROWS];
+    int n_waiting = 0;
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            ACCS own[VECTORS];
+            const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
+            if (!is_short)
+                rows[n_waiting++] = mine;
+            else if (mine.row >= 0)
+                PUT_ROW(own, mine.row);
+        }
+        if (IS_LAST(bundle) || n_waiting + rows_per_item > MOST_ROWS) {
+            for (int i = 0; i < n_waiting; ++i)
+#pragma unroll
+                for (int v = 0; v < VECTORS; ++v)
+                    sums[i][v] = 0;
+            for (int from = 0; from < k && n_waiting > 0; from += window) {
+                const int limit = from + window;
+                for (int i = 0; i < n_waiting; ++i) {
+                    const long e = rows[i].start, stop = rows[i].stop;
+                    if (c.whole)
+                        rows[i].start =
+                            add_window(sums[i], A, e, stop, false, limit, matrix, c, true);
+                    else
+                        rows[i].start =
+                            add_window(sums[i], A, e, stop, false, limit, matrix, c, false);
+                }
+            }
+            for (int i = 0; i < n_waiting; ++i)
+                if (rows[i].row >= 0) {
+                    end_pairs(sums[i], c);
+                    PUT_ROW(sums[i], rows[i].row);
+                }
+            n_waiting = 0;
+        }
+    }
+}
+
+#if !HELD
+// The same with a plan: the entries of one row in one window are a segment, and the plan has put
+// each item's segments in order, window by window and by length within one, so that loops end where
+// the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
+// on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than window_from entries have none.
+kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
+                                    int window_from, global const OFFSET *restrict segment_starts,
+                                    global const OFFSET *restrict segment_entries,
+                                    global const int *restrict segments)
+{
+    DECLARE_SHARED
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const entries A = ENTRIES;
+    DECLARE_ROWS_OF_B(matrix)
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    ACCS sums[MOST_ROWS][VECTORS];
+    int numbers[MOST_ROWS]; // of rows that are not done; else -1
+    for (int i = 0; i < rows_per_item; ++i) {
+        const row_entries mine = ROW_AT(get_group_id(0), i);
+        ACCS own[VECTORS];
+        const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
+        numbers[i] = is_short ? -1 : mine.row;
+        if (is_short && mine.row >= 0)
+            PUT_ROW(own, mine.row);
+    }
+    for (int i = 0; i < rows_per_item; ++i)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            sums[i][v] = 0;
+
+    const long item = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const bool is_item = item * rows_per_item < n_ordered;
+    const long last = is_item ? segment_starts[item + 1] : 0;
+    for (long q = is_item ? segment_starts[item] : 0; q < last; ++q) {
+        const uint segment = segments[q];
+        const long e = segment_entries[q], stop = e + segment / MOST_ROWS;
+        const int i = segment % MOST_ROWS;
+        if (c.whole)
+            add_window(sums[i], A, e, stop, true, 0, matrix, c, true);
+        else
+            add_window(sums[i], A, e, stop, true, 0, matrix, c, false);
+    }
+    for (int i = 0; i < rows_per_item; ++i)
+        if (numbers[i] >= 0) {
+            end_pairs(sums[i], c);
+            PUT_ROW(sums[i], numbers[i]);
+        }
+}
+
+// list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
+// = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].
+kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
+                                       global const long *restrict list,
+                                       global ACC *restrict scratch, long scratch_start)
+{
+    DECLARE_SHARED
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const columns c = columns_of(GROUP_ALONG_N, LANE, n);
+    const entries A = ENTRIES;
+    DECLARE_ROWS_OF_B(matrix)
+
+    row_piece mine = {0, 0, 0, 0, 0};
+    if (i < n_pieces)
+        mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+
+    ACCS sums[VECTORS];
+    sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
+    if (PART > 0 || mine.count == 0)
+        return;
+    keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n, c);
+}
+#endif
+
+// Item (i, x): vector x of the long row whose first piece is the i-th.
+kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
+                                   int has_list, global const long *restrict list,
+                                   global const ACC *restrict scratch, long scratch_start)
+{
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
+    if (i >= n_pieces || owned >= n)
+        return;
+    const long p = has_list ? list[i] : i;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
+        return;
+    const int column = (int)min(owned, (long)n - FOLD);
+    global const ACC *in =
+        scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
+    ACCS sum = VLOAD(in);
+    for (int j = 1; j < first.count; ++j)
+        sum += VLOAD(in + (long)j * n);
+    finish_sums(&sum, 1, offsets + offsets_start, first.row);
+    const int row = OUT_ROW(first.row);
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    write_vector(sum, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
+}
+
+// Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which
+// add_row() wants them.
+kernel GROUP void spmm_pack(DENSE_B, int k, int n, int rows_per_item, global T *restrict packed)
+{
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const long stride = COLUMNS_ADJACENT ? 1 : b_column;
+    global const T *in = B + b_start + GROUP_ALONG_Z * b_batch;
+    global T *out = packed + (GROUP_ALONG_Z * SLICES_OF(n) + GROUP_ALONG_N) * (long)k * SLICE +
+                    get_local_id(0) * FOLD;
+    const long first = (get_group_id(0) * ROWS_PER_GROUP + get_local_id(1)) * (long)rows_per_item;
+    for (long row = first; row < min(first + rows_per_item, (long)k); ++row)
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            store_vector(load_columns(in + row * b_row + c.column[v] * stride, stride),
+                         out + row * SLICE + v * LANES * FOLD);
+}

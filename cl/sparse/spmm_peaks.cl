@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// C = f(alpha R + beta C + bias) with A sparse, by rows (CSR): R has the largest of the products
+// a_e b that the entries e of a row make, or the smallest, and `arguments` the e that made it.
+// Slices, groups and how C ends are those of slices.clh; each item reads the entries of its row
+// where they lie.
+//
+//   spmm_peaks_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
+//   spmm_peaks_csr_pieces   peaks of one slice over one piece of a long row, to scratch memory
+//   spmm_peaks_csr_combine  the best of a long row's pieces, in order
+//   spmm_start_queues       of queue.clh, before spmm_peaks_csr_rows
+//   spmm_scale              of scale.clh: C = f(beta C + bias), where A has nothing to add
+//   spmm_peaks_none         arguments = -1, where no entry counts
+//
+// NaN beats every number; of equals the first one stays.
+#include "base/types.clh"
+
+#ifndef LEAST // 1: the smallest products, not the largest
+#define LEAST 0
+#endif
+#ifndef ARGUMENT // of arguments: int or long
+#define ARGUMENT int
+#endif
+#ifndef HAS_ARGUMENTS // 0: nobody wants them
+#define HAS_ARGUMENTS 1
+#endif
+#ifndef UNROLL // entries in one turn of the main loop
+#define UNROLL 2
+#endif
+
+#include "sparse/slices.clh"
+
+#include "operand/csr.clh"
+
+#include "op/queue.clh"
+
+#include "base/scale.clh"
+
+#ifndef AHEAD // entries
+#define AHEAD 8
+#endif
+
+// Entries that products come from: lane by lane as ACCS are, and in arrays beside them.
+#define PLACES VECTOR(OFFSET)
+
+#define DENSE_ARGUMENTS                                                                            \
+    global ARGUMENT *restrict arguments, long arguments_start, long arguments_row,                 \
+        long arguments_column, long arguments_batch
+#define ARGUMENTS_STRIDE (COLUMNS_ADJACENT ? 1 : arguments_column)
+#define ARGUMENTS_OF(row)                                                                          \
+    (arguments + arguments_start + GROUP_ALONG_Z * arguments_batch + (row)*arguments_row)
+
+#if LEAST
+#define BEATS(a, b)     ((a) < (b))
+#define IS_BEATEN(a, b) ((a) >= (b)) // or equal
+#else
+#define BEATS(a, b)     ((a) > (b))
+#define IS_BEATEN(a, b) ((a) <= (b))
+#endif
+
+// best = the better of best and x, which comes behind it.
+INLINE void take(ACCS *best, PLACES *place, ACCS x, PLACES place_of_x)
+{
+#if HAS_ARGUMENTS
+    const MASKS stays = IS_BEATEN(x, *best) || *best != *best;
+    *best = stays ? *best : x;
+    // rusticl 22.3 takes the first of two longs where select() is asked by a mask that was widened.
+    *place = JOIN(convert_, PLACES)(stays) != (PLACES)0 ? *place : place_of_x;
+#else
+    const ACCS number = BEATS(x, *best) ? x : *best; // best where one of them is none
+    *best = x != x ? x : number;
+#endif
+}
+
+// Asks for the rows of B that entries further on name, in the item's columns: comparing fills a
+// CPU's queues, and it comes to those loads late.
+INLINE void fetch_row(const entries A, long e, const dense B)
+{
+    for (int v = 0; v < VECTORS; ++v)
+        FETCH_AHEAD((size_t)(B.first + A.indices[min(e + AHEAD, A.nnz - 1)] * B.row +
+                             v * LANES * FOLD * B.column),
+                    1);
+}
+
+// x = the products of entry e, in the item's columns. B begins at the first of them.
+INLINE void multiply_row(ACCS x[VECTORS], const entries A, long e, const dense B, const columns c,
+                         bool whole)
+{
+    fetch_row(A, e, B);
+    global const T *row = B.first + A.indices[e] * B.row;
+    const ACC a = value_of(A, e);
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v)
+        x[v] = (ACCS)a * load_of_row(row, v, B, c, whole);
+}
+
+INLINE void take_entries(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long e,
+                         long stop, const dense B, const columns c, bool whole)
+{
+    ACCS x[UNROLL][VECTORS];
+    for (; e + UNROLL <= stop; e += UNROLL) {
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            multiply_row(x[u], A, e + u, B, c, whole);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                take(&best[v], &place[v], x[u][v], (PLACES)(OFFSET)(e + u));
+    }
+    for (; e < stop; ++e) {
+        multiply_row(x[0], A, e, B, c, whole);
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            take(&best[v], &place[v], x[0][v], (PLACES)(OFFSET)e);
+    }
+}
+
+// Of the entries start .. stop - 1; without any 0, and no place.
+INLINE void find_peaks(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
+                       long stop, const dense B, const columns c)
+{
+    const bool is_empty = start >= stop;
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        best[v] = 0;
+        place[v] = (PLACES)(OFFSET)(is_empty ? -1 : start);
+    }
+    if (is_empty)
+        return;
+    if (c.whole) {
+        multiply_row(best, A, start, B, c, true);
+        take_entries(best, place, A, start + 1, stop, B, c, true);
+    } else {
+        multiply_row(best, A, start, B, c, false);
+        take_entries(best, place, A, start + 1, stop, B, c, false);
+    }
+}
+
+// arguments = place in the columns owned .. column + FOLD - 1 of one row, as A counts its entries.
+INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUMENT *row,
+                         long stride, int owned, int column)
+{
+#if COLUMNS_ADJACENT && !PERMUTED
+    if (owned == column) {
+        RAW_STORE(ARGUMENT, JOIN(convert_, VECTOR(ARGUMENT))(place), row + column);
+        return;
+    }
+#endif
+    OFFSET lanes[FOLD];
+    VSTORE(place, lanes);
+    EACH_LANE(i, owned - column, FOLD)
+    {
+        const bool is_entry = lanes[i] >= 0;
+        row[(column + i) * stride] = PERMUTED && is_entry ? source[lanes[i]] : lanes[i];
+    }
+}
+
+kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
+                                      BUNDLES, DENSE_ARGUMENTS)
+{
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
+    EACH_BUNDLE(bundle)
+    {
+        for (int i = 0; i < rows_per_item; ++i) {
+            const row_entries mine = ROW_AT(bundle, i);
+            if (mine.row < 0)
+                continue;
+            ACCS best[VECTORS];
+            PLACES place[VECTORS];
+            find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
+            const int row = OUT_ROW(mine.row);
+            write_row(best, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
+#if HAS_ARGUMENTS
+#pragma unroll
+            for (int v = 0; v < VECTORS; ++v)
+                write_places(place[v], source, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, c.owned[v],
+                             c.column[v]);
+#endif
+        }
+    }
+}
+
+// Pieces are listed, and what they come to stands in scratch memory, as in spmm_csr_pieces. Places
+// go to found[batch][i][n].
+kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
+                                        global const long *restrict list,
+                                        global ACC *restrict scratch, long scratch_start,
+                                        global OFFSET *restrict found, long found_start)
+{
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    if (i >= n_pieces)
+        return;
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    const entries A = ENTRIES;
+    const dense matrix = MATRIX_B;
+    const row_piece mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+    if (mine.count == 0)
+        return;
+    ACCS best[VECTORS];
+    PLACES place[VECTORS];
+    find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
+    const long row = (GROUP_ALONG_Z * (long)n_pieces + i) * n;
+    keep_row(best, scratch + scratch_start + row, c);
+#if HAS_ARGUMENTS
+#pragma unroll
+    for (int v = 0; v < VECTORS; ++v) {
+        OFFSET lanes[FOLD];
+        VSTORE(place[v], lanes);
+        EACH_LANE(j, max(c.owned[v] - c.column[v], 0), FOLD)
+            found[found_start + row + c.column[v] + j] = lanes[j];
+    }
+#endif
+}
+
+INLINE PLACES places_at(global const OFFSET *found)
+{
+#if HAS_ARGUMENTS
+    return VLOAD(found);
+#else
+    return (PLACES)0;
+#endif
+}
+
+// Item (i, x): vector x of the long row whose first piece is the i-th.
+kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
+                                         int has_list, global const long *restrict list,
+                                         global const ACC *restrict scratch, long scratch_start,
+                                         global const OFFSET *restrict found, long found_start,
+                                         DENSE_ARGUMENTS)
+{
+    const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
+    if (i >= n_pieces || owned >= n)
+        return;
+    const long p = has_list ? list[i] : i;
+    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    if (first.count == 0 || first.first != p)
+        return;
+    const int column = (int)min(owned, (long)n - FOLD);
+    const long at = (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
+    global const ACC *in = scratch + scratch_start + at;
+    global const OFFSET *found_in = found + found_start + at;
+    ACCS best = VLOAD(in);
+    PLACES place = places_at(found_in);
+    for (int j = 1; j < first.count; ++j)
+        take(&best, &place, VLOAD(in + (long)j * n), places_at(found_in + (long)j * n));
+    const int row = OUT_ROW(first.row);
+    global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch + row * c_row;
+    write_vector(best, alpha, beta, BIAS_OF(row), out, C_STRIDE, (int)owned, column);
+#if HAS_ARGUMENTS
+    write_places(place, source, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, (int)owned, column);
+#endif
+}
+
+// In the rows that spmm_scale writes.
+kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS STORED_ROWS, int n_rows, int n, int rows_per_item)
+{
+    const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
+    EACH_ROW_LEFT(row, n_rows, rows_per_item)
+    {
+#pragma unroll
+        for (int v = 0; v < VECTORS; ++v)
+            write_places((PLACES)-1, 0, ARGUMENTS_OF(row), ARGUMENTS_STRIDE, c.owned[v],
+                         c.column[v]);
+    }
+}

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: Apache-2.0
+// How work along an axis is cut into lines, strips and groups: limits and a problem to a tiling.
+#include "axis/axis_plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/arithmetic.h"
+#include "base/caches.h"
+#include "base/clamp.h"
+#include "base/fail.h"
+#include "base/groups.h"
+#include "base/refuse.h"
+#include "base/tiling_given.h"
+#include "operand/view.h"
+
+enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
+
+// That are remembered of a column: those that teams have room for in local memory at least, and a
+// sum's.
+enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_UNROLL = 8, // vectors in flight hide the latency of an addition
+    LONG_UNROLL = 4,   // lines at a time, at most, of strips of so many bytes
+    LONG_STRIP_BYTES = 1 << 16,
+    USUAL_VECTORS = 512,  // of a strip, at most, where wider ones would be few
+    GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
+    REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
+    NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
+    ERRANDS = 4,          // groups for each core, so that the last ones end together
+    LONG_TURNS = 4,       // strips wider than usual for each of those groups, or none are
+    PART_TURNS = 8,       // and parts for each of those, where each is not joined with all others
+    MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
+    FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
+    FAIR_GROUPS = 64,     // for each of max_blocks: they even out what a shared machine takes away
+    TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
+    LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
+    PART_BYTES = 1 << 18,      // read by each part: tens of microseconds
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 256,      // of a group, where states are large, all is written or mid is cut
+                             // into parts: 1024 have 64 registers each, which is too few, or just
+                             // enough
+    SPREAD_STATE_BYTES = 12, // that are not yet large
+    SPREAD_UNROLL = 4,       // loads in flight for each item,
+    ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
+    ROW_ERRANDS = 4,         // and so many groups for each that the device holds: they end together
+    SPREAD_WARPS = 4,        // of a group of several teams
+    SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
+    SPREAD_LEAST = 8,        // of a team, however short its rows are: neighbours in memory
+    SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
+    SPREAD_IDLE = 2,  // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
+};
+
+// What plans say that they do without.
+static const char KEPT[] = "elements kept", WIDENED[] = "lines of several steps of mid";
+static const char WIDEST[] = "widest vectors", PARTS[] = "mid in parts";
+static const char LARGER[] = "larger groups";
+
+// A forgiving view of the problem: defaults filled in, extents at least 1.
+typedef struct {
+    int64_t high, mid, low, outer;
+    int64_t bytes, accumulator_bytes; // of an element
+    int64_t state_bytes;              // of a column's state
+    bool low_adjacent, mid_adjacent, writes_all, keeps;
+} facts;
+
+static facts facts_of(const weft_axis_problem *problem)
+{
+    const weft_dtype dtype = weft_dtype_or(problem->dtype, WEFT_F32);
+    const bool is_wide = dtype == WEFT_F64 || dtype == WEFT_I64;
+    const int given = problem->accumulator_bytes;
+    const int64_t accumulator_bytes = given > 0 ? given : is_wide ? 8 : 4;
+    return (facts){
+        .high = max_i64(problem->high, 1),
+        .mid = max_i64(problem->mid, 1),
+        .low = max_i64(problem->low, 1),
+        .outer = max_i64(problem->outer, 1),
+        .bytes = max_i64((int64_t)weft_dtype_size(dtype), 1),
+        .accumulator_bytes = accumulator_bytes,
+        .state_bytes = accumulator_bytes * (problem->numbers > 0 ? problem->numbers : SUM_NUMBERS),
+        .low_adjacent = problem->low_adjacent,
+        .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
+        .writes_all = problem->writes_all,
+        .keeps = problem->keeps,
+    };
+}
+
+// a * b for a and b from 1, or 2^62 where that is larger.
+static int64_t product(int64_t a, int64_t b)
+{
+    const int64_t most = INT64_C(1) << 62;
+    return a > most / b ? most : a * b;
+}
+
+// Lines of `widen` steps of mid.
+static int64_t lines_of(const facts *f, int64_t widen)
+{
+    return product(f->outer, ceil_div(f->mid, widen));
+}
+
+// So many of equal length that none of them is empty.
+static int64_t even_parts(int64_t lines, int64_t parts)
+{
+    return ceil_div(lines, ceil_div(lines, max_i64(min_i64(parts, MAX_PARTS), 1)));
+}
+
+// Whether the last strip of a line would be no more than a vector that was moved to end with the
+// line: its neighbour would be another item's.
+static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
+{
+    return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
+}
+
+// What each team joins its states in.
+static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
+{
+    const int64_t each = max_i64(STATE_NUMBERS * f->accumulator_bytes, f->state_bytes);
+    return team > 1 ? items * team * fold * each : 0;
+}
+
+static int64_t teams_of(const weft_axis_tiling *t)
+{
+    return t->teams > 1 ? t->teams : 1;
+}
+
+// All of a group together.
+static int64_t shared_bytes(const facts *f, const weft_axis_tiling *t)
+{
+    return teams_of(t) * team_bytes(f, t->items, t->team, t->fold);
+}
+
+// What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
+static int64_t kept_lines(int64_t lines, int64_t unroll)
+{
+    const int64_t n = max_i64(lines, 0);
+    return product(n / unroll, unroll + 1) + 2 * (n % unroll);
+}
+
+// Items differ by one line, and the last, narrower one is taken by itself.
+static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
+{
+    const int64_t most = ceil_div(ceil_div(f->mid, t->widen), t->team);
+    const int64_t lines =
+        max_i64(kept_lines(most, t->unroll),
+                max_i64(kept_lines(most - 1, t->unroll), kept_lines(most - 2, t->unroll)) + 2);
+    const int64_t numbers = product(product(lines, f->outer), (int64_t)t->vectors * t->fold);
+    return product(numbers, t->items * t->team * teams_of(t) * f->accumulator_bytes);
+}
+
+int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
+                                    const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    return tiling->keep ? kept_bytes(&f, tiling) : 0;
+}
+
+// Where that is room enough. On CPUs local memory is memory, and a core's first cache is meant:
+// from further away it comes no sooner than it is found again.
+static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis_tiling *t)
+{
+    const uint64_t l1_bytes = (uint64_t)weft_caches_of(limits).l1_bytes;
+    const uint64_t room =
+        limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
+    const int64_t kept = kept_bytes(f, t), shared = shared_bytes(f, t);
+    if (!f->keeps) // no variant of this operation
+        return false;
+    if (t->parts > 1)
+        return refuse(KEPT, "mid is in %" PRId64 " parts", t->parts);
+    return ((uint64_t)kept <= room / 2 &&
+            (uint64_t)shared + (uint64_t)kept <= limits->local_bytes) ||
+           refuse(KEPT,
+                  "they are %" PRId64 " bytes, beside %" PRId64 " of a team: there is room "
+                  "for half of %" PRIu64,
+                  kept, shared, room);
+}
+
+// ---- CPUs: groups are one item
+
+// What shapes the code, and the line.
+typedef struct {
+    int64_t fold, widen;
+    int64_t width;   // columns of a line
+    int64_t vectors; // and their vectors, the last one perhaps moved
+} line;
+
+static line line_of(const facts *f, int64_t fold, int64_t widen)
+{
+    const int64_t width = product(widen, f->low);
+    return (line){fold, widen, width, ceil_div(width, fold)};
+}
+
+// Steps of mid that fill whole vectors.
+static int64_t steps_for(int64_t low, int64_t fold)
+{
+    return fold / min_i64(pow2_divisor(low), fold);
+}
+
+// Half and a quarter of the widest vector, and single elements: each fold is a program.
+static line narrow_line(const facts *f, int64_t widest)
+{
+    refuse(WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
+           f->low_adjacent ? "side by side" : "apart");
+    if (f->low_adjacent && widest >= 4 && f->low >= widest / 2)
+        return line_of(f, widest / 2, 1);
+    if (f->low_adjacent && widest >= 8 && f->low >= widest / 4)
+        return line_of(f, widest / 4, 1);
+    return line_of(f, 1, 1);
+}
+
+// Whether so many steps of mid make a line of whole vectors. A line of neighbours may be wider than
+// mid: what is past it is masked.
+static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
+{
+    if (!f->mid_adjacent)
+        return refuse(WIDENED, "mid does not step on where low ends");
+    if (widen > f->mid && (f->low > 1 || !f->low_adjacent))
+        return refuse(WIDENED, "%" PRId64 " steps fill a vector, and mid has %" PRId64, widen,
+                      f->mid);
+    const int64_t most = USUAL_VECTORS * widest / widen;
+    return f->low <= most ||
+           refuse(WIDENED, "low has %" PRId64 " columns: %" PRId64 " at most are widened", f->low,
+                  most);
+}
+
+static line folded_line(const facts *f, int64_t widest)
+{
+    const int64_t widen = steps_for(f->low, widest);
+    const bool fills = widening_fills(f, widest, widen);
+    if (f->low >= widest)
+        return line_of(f, widest, fills && f->low_adjacent ? widen : 1);
+    if (!fills)
+        return narrow_line(f, widest);
+    return line_of(f, widest, widen);
+}
+
+// Vectors of a strip: at most so many, all strips much the same.
+static int64_t strip_vectors(const line *l, int64_t most)
+{
+    const int64_t even = ceil_div(l->vectors, ceil_div(l->vectors, most));
+    int64_t vectors = even;
+    while (vectors > 1 && is_moved_alone(l->width, l->fold, vectors))
+        vectors--;
+    if (vectors == 1)
+        vectors = even;
+    while (is_moved_alone(l->width, l->fold, vectors))
+        vectors++;
+    return vectors;
+}
+
+static int64_t strips_of(const line *l, int64_t vectors)
+{
+    return ceil_div(l->vectors, vectors);
+}
+
+// What is read once and has strips for all cores may have them wider than others.
+static int64_t most_vectors(const facts *f, const line *l, int64_t wanted)
+{
+    if (!f->low_adjacent && l->widen == 1)
+        return GATHERED_VECTORS;
+    if (f->writes_all || l->widen > 1)
+        return USUAL_VECTORS;
+    const int64_t share = product(l->vectors, f->high) / (wanted * LONG_TURNS);
+    return max_i64(min_i64(share, WEFT_AXIS_MOST_VECTORS), USUAL_VECTORS);
+}
+
+// What is written is read twice: strips whose lines a core's share of the caches can hold, as long
+// as they are wide enough for memory.
+static int64_t reread_vectors(const weft_limits *limits, const facts *f, const line *l,
+                              int64_t most)
+{
+    const uint64_t share = limits->cache_bytes / 2 / (uint64_t)limits->compute_units;
+    const int64_t bytes = max_i64((int64_t)share, weft_caches_of(limits).l2_bytes);
+    const int64_t each = product(product(lines_of(f, l->widen), l->fold), f->bytes);
+    if (l->widen > 1)
+        return most;
+    return max_i64(min_i64(bytes / each, most), min_i64(REREAD_VECTORS, most));
+}
+
+// Cores without work get narrower strips, but not of widened lines: their steps are joined by one
+// item.
+static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, int64_t wanted)
+{
+    const int64_t strips = ceil_div(wanted, f->high);
+    if (l->widen > 1 || strips_of(l, vectors) >= strips)
+        return vectors;
+    const int64_t narrow = max_i64(ceil_div(l->vectors, strips), NARROW_VECTORS);
+    return strip_vectors(l, min_i64(narrow, vectors));
+}
+
+// Highs that a group takes at a time: enough to be worth it, few enough that all cores have some.
+// Those whose lanes lie along mid are joined `fold` at a time.
+static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes, int64_t strips,
+                              int64_t wanted)
+{
+    const int64_t many = product(f->high, strips) / (wanted * MANY_TURNS);
+    const int64_t pays = max_i64(ceil_div(TURN_BYTES, turn_bytes),
+                                 min_i64(ceil_div(LONG_TURN_BYTES, turn_bytes), many));
+    const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
+    const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
+    const int64_t joined = ceil_div(run, l->fold) * l->fold;
+    return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
+}
+
+// Groups that take the same number of turns each, or one less.
+static int64_t even_groups(int64_t turns, int64_t most)
+{
+    return ceil_div(turns, ceil_div(turns, most));
+}
+
+// Lines that an item reads at a time.
+static int64_t folded_unroll(const facts *f, int64_t strip_bytes)
+{
+    const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
+    return strip_bytes >= LONG_STRIP_BYTES ? min_i64(unroll, LONG_UNROLL) : unroll;
+}
+
+static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t widest = weft_limits_fold(limits, f->accumulator_bytes, MAX_FOLD);
+    const line l = folded_line(f, widest);
+    const int64_t lines = lines_of(f, l.widen);
+    const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
+    const int64_t most = most_vectors(f, &l, wanted);
+
+    // Rows of memory are read as they lie, whole if that can be.
+    int64_t vectors = strip_vectors(&l, f->writes_all ? reread_vectors(limits, f, &l, most) : most);
+
+    // For want of groups mid is cut into parts where they are long. What is written needs another
+    // sweep then: its strips are narrowed first.
+    const int64_t all_bytes = product(product(lines, l.width), f->bytes);
+    const int64_t at_once = product(strips_of(&l, vectors), f->high);
+    const bool parts_pay = all_bytes / ceil_div(wanted, f->high) >= PART_BYTES;
+    if (at_once < wanted && (f->writes_all || !parts_pay))
+        vectors = narrowed_vectors(f, &l, vectors, wanted);
+    const int64_t strips = strips_of(&l, vectors);
+    const int64_t strip_bytes = product(product(lines, vectors * l.fold), f->bytes);
+    const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
+    const int64_t turns = product(strips, ceil_div(f->high, run));
+    const int64_t fair = f->writes_all ? wanted : wanted * PART_TURNS;
+    int64_t parts = 1;
+    if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
+        parts = even_parts(lines, min_i64(ceil_div(fair, turns), strip_bytes / PART_BYTES));
+    if (parts == 1)
+        refuse(PARTS,
+               "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",
+               turns, limits->compute_units, strip_bytes, PART_BYTES);
+
+    const int64_t groups = (int64_t)limits->max_blocks * FAIR_GROUPS;
+    const int64_t grid_x = even_groups(strips, groups);
+    const int64_t most_y = min_i64(ceil_div(groups, grid_x), WEFT_MOST_GROUPS);
+    return (weft_axis_tiling){
+        .fold = (int)l.fold,
+        .vectors = (int)vectors,
+        .items = 1,
+        .team = 1,
+        .unroll = (int)folded_unroll(f, product(vectors * l.fold, f->bytes)),
+        .widen = l.widen,
+        .run = run,
+        .grid_x = grid_x,
+        .grid_y = even_groups(ceil_div(f->high, run), most_y),
+        .parts = parts,
+        .teams = 1,
+    };
+}
+
+// ---- GPUs: lanes are items
+
+// Groups as large as the limits have them.
+static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
+{
+    const int64_t lines = product(f->mid, f->outer);
+    const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
+    const int64_t items = g.block_x / g.fold_x;
+    int64_t team = g.block_y / g.fold_y;
+    while (team_bytes(f, items, team, 1) > clamped_i64(limits->local_bytes)) {
+        refuse("larger teams", "%" PRId64 " items each share %" PRId64 " bytes; there are %zu",
+               team, team_bytes(f, items, team, 1), limits->local_bytes);
+        team /= 2;
+    }
+    const int64_t groups = product(g.grid_x, g.grid_y);
+    int64_t parts = 1;
+    if (groups < limits->max_blocks / SPREAD_IDLE)
+        parts = even_parts(lines, min_i64(limits->max_blocks / groups,
+                                          lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
+    if (parts == 1)
+        refuse(PARTS,
+               "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
+               " lines",
+               groups, limits->max_blocks, team, lines);
+    return (weft_axis_tiling){
+        .fold = 1,
+        .vectors = g.fold_x,
+        .items = (int)items,
+        .team = (int)team,
+        .unroll = SPREAD_UNROLL,
+        .widen = 1,
+        .run = 1,
+        .grid_x = g.grid_x,
+        .grid_y = min_i64(g.grid_y, WEFT_MOST_GROUPS),
+        .parts = parts,
+        .teams = 1,
+    };
+}
+
+// Items that share a row where low is narrower than a warp: as few as still fill the device, but so
+// many that none of them has more than it can keep, and at least a warp where rows are long enough.
+// A row costs steps of joining, and, beyond a warp, barriers.
+static int64_t row_items(const weft_limits *limits, const facts *f)
+{
+    const int64_t elements = product(product(f->mid, f->outer), pow2_up(f->low));
+    const int64_t most = min_i64(SPREAD_ITEMS, limits->max_block);
+    const int64_t resident = (int64_t)limits->max_blocks * limits->max_block;
+    const int64_t kept = f->writes_all ? elements / SPREAD_KEPT : 1;
+    const int64_t least = max_i64(pow2_up(ceil_div(elements, ROW_UNROLL)), SPREAD_LEAST);
+    const int64_t wanted = max_i64(kept, ceil_div(resident, f->high));
+    if (pow2_up(f->low) >= limits->warp || wanted > most / 2)
+        return most;
+    return min_i64(max_i64(pow2_up(wanted), min_i64(least, limits->warp)), most);
+}
+
+// Groups of several teams, for rows of so many items.
+static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f, int64_t items)
+{
+    const weft_limits lowered = weft_limits_lowered(limits, (size_t)items);
+    const int64_t all = min_i64(SPREAD_WARPS * limits->warp, clamped_i64(limits->max_items));
+    weft_axis_tiling t = spread_within(&lowered, f);
+    const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.team), f->high),
+                                 clamped_i64(limits->max_items_along[2]));
+    const bool is_small = f->state_bytes <= SPREAD_STATE_BYTES;
+    if (is_small)
+        t.unroll = ROW_UNROLL;
+    if (items > limits->warp || t.parts > 1 || most < 2)
+        return t;
+    t.teams = (int)pow2_down(most);
+    while (shared_bytes(f, &t) > clamped_i64(limits->local_bytes))
+        t.teams /= 2;
+    t.grid_y =
+        min_i64((is_small ? ROW_ERRANDS : 1) * ceil_div(t.grid_y, t.teams), WEFT_MOST_GROUPS);
+    t.grid_y = min_i64(t.grid_y, ceil_div(f->high, t.teams));
+    return t;
+}
+
+static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const weft_limits lowered = weft_limits_lowered(limits, SPREAD_ITEMS);
+    const int64_t items = row_items(limits, f);
+    if (items < min_i64(SPREAD_ITEMS, limits->max_block))
+        return spread_in_rows(limits, f, items);
+    if (limits->max_block <= SPREAD_ITEMS)
+        return spread_within(limits, f);
+    if (f->writes_all || f->state_bytes > SPREAD_STATE_BYTES)
+        return spread_within(&lowered, f);
+    weft_refuse_unheard(true);
+    const int64_t parts = spread_within(limits, f).parts;
+    weft_refuse_unheard(false);
+    if (parts == 1)
+        return spread_within(limits, f);
+    refuse(LARGER, "of %d items: mid is cut into parts, and they have too few registers",
+           limits->max_block);
+    return spread_within(&lowered, f);
+}
+
+weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    weft_axis_tiling t =
+        weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    t.keep = keep_pays(limits, &f, &t);
+    return t;
+}
+
+// ---- somebody else's tiling
+
+static weft_status range_check(const char *name, const char *field, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return fail(WEFT_BAD_ARGUMENT, "%s.%s is %" PRId64 ": 1 to %" PRId64 " is wanted", name,
+                    field, value, most);
+    return WEFT_OK;
+}
+
+static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
+                               const weft_limits *limits)
+{
+    const size_t *along = limits->max_items_along;
+    const int64_t most_items = along[0] < INT32_MAX ? (int64_t)along[0] : INT32_MAX;
+    TRY(range_check(name, "items", tiling->items, most_items));
+    if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[0])
+        return fail(WEFT_BAD_ARGUMENT, "%s.team is %d: a power of two of at most %zu is wanted",
+                    name, tiling->team, along[0]);
+    if (tiling->teams < 0 || (size_t)tiling->teams > along[2])
+        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 0 to %zu is wanted", name, tiling->teams,
+                    along[2]);
+    const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->team;
+    const size_t most = limits->max_items < along[0] ? limits->max_items : along[0];
+    if (items > most) // they stand along x
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.items %d x team %d are more than the %zu items of a group", name,
+                    tiling->items, tiling->team, most);
+    if (items * (uint64_t)teams_of(tiling) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.teams %d of %d x %d items are more than the %zu of a group", name,
+                    tiling->teams, tiling->items, tiling->team, limits->max_items);
+    if (tiling->teams > 1 && (tiling->fold > 1 || tiling->widen > 1 || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 1 is wanted, or fold, widen and parts of 1",
+                    name, tiling->teams);
+    if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
+        return fail(WEFT_BAD_ARGUMENT, "%s.unroll is %d: 1, 2, 4 or 8 is wanted", name,
+                    tiling->unroll);
+    TRY(range_check(name, "run", tiling->run, INT64_C(1) << 62));
+    TRY(range_check(name, "grid_x", tiling->grid_x, INT32_MAX));
+    TRY(range_check(name, "grid_y", tiling->grid_y, WEFT_MOST_GROUPS));
+    return range_check(name, "parts", tiling->parts, MAX_PARTS);
+}
+
+// A line that ends within a vector: the vector is moved to end there, and does again what its
+// neighbour does. Both must be of one item.
+static weft_status strip_check(const char *name, const weft_axis_tiling *tiling, int64_t width)
+{
+    if (width % tiling->fold == 0)
+        return WEFT_OK;
+    if (tiling->items > 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.items is %d, but lines of %" PRId64
+                    " columns are not whole vectors of %d: 1 is wanted",
+                    name, tiling->items, width, tiling->fold);
+    if (is_moved_alone(width, tiling->fold, tiling->vectors))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.vectors is %d: of %" PRId64
+                    " columns in vectors of %d the last strip would have less than one",
+                    name, tiling->vectors, width, tiling->fold);
+    return WEFT_OK;
+}
+
+// The steps of a widened line are joined by one item.
+static weft_status widen_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
+{
+    // One vector of neighbours may be wider than mid.
+    TRY(range_check(name, "widen", tiling->widen,
+                    f->low == 1 && f->low_adjacent ? max_i64(f->mid, tiling->fold) : f->mid));
+    if (tiling->widen == 1)
+        return WEFT_OK;
+    if (!f->mid_adjacent)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.widen is %" PRId64 ", but mid does not step on where low ends", name,
+                    tiling->widen);
+    const int64_t width = product(tiling->widen, f->low);
+    const int64_t most = (int64_t)tiling->vectors * tiling->fold;
+    if (tiling->items > 1 || width % tiling->fold != 0 || width > most)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.widen is %" PRId64 ": lines of %" PRId64
+                    " columns are not whole vectors of %d, at most %d of them and one item's",
+                    name, tiling->widen, width, tiling->fold, tiling->vectors);
+    return WEFT_OK;
+}
+
+static weft_status line_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
+{
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
+        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d: 1, 2, 4, 8 or 16 is wanted", name,
+                    tiling->fold);
+    TRY(range_check(name, "vectors", tiling->vectors, WEFT_AXIS_MOST_VECTORS));
+    TRY(widen_check(name, tiling, f));
+    const int64_t width = product(tiling->widen, f->low);
+    if (width < tiling->fold)
+        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d, but lines have %" PRId64 " columns", name,
+                    tiling->fold, width);
+    return strip_check(name, tiling, width);
+}
+
+static weft_status local_check(const char *name, const weft_axis_tiling *tiling,
+                               const weft_limits *limits, const facts *f)
+{
+    const int64_t shared = shared_bytes(f, tiling);
+    if (tiling->keep && (!f->keeps || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.keep is set: only softmax keeps elements, and with mid whole", name);
+    const int64_t kept = tiling->keep ? kept_bytes(f, tiling) : 0;
+    if (tiling->keep && (uint64_t)shared + (uint64_t)kept > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT, "%s.keep takes %" PRId64 " bytes; local memory has %zu",
+                    name, shared + kept, limits->local_bytes);
+    if ((uint64_t)shared > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT, "%s.team takes %" PRId64 " bytes; local memory has %zu",
+                    name, shared, limits->local_bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_axis_named_tiling_check(const char *name, const weft_axis_tiling *tiling,
+                                         const weft_limits *limits,
+                                         const weft_axis_problem *problem)
+{
+    const facts f = facts_of(problem);
+    TRY(group_check(name, tiling, limits));
+    TRY(line_check(name, tiling, &f));
+    return local_check(name, tiling, limits, &f);
+}
+
+weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_limits *limits,
+                                   const weft_axis_problem *problem)
+{
+    TRY(weft_tiling_given_check(tiling, limits, problem, "axis"));
+    return weft_axis_named_tiling_check("axis: tiling", tiling, limits, problem);
+}
+
+int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size)
+{
+    char parts[48] = "whole", teams[32] = "";
+    if (tiling->teams > 1)
+        snprintf(teams, sizeof(teams), " x %d teams", tiling->teams);
+    if (tiling->parts > 1)
+        snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
+    return snprintf(text, size,
+                    "items of %d x %d columns in groups of %d x %d%s, lines of %" PRId64
+                    " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64
+                    " x %" PRId64,
+                    tiling->vectors, tiling->fold, tiling->items, tiling->team, teams,
+                    tiling->widen, tiling->unroll, tiling->run, parts,
+                    tiling->keep ? " and kept" : "", tiling->grid_x, tiling->grid_y);
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sorted axes and a tiling as the kernels take them.
+#include "axis/axis_walk.h"
+
+#include <assert.h>
+
+#include "base/arithmetic.h"
+#include "operand/view.h"
+#include "runtime/context.h"
+
+enum { FEW_VECTORS = 8, MANY_VECTORS = 512 }; // of a group's items, and of any, in one class
+
+enum { PAGE_ELEMENTS = 1024, FAR_ELEMENTS = 16 * PAGE_ELEMENTS }; // of f32
+
+// Lines that are read together lie far from each other where several would fit into a page or all
+// follow one another, and each has a few pages to go through: CPUs foresee several long runs of
+// memory better than one, or than pages here and there, and leaps within a page not at all.
+static bool reads_far_apart(const weft_walk *w, int64_t mid_step, int64_t strip_width)
+{
+    const int64_t step = abs_i64(mid_step);
+    const bool is_near = step < PAGE_ELEMENTS / w->widen || step <= strip_width / w->widen;
+    return is_near && step * w->widen * min_i64(w->part_lines, w->full) >= FAR_ELEMENTS;
+}
+
+weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
+{
+    weft_walk w = {
+        .high = axes->high_extent,
+        .outer = axes->outer_extent,
+        .mid = axes->mid.extent,
+        .low = axes->low.extent,
+        .widen = tiling->widen,
+        .parts = tiling->parts,
+        .n_high = axes->n_high,
+        .n_outer = axes->n_outer,
+        .vectors = tiling->vectors,
+        .full = axes->mid.extent / tiling->widen,
+        .lines = ceil_div(axes->mid.extent, tiling->widen),
+        .rest = axes->mid.extent % tiling->widen * axes->low.extent,
+    };
+    const int64_t teams = max_i64(tiling->teams, 1);
+    w.run = min_i64(tiling->run, ceil_div(axes->high_extent, teams)) * teams;
+    w.part_lines = ceil_div(w.outer * w.lines, w.parts);
+    // Rows are asked for ahead, and do better from end to end.
+    w.spread = !(axes->low.extent == 1 && axes->low_adjacent) &&
+               reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->fold);
+    for (int i = 0; i < axes->n_high; ++i)
+        w.high_extents[i] = axes->high[i].extent;
+    for (int i = 0; i < axes->n_outer; ++i)
+        w.outer_extents[i] = axes->outer[i].extent;
+    return w;
+}
+
+size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3])
+{
+    local[0] = (size_t)tiling->items * (size_t)tiling->team;
+    local[1] = 1;
+    local[2] = (size_t)(tiling->teams > 1 ? tiling->teams : 1);
+    return local[0] * local[1] * local[2];
+}
+
+int64_t weft_walk_groups(const weft_walk *walk, const weft_axis_tiling *tiling)
+{
+    return min_i64(tiling->grid_y, ceil_div(walk->high, walk->run));
+}
+
+void weft_walk_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                    size_t local[3])
+{
+    weft_axis_group(tiling, local);
+    global[0] = (size_t)tiling->grid_x * local[0];
+    global[1] = (size_t)weft_walk_groups(walk, tiling) * local[1];
+    global[2] = (size_t)tiling->parts * local[2];
+}
+
+void weft_walk_join_grid(const weft_walk *walk, const weft_axis_tiling *tiling, size_t global[3],
+                         size_t local[3])
+{
+    weft_axis_group(tiling, local);
+    const int64_t outputs = (int64_t)tiling->items * tiling->fold * (int64_t)local[2];
+    global[0] = (size_t)ceil_div(walk->high * walk->low, outputs) * local[0];
+    global[1] = local[1];
+    global[2] = local[2];
+}
+
+void weft_walk_clear(weft_walk *walk)
+{
+    walk->mid = walk->full = walk->lines = walk->rest = walk->part_lines = 0;
+}
+
+void weft_view_close(weft_view *view)
+{
+    view->end = 0;
+}
+
+// How far past its first element an axis goes.
+static int64_t reach(const weft_axis *axis, int operand)
+{
+    return max_i64(axis->stride[operand], 0) * (axis->extent - 1);
+}
+
+// Where lanes lie along mid, a step from column to column is one along mid.
+weft_view weft_view_of(const weft_axes *axes, int operand)
+{
+    assert(operand < axes->n_operands);
+    const bool lies_along_mid = axes->low.extent == 1;
+    weft_view v = {
+        .start = axes->start[operand],
+        .mid = axes->mid.stride[operand],
+        .low = lies_along_mid ? axes->mid.stride[operand] : axes->low.stride[operand],
+    };
+    v.end = v.start + 1 + reach(&axes->low, operand) + reach(&axes->mid, operand);
+    for (int i = 0; i < axes->n_high; ++i)
+        v.end += reach(&axes->high[i], operand);
+    for (int i = 0; i < axes->n_outer; ++i)
+        v.end += reach(&axes->outer[i], operand);
+    for (int i = 0; i < axes->n_high; ++i)
+        v.high[i] = axes->high[i].stride[operand];
+    for (int i = 0; i < axes->n_outer; ++i)
+        v.outer[i] = axes->outer[i].stride[operand];
+    return v;
+}
+
+weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype)
+{
+    return (weft_axis_problem){
+        .high = axes->high_extent,
+        .mid = axes->mid.extent,
+        .low = axes->low.extent,
+        .outer = axes->outer_extent,
+        .dtype = dtype,
+        .low_adjacent = axes->low_adjacent,
+        .mid_adjacent = axes->mid_adjacent,
+    };
+}
+
+bool weft_walk_pitch(int64_t outputs, int64_t *pitch)
+{
+    if (outputs > INT64_MAX - WEFT_WALK_PITCH)
+        return false;
+    *pitch = ceil_div(outputs, (int64_t)WEFT_WALK_PITCH) * WEFT_WALK_PITCH;
+    return true;
+}
+
+bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
+{
+    int64_t n;
+    *bytes = 0;
+    if (!weft_mul(walk->high, walk->low, &n) || !weft_walk_pitch(n, &n) ||
+        !weft_mul(n, walk->parts, &n) || !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) ||
+        (uint64_t)n > SIZE_MAX / 2)
+        return false;
+    // The last vector may begin at the last output.
+    *bytes = (size_t)n + WEFT_WALK_PITCH * sizeof(cl_long);
+    return true;
+}
+
+// Few classes keep programs few: one vector lives in registers, where that is worth a program, and
+// items of a group have little private memory each, which is no matter to a CPU.
+static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
+{
+    size_t local[3];
+    const bool is_alone = weft_axis_group(tiling, local) == 1;
+    const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
+    if (tiling->vectors == 1 && !is_slow)
+        return 1;
+    if (!is_alone && tiling->vectors <= FEW_VECTORS)
+        return FEW_VECTORS;
+    return tiling->vectors <= MANY_VECTORS ? MANY_VECTORS : WEFT_AXIS_MOST_VECTORS;
+}
+
+enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
+
+// A last warp that is not full would be asked for items that it has not; and of several teams each
+// begins and ends with a sub-group, or lies within one.
+static bool are_shuffled(const weft_axis_tiling *tiling)
+{
+    size_t local[3];
+    const size_t items = weft_axis_group(tiling, local);
+    const bool is_even = local[2] == 1 || is_pow2_upto(tiling->items, SHUFFLED_ITEMS);
+    return tiling->team > 1 && tiling->fold == 1 && is_even &&
+           (items <= SHUFFLED_ITEMS || items % SHUFFLED_ITEMS == 0);
+}
+
+void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
+                       const weft_axis_tiling *tiling, bool keeps_much)
+{
+    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
+    weft_defines_add(defines, "ITEMS", tiling->items);
+    weft_defines_add(defines, "TEAM", tiling->team);
+    if (tiling->teams > 1)
+        weft_defines_add(defines, "TEAMS", tiling->teams);
+    if (keeps_much)
+        weft_defines_add_registers(defines, ctx->least_subgroup);
+    else
+        weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
+    weft_defines_add(defines, "UNROLL", tiling->unroll);
+    weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
+    weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
+    weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
+    weft_defines_add_shuffles(defines, ctx, are_shuffled(tiling));
+}

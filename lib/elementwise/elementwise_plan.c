@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an elementwise operation is cut into blocks and groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <weft/elementwise.h>
+
+#include "base/arithmetic.h"
+#include "base/caches.h"
+#include "base/fail.h"
+#include "base/groups.h"
+#include "base/refuse.h"
+#include "base/tiling_given.h"
+
+enum { MAX_FOLD = 16, MAX_VECTORS = 8 };
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_VECTORS = 1,          // fetched before one is written
+    BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
+    FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
+    LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
+    TILED_LINES = 256,           // of a block that is turned round, each way
+    MORE_TILED_LINES = 512,      // of one where L2 is large
+    LARGE_L2_BYTES = 1 << 21,    // as measured: 1 MiB is not
+    LEAST_TILED_LINES = 32,      // fewer, where cores would have nothing to do
+    NARROW_ROWS = 4,             // where narrower, tiles are not worth it
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 256, // of a group
+    SPREAD_LEAST = 2,   // one alone has a program of its own, as on CPUs
+    SPREAD_VECTORS = 4, // loads in flight for each item
+    SPREAD_BYTES = 4,   // that an item writes at a time, if it can
+    SPREAD_TILE = 32,   // lines of a tile in local memory
+    SPREAD_TEAM = 8,    // items that share one of its columns
+};
+
+// What plans say that they do without.
+static const char TILES[] = "tiles", ALIGNED[] = "aligned vectors";
+
+// A forgiving view of the problem: extents and sizes at least 1.
+typedef struct {
+    int64_t columns, rows, outers, element_bytes, out_bytes, number_bytes, n_across;
+    bool aligned;
+} facts;
+
+static facts facts_of(const weft_elementwise_problem *problem)
+{
+    return (facts){
+        .columns = max_i64(problem->columns, 1),
+        .rows = max_i64(problem->rows, 1),
+        .outers = max_i64(problem->outers, 1),
+        .element_bytes = max_i64(problem->element_bytes, 1),
+        .out_bytes = max_i64(problem->out_bytes, 1),
+        .number_bytes = problem->number_bytes > 4 ? 8 : 4,
+        .n_across = min_i64(max_i64(problem->n_across, 0), WEFT_ELEMENTWISE_INPUTS),
+        .aligned = problem->aligned,
+    };
+}
+
+static void set_grid(weft_elementwise_tiling *t, const facts *f)
+{
+    const int64_t first = INT32_MAX / 2; // devices take more groups in their first dimension
+    t->grid_x = min_i64(ceil_div(f->columns, t->columns), t->tiled ? WEFT_MOST_GROUPS : first);
+    t->grid_y = min_i64(ceil_div(f->rows, t->rows), t->tiled ? first : WEFT_MOST_GROUPS);
+    t->grid_z = min_i64(f->outers, WEFT_MOST_GROUPS);
+}
+
+// ---- CPUs: groups are one item
+
+// The widest vector, vectors of 4, or single elements: each fold is a program.
+static int folded_fold(const weft_limits *limits, const facts *f, int64_t most)
+{
+    int64_t fold = min_i64(limits->fold, MAX_FOLD);
+    while (fold > 1 && fold * f->number_bytes > max_i64(limits->load_bytes, 16))
+        fold /= 2;
+    return (int)(fold <= most ? fold : most >= 4 && fold > 4 ? 4 : 1);
+}
+
+// Of a block: fewer than `most` where cores would have nothing to do.
+static int64_t block_elements(const weft_limits *limits, const facts *f, int64_t most)
+{
+    const double all = (double)f->columns * (double)f->rows * (double)f->outers;
+    const double each = all / ((double)limits->compute_units * FAIR_GROUPS);
+    const int64_t least = ceil_div(LEAST_BLOCK_BYTES, f->element_bytes);
+    return each > (double)most ? most : max_i64((int64_t)each, least);
+}
+
+static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const facts *f)
+{
+    const int fold = folded_fold(limits, f, f->columns);
+    const int64_t elements = block_elements(limits, f, ceil_div(BLOCK_BYTES, f->element_bytes));
+    weft_elementwise_tiling t = {.fold = fold, .vectors = FOLDED_VECTORS, .items = 1, .team = 1};
+    const int64_t step = (int64_t)fold * t.vectors;
+    t.columns = f->columns <= elements + step ? f->columns : elements / step * step;
+    t.columns = max_i64(t.columns, min_i64(step, f->columns));
+    t.rows = min_i64(max_i64(elements / t.columns, 1), f->rows);
+    set_grid(&t, f);
+    return t;
+}
+
+static int64_t most_tiled_lines(const weft_limits *limits)
+{
+    return weft_caches_of(limits).l2_bytes >= LARGE_L2_BYTES ? MORE_TILED_LINES : TILED_LINES;
+}
+
+static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
+{
+    const int64_t lines = most_tiled_lines(limits);
+    weft_elementwise_tiling t = {
+        .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
+        .vectors = FOLDED_VECTORS,
+        .items = 1,
+        .team = 1,
+        .tiled = true,
+        .columns = lines,
+        .rows = lines,
+    };
+    const int64_t elements = block_elements(limits, f, lines * lines);
+    while (t.rows > LEAST_TILED_LINES && t.rows * t.columns > elements)
+        t.columns = t.rows /= 2;
+    set_grid(&t, f);
+    return t;
+}
+
+// ---- GPUs
+
+static int64_t most_items(const weft_limits *limits, int dimension)
+{
+    const size_t most = limits->max_items < limits->max_items_along[dimension]
+                            ? limits->max_items
+                            : limits->max_items_along[dimension];
+    return pow2_down(min_i64(clamped_i64(most), limits->max_block));
+}
+
+static int64_t group_items(const weft_limits *limits)
+{
+    const int64_t most = min_i64(clamped_i64(limits->max_items), limits->max_block);
+    return min_i64(pow2_down(most), SPREAD_ITEMS);
+}
+
+// Of blocks that are turned round in local memory; one more element keeps columns from sharing a
+// bank.
+static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
+{
+    return f->n_across * t->rows * (t->columns + 1) * f->number_bytes;
+}
+
+static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
+{
+    const int64_t group = group_items(limits);
+    weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
+    int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
+    t.columns = t.rows = lines;
+    for (; lines > 1 && tile_bytes(f, &t) > clamped_i64(limits->local_bytes); lines /= 2)
+        t.columns = t.rows = lines / 2;
+    t.items = (int)lines;
+    t.team = (int)max_i64(
+        min_i64(min_i64(min_i64(SPREAD_TEAM, lines), group / lines), most_items(limits, 1)), 1);
+    set_grid(&t, f);
+    return t;
+}
+
+static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
+{
+    const int64_t group = group_items(limits);
+    weft_elementwise_tiling t = {.fold = 1, .vectors = SPREAD_VECTORS};
+    if (f->aligned && f->columns % 4 == 0)
+        t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
+    if (t.fold == 1)
+        refuse(ALIGNED,
+               "%" PRId64 " columns, %s, of %" PRId64 " bytes: an item writes %d at a time",
+               f->columns, f->aligned ? "aligned" : "not all aligned", f->out_bytes, SPREAD_BYTES);
+    t.aligned = t.fold > 1;
+    const int64_t needed = ceil_div(f->columns, t.fold);
+    const int64_t wanted = max_i64(pow2_up(needed), SPREAD_LEAST);
+    t.items = (int)min_i64(min_i64(wanted, group), most_items(limits, 0));
+    t.team = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
+    t.columns = (int64_t)t.items * t.fold * t.vectors;
+    t.rows = max_i64(t.team, ceil_div(f->rows, WEFT_MOST_GROUPS));
+    set_grid(&t, f);
+    return t;
+}
+
+// ---- choosing
+
+static bool tiles_pay(const facts *f)
+{
+    if (f->n_across == 0)
+        return refuse(TILES, "no input has its neighbours along rows");
+    return (f->columns >= NARROW_ROWS && f->rows >= NARROW_ROWS) ||
+           refuse(TILES, "there are %" PRId64 " columns and %" PRId64 " rows: %d each are wanted",
+                  f->columns, f->rows, NARROW_ROWS);
+}
+
+weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
+                                                    const weft_elementwise_problem *problem)
+{
+    const facts f = facts_of(problem);
+    const bool wants_tiles = tiles_pay(&f);
+    if (weft_lanes_are_folded(limits) || limits->max_team == 1) {
+        const weft_elementwise_tiling t = folded_tiles(limits, &f);
+        const bool has_tiles =
+            wants_tiles &&
+            (t.fold > 1 || refuse(TILES, "they want vectors, of %" PRId64 " columns and rows",
+                                  min_i64(f.columns, f.rows)));
+        return has_tiles ? t : folded_tiling(limits, &f);
+    }
+    if (wants_tiles) {
+        const weft_elementwise_tiling t = spread_tiles(limits, &f);
+        if (t.columns >= NARROW_ROWS)
+            return t;
+        refuse(TILES, "%zu bytes of local memory hold lines of %" PRId64, limits->local_bytes,
+               t.columns);
+    }
+    return spread_tiling(limits, &f);
+}
+
+static weft_status range_check(const char *name, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.%s is %" PRId64 ", not from 1 to %" PRId64, name, value,
+                    most);
+    return WEFT_OK;
+}
+
+static weft_status power_check(const char *name, int64_t value, int64_t most)
+{
+    TRY(range_check(name, value, most));
+    if ((value & (value - 1)) != 0)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.%s is %" PRId64 ", no power of two",
+                    name, value);
+    return WEFT_OK;
+}
+
+// In vectors tiles are an item's own, otherwise blocks are turned round in local memory.
+static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
+                               const facts *f)
+{
+    if (t->fold > 1 && (t->items > 1 || t->team > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling is %d x %d items; tiles in vectors are one item's",
+                    t->items, t->team);
+    if (t->fold > 1)
+        return WEFT_OK;
+    TRY(power_check("columns", t->columns, WEFT_ELEMENTWISE_TILE));
+    if (t->rows != t->columns)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.rows is %" PRId64 ", tiling.columns %" PRId64
+                    ": tiles in local memory want the same",
+                    t->rows, t->columns);
+    if ((uint64_t)tile_bytes(f, t) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: %" PRId64 " blocks of %" PRId64 " x %" PRId64 " take %" PRId64
+                    " bytes of local memory, there are %zu",
+                    f->n_across, t->columns, t->rows, tile_bytes(f, t), limits->local_bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
+                                          const weft_limits *limits,
+                                          const weft_elementwise_problem *problem)
+{
+    TRY(weft_tiling_given_check(tiling, limits, problem, "elementwise"));
+    const facts f = facts_of(problem);
+    TRY(power_check("fold", tiling->fold, MAX_FOLD));
+    TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));
+    TRY(power_check("items", tiling->items, clamped_i64(limits->max_items_along[0])));
+    TRY(power_check("team", tiling->team, clamped_i64(limits->max_items_along[1])));
+    TRY(range_check("items x team", (int64_t)tiling->items * tiling->team,
+                    clamped_i64(limits->max_items)));
+    TRY(range_check("columns", tiling->columns, INT64_MAX));
+    TRY(range_check("rows", tiling->rows, INT64_MAX));
+    TRY(range_check("grid_x", tiling->grid_x, INT32_MAX));
+    TRY(range_check("grid_y", tiling->grid_y, INT32_MAX));
+    TRY(range_check("grid_z", tiling->grid_z, WEFT_MOST_GROUPS));
+    if (tiling->aligned && !f.aligned)
+        return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.aligned is set, the operands are not");
+    if (tiling->aligned && tiling->fold > 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.aligned is set, and tiling.fold is %d: up to 4",
+                    tiling->fold);
+    if (tiling->aligned && tiling->columns % tiling->fold != 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
+                    tiling->columns, tiling->fold);
+    return tiling->tiled ? tiles_check(tiling, limits, &f) : WEFT_OK;
+}
+
+int weft_elementwise_tiling_print(const weft_elementwise_tiling *t, char *text, size_t size)
+{
+    return snprintf(text, size,
+                    "%svectors of %d%s, %d at a time, groups of %d x %d, blocks of %" PRId64
+                    " x %" PRId64 ", grid %" PRId64 " x %" PRId64 " x %" PRId64,
+                    t->tiled ? "tiles, " : "", t->fold, t->aligned ? " aligned" : "", t->vectors,
+                    t->items, t->team, t->columns, t->rows, t->grid_x, t->grid_y, t->grid_z);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels whose groups are a row of items, for what is not a matrix of anything: entries, rows,
+// counters.
+#ifndef WEFT_LIB_ITEMS_H
+#define WEFT_LIB_ITEMS_H
+
+#include "runtime/launch.h"
+
+// Items of a group unless local memory or a kernel sets a lower bound, one on a CPU; a power of
+// two.
+int weft_items_for(const weft_limits *limits);
+
+// Of a field that somebody filled in: WEFT_BAD_ARGUMENT says why it will not do.
+weft_status weft_items_check(int items, const char *field, const weft_limits *limits,
+                             const char *op);
+
+// Turns of each item where groups of `items` go through n adjacent things, `items` at a time.
+int64_t weft_items_run(const weft_limits *limits, int items, int64_t n);
+
+// Groups of that many turns.
+int64_t weft_items_groups(int items, int64_t run, int64_t n);
+
+// groups[0] x groups[1] x groups[2] of them; 0 counts as 1 from the second on.
+weft_status weft_items_enqueue(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
+                               const weft_argument *arguments, int items, const int64_t groups[3]);
+
+// The whole array of arguments; then one to three numbers of groups.
+#define ENQUEUE_ITEMS(launch, kernel, arguments, items, ...)                                       \
+    weft_items_enqueue(launch, kernel, sizeof(arguments) / sizeof((arguments)[0]), arguments,      \
+                       items, (const int64_t[3]){__VA_ARGS__})
+
+// What kernels call whole numbers of that type, and elements of that many bytes that are only
+// moved.
+const char *weft_word(weft_dtype dtype);
+const char *weft_moved_word(weft_dtype dtype);
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A built program's binary.
+#ifndef WEFT_LIB_BINARY_H
+#define WEFT_LIB_BINARY_H
+
+#include "base/record.h"
+#include "runtime/ocl.h"
+
+// The binary for one device of the program's; false where there is none to be had.
+bool weft_program_binary(cl_program program, cl_device_id device, weft_blob *out);
+
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel is, for those who make and enqueue it.
+#ifndef WEFT_LIB_KERNEL_H
+#define WEFT_LIB_KERNEL_H
+
+#include <pthread.h>
+
+#include "runtime/program.h"
+
+struct weft_kernel {
+    weft_kernel *next; // of the same program
+    char *name;
+    const char *source_name, *options; // the program's
+    cl_kernel cl;                      // NULL in a rehearsal on no device
+    pthread_mutex_t lock;              // around setting arguments and enqueuing
+    size_t max_items;
+};
+
+#endif

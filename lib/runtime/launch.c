@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Enqueuing the kernels of one call, each after the one before it.
+#include "runtime/launch.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/arithmetic.h"
+#include "base/groups.h"
+#include "runtime/context.h"
+#include "runtime/kernel.h"
+#include "runtime/notes.h"
+
+static weft_status queue_check(const weft_launch *launch)
+{
+    cl_context cl = NULL;
+    cl_device_id device = NULL;
+    cl_int code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_CONTEXT, sizeof(cl), &cl, NULL);
+    if (code == CL_SUCCESS)
+        code = clGetCommandQueueInfo(launch->queue, CL_QUEUE_DEVICE, sizeof(device), &device, NULL);
+    if (code == CL_INVALID_COMMAND_QUEUE)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is not valid", launch->what);
+    TRY(weft_cl_check(code, launch->what, "clGetCommandQueueInfo"));
+    if (cl != launch->ctx->cl)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is of another OpenCL context", launch->what);
+    if (device != launch->ctx->device)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is of another device", launch->what);
+    return WEFT_OK;
+}
+
+static weft_status wait_check(const weft_launch *launch)
+{
+    if ((launch->n_wait > 0) != (launch->wait != NULL))
+        return fail(WEFT_BAD_ARGUMENT, "%s: %u events to wait for, but the list is %s",
+                    launch->what, launch->n_wait, launch->wait ? "there" : "NULL");
+    for (cl_uint i = 0; i < launch->n_wait; i++) {
+        cl_context cl = NULL;
+        cl_int code = CL_INVALID_EVENT;
+        if (launch->wait[i])
+            code = clGetEventInfo(launch->wait[i], CL_EVENT_CONTEXT, sizeof(cl), &cl, NULL);
+        if (code == CL_INVALID_EVENT)
+            return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is not valid",
+                        launch->what, i);
+        TRY(weft_cl_check(code, launch->what, "clGetEventInfo"));
+        if (cl != launch->ctx->cl)
+            return fail(WEFT_BAD_ARGUMENT, "%s: event %u of the wait list is of another context",
+                        launch->what, i);
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                              const char *what, cl_uint n_wait, const cl_event *wait,
+                              bool wants_event)
+{
+    *launch = (weft_launch){
+        .ctx = ctx,
+        .queue = queue,
+        .what = what,
+        .n_wait = n_wait,
+        .wait = wait,
+        .wants_event = wants_event,
+    };
+    TRY(weft_context_check(ctx, what));
+    if (ctx->notes)
+        return WEFT_OK;
+    if (!queue)
+        return fail(WEFT_BAD_ARGUMENT, "%s: the queue is NULL", what);
+    TRY(queue_check(launch));
+    TRY(wait_check(launch));
+
+    cl_command_queue_properties properties = 0;
+    TRY(weft_cl_check(
+        clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties, NULL),
+        what, "clGetCommandQueueInfo"));
+    launch->out_of_order = properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return WEFT_OK;
+}
+
+static weft_status argument_refused(cl_int code, const weft_launch *launch, cl_uint i, size_t size)
+{
+    char call[80];
+    snprintf(call, sizeof(call), "clSetKernelArg (argument %u, %zu bytes)", i, size);
+    return weft_cl_check(code, launch->what, call);
+}
+
+static weft_status arguments_set(const weft_launch *launch, cl_kernel kernel, size_t n,
+                                 const weft_argument *arguments)
+{
+    for (cl_uint i = 0; i < n; i++) {
+        const cl_int code = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
+        if (code != CL_SUCCESS)
+            return argument_refused(code, launch, i, arguments[i].size);
+    }
+    return WEFT_OK;
+}
+
+// The first kernel waits for the caller's events; on an out-of-order queue each later one for the
+// kernel before it. `offset` is NULL where items are numbered from 0.
+static weft_status enqueue(weft_launch *launch, cl_kernel kernel, const size_t *offset,
+                           const size_t global[3], const size_t local[3])
+{
+    const bool is_later = launch->last != NULL && launch->out_of_order;
+    const cl_uint n_wait = is_later ? 1 : launch->n_wait;
+    const cl_event *wait = is_later ? &launch->last : launch->wait;
+    cl_event event = NULL;
+    const bool wants_event = launch->wants_event || launch->out_of_order;
+    TRY(weft_cl_check(clEnqueueNDRangeKernel(launch->queue, kernel, 3, offset, global, local,
+                                             n_wait, n_wait ? wait : NULL,
+                                             wants_event ? &event : NULL),
+                      launch->what, "clEnqueueNDRangeKernel"));
+    atomic_fetch_add(&launch->ctx->launches, 1);
+    if (launch->last)
+        clReleaseEvent(launch->last);
+    launch->last = event;
+    launch->n_wait = 0;
+    launch->wait = NULL;
+    return WEFT_OK;
+}
+
+// Along one dimension: n stretches of so many items, but for the last one.
+typedef struct {
+    int64_t n;
+    size_t items, last;
+} stretches;
+
+static stretches stretches_of(size_t global, size_t local)
+{
+    const int64_t groups = (int64_t)(global / local);
+    const int64_t each = ceil_div(groups, ceil_div(groups, WEFT_MOST_GROUPS));
+    const int64_t n = ceil_div(groups, each);
+    return (stretches){n, (size_t)each * local, (size_t)(groups - (n - 1) * each) * local};
+}
+
+// Mostly there is one. Only the others have an offset, for which PoCL compiles a kernel once more.
+static weft_status enqueue_stretches(weft_launch *launch, cl_kernel kernel, const size_t global[3],
+                                     const size_t local[3])
+{
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    for (int64_t j = 0; j < z.n; j++)
+        for (int64_t i = 0; i < y.n; i++) {
+            const size_t offset[3] = {0, (size_t)i * y.items, (size_t)j * z.items};
+            const size_t part[3] = {global[0], i < y.n - 1 ? y.items : y.last,
+                                    j < z.n - 1 ? z.items : z.last};
+            TRY(enqueue(launch, kernel, i + j > 0 ? offset : NULL, part, local));
+        }
+    return WEFT_OK;
+}
+
+// Not one by one: a rehearsal may be of any number of matrices.
+static weft_status note_stretches(const weft_launch *launch, const weft_kernel *kernel,
+                                  size_t n_arguments, const weft_argument *arguments,
+                                  const size_t global[3], const size_t local[3])
+{
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    const size_t parts[4][3] = {{global[0], y.items, z.items},
+                                {global[0], y.last, z.items},
+                                {global[0], y.items, z.last},
+                                {global[0], y.last, z.last}};
+    const int64_t times[4] = {(y.n - 1) * (z.n - 1), z.n - 1, y.n - 1, 1};
+    for (int i = 0; i < 4; i++)
+        if (times[i] > 0)
+            TRY(weft_notes_launch(launch->ctx->notes, launch->ctx, kernel, n_arguments, arguments,
+                                  parts[i], local, times[i]));
+    return WEFT_OK;
+}
+
+weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
+                               const weft_argument *arguments, const size_t global[3],
+                               const size_t local[3])
+{
+    for (int i = 0; i < 3; i++)
+        assert(local[i] > 0 && global[i] > 0 && global[i] % local[i] == 0);
+
+    if (launch->ctx->notes)
+        return note_stretches(launch, kernel, n_arguments, arguments, global, local);
+    pthread_mutex_lock(&kernel->lock);
+    weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
+    if (status == WEFT_OK)
+        status = enqueue_stretches(launch, kernel->cl, global, local);
+    pthread_mutex_unlock(&kernel->lock);
+    return status;
+}
+
+weft_status weft_launch_end(weft_launch *launch, weft_status status, cl_event *event)
+{
+    cl_event last = launch->last;
+    launch->last = NULL;
+    if (last && (status != WEFT_OK || !event))
+        clReleaseEvent(last);
+    if (status != WEFT_OK)
+        return status;
+    if (event)
+        *event = last;
+    const bool is_over = event ? last != NULL : launch->n_wait == 0;
+    if (is_over || launch->ctx->notes)
+        return WEFT_OK;
+    return weft_cl_check(
+        clEnqueueMarkerWithWaitList(launch->queue, launch->n_wait, launch->wait, event),
+        launch->what, "clEnqueueMarkerWithWaitList");
+}
+
+// Beyond f32 is infinity, which C leaves open.
+static cl_float single(double value)
+{
+    return value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;
+}
+
+double weft_rounded(weft_dtype dtype, double value)
+{
+    return dtype == WEFT_F64 ? value : single(value);
+}
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        scalar->f64 = value;
+        return ARGUMENT(scalar->f64);
+    case WEFT_I32:
+        scalar->i32 = (cl_int)value;
+        return ARGUMENT(scalar->i32);
+    case WEFT_I64:
+        scalar->i64 = (cl_long)value;
+        return ARGUMENT(scalar->i64);
+    default:
+        scalar->f32 = single(value);
+        return ARGUMENT(scalar->f32);
+    }
+}
+
+void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
+{
+    assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
+    arguments->list[arguments->n++] = (weft_argument){size, value};
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs of a context: found in memory, else on disk, else compiled.
+#include "runtime/program.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/build.h"
+#include "runtime/context.h"
+#include "runtime/kernel.h"
+
+// The table's lock guards the list alone. A program's own lock is held while it is built, so that
+// different programs build side by side and the same one is built once.
+typedef struct weft_program {
+    struct weft_program *next;
+    const char *source_name;
+    weft_defines defines; // those that were asked for, and what the device's verdict adds
+    size_t given;         // characters of the former
+    pthread_mutex_t lock;
+    cl_program cl; // NULL until it is built, and again after a build that failed
+    weft_kernel *kernels;
+} weft_program;
+
+struct weft_program_table {
+    pthread_mutex_t lock;
+    weft_program *first;
+};
+
+static void add_option(weft_defines *defines, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_option(weft_defines *defines, const char *format, ...)
+{
+    const size_t space = sizeof(defines->text) - defines->length;
+    char *to = defines->text + defines->length;
+    va_list words;
+    va_start(words, format);
+    const int before = snprintf(to, space, "%s", defines->length ? " " : "");
+    const int length = before + vsnprintf(to + before, space - (size_t)before, format, words);
+    va_end(words);
+    assert(length > 0 && (size_t)length < space);
+    defines->length += (size_t)length;
+}
+
+void weft_defines_add(weft_defines *defines, const char *name, int64_t value)
+{
+    add_option(defines, "-D %s=%" PRId64, name, value);
+}
+
+void weft_defines_add_word(weft_defines *defines, const char *name, const char *word)
+{
+    add_option(defines, "-D %s=%s", name, word);
+}
+
+// As cl/base/types.clh has it.
+static const char *dtype_word(weft_dtype dtype)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        return "DTYPE_F64";
+    case WEFT_F16:
+        return "DTYPE_F16";
+    case WEFT_BF16:
+        return "DTYPE_BF16";
+    case WEFT_I32:
+        return "DTYPE_I32";
+    case WEFT_I64:
+        return "DTYPE_I64";
+    case WEFT_U8:
+        return "DTYPE_U8";
+    case WEFT_I8:
+        return "DTYPE_I8";
+    default:
+        return "DTYPE_F32";
+    }
+}
+
+void weft_defines_add_dtype(weft_defines *defines, const char *name, weft_dtype dtype)
+{
+    weft_defines_add_word(defines, name, dtype_word(dtype));
+}
+
+void weft_defines_add_sub_group(weft_defines *defines, int least, int items)
+{
+    if (least > 0)
+        weft_defines_add(defines, "SUB_GROUP", items > least ? items : least);
+}
+
+void weft_defines_add_shuffles(weft_defines *defines, const weft_context *ctx, bool are_wanted)
+{
+    const int shuffles = ctx->has_shuffles ? 2 : 1;
+    weft_defines_add(defines, "SHUFFLES", are_wanted && ctx->limits.has_subgroups ? shuffles : 0);
+}
+
+// Intel's devices with sub-groups from 16 on have registers of 64 bytes, and can give a kernel 256.
+void weft_defines_add_registers(weft_defines *defines, int least)
+{
+    weft_defines_add_sub_group(defines, least, 0);
+    if (least >= 16)
+        add_option(defines, WEFT_MANY_REGISTERS);
+}
+
+// What kernels do without on this device, or have besides what its compiler says: in every
+// program's defines, and in none's where there is nothing to say.
+static void add_verdict(weft_defines *defines, const weft_context *ctx)
+{
+    const unsigned failed = ctx->limits.failed_trials;
+    if (failed & WEFT_TRIAL_FMA || ctx->has_more_fma)
+        weft_defines_add(defines, "FMA_IS_FAST", ctx->has_more_fma);
+    if (failed & WEFT_TRIAL_STREAMS)
+        weft_defines_add(defines, "MAY_STREAM", 0);
+    if (failed & WEFT_TRIAL_FETCHES)
+        weft_defines_add(defines, "MAY_FETCH", 0);
+}
+
+weft_status weft_program_table_create(weft_program_table **out)
+{
+    *out = calloc(1, sizeof(**out));
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a table of programs");
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return WEFT_OK;
+}
+
+static void kernels_destroy(weft_kernel *kernel)
+{
+    while (kernel) {
+        weft_kernel *next = kernel->next;
+        if (kernel->cl)
+            clReleaseKernel(kernel->cl);
+        pthread_mutex_destroy(&kernel->lock);
+        free(kernel->name);
+        free(kernel);
+        kernel = next;
+    }
+}
+
+void weft_program_table_destroy(weft_program_table *table)
+{
+    if (!table)
+        return;
+    weft_program *program = table->first;
+    while (program) {
+        weft_program *next = program->next;
+        kernels_destroy(program->kernels);
+        if (program->cl)
+            clReleaseProgram(program->cl);
+        pthread_mutex_destroy(&program->lock);
+        free(program);
+        program = next;
+    }
+    pthread_mutex_destroy(&table->lock);
+    free(table);
+}
+
+static bool is_same(const weft_program *program, const weft_source *source,
+                    const weft_defines *defines)
+{
+    return program->given == defines->length &&
+           memcmp(program->defines.text, defines->text, defines->length) == 0 &&
+           strcmp(program->source_name, source->name) == 0;
+}
+
+// The entry of that program, new and not yet built where there was none; NULL without memory.
+static weft_program *entry_of(const weft_context *ctx, const weft_source *source,
+                              const weft_defines *defines)
+{
+    weft_program_table *table = ctx->programs;
+    pthread_mutex_lock(&table->lock);
+    weft_program *program = table->first;
+    while (program && !is_same(program, source, defines))
+        program = program->next;
+    if (!program && (program = calloc(1, sizeof(*program)))) {
+        program->source_name = source->name;
+        program->given = defines->length;
+        program->defines = *defines;
+        add_verdict(&program->defines, ctx);
+        pthread_mutex_init(&program->lock, NULL);
+        program->next = table->first;
+        table->first = program;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return program;
+}
+
+static weft_kernel *kernel_find(weft_program *program, const char *name)
+{
+    weft_kernel *kernel = program->kernels;
+    while (kernel && strcmp(kernel->name, name) != 0)
+        kernel = kernel->next;
+    return kernel;
+}
+
+static size_t ask_max_items(const weft_context *ctx, cl_kernel kernel)
+{
+    size_t items = 0;
+    if (!kernel)
+        return ctx->limits.max_items;
+    const cl_int code = clGetKernelWorkGroupInfo(kernel, ctx->device, CL_KERNEL_WORK_GROUP_SIZE,
+                                                 sizeof(items), &items, NULL);
+    return code == CL_SUCCESS && items > 0 ? items : ctx->limits.max_items;
+}
+
+// Keeps `cl` in the program under its name; releases it where that cannot be done.
+static weft_status kernel_keep(const weft_context *ctx, weft_program *program, const char *name,
+                               cl_kernel cl, weft_kernel **out)
+{
+    weft_kernel *kernel = calloc(1, sizeof(*kernel));
+    const size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
+    if (!kernel || !copy) {
+        free(kernel);
+        free(copy);
+        if (cl)
+            clReleaseKernel(cl);
+        return fail(WEFT_NO_MEMORY, "%s: no memory for kernel %s", program->source_name, name);
+    }
+    memcpy(copy, name, size);
+    kernel->name = copy;
+    kernel->source_name = program->source_name;
+    kernel->options = program->defines.text;
+    kernel->cl = cl;
+    kernel->max_items = ask_max_items(ctx, cl);
+    pthread_mutex_init(&kernel->lock, NULL);
+    kernel->next = program->kernels;
+    program->kernels = kernel;
+    *out = kernel;
+    return WEFT_OK;
+}
+
+// Under the program's lock: the kernel of a program that may have to be built first, where there is
+// a device to build it for.
+static weft_status kernel_make(weft_context *ctx, weft_program *program, const weft_source *source,
+                               const char *name, weft_kernel **out)
+{
+    cl_kernel cl = NULL;
+    if (program->cl)
+        TRY(weft_program_kernel(program->cl, source, name, &cl));
+    else if (ctx->cl)
+        TRY(weft_program_build(ctx, source, &program->defines, name, &program->cl, &cl));
+    return kernel_keep(ctx, program, name, cl, out);
+}
+
+weft_status weft_kernel_get(weft_context *ctx, const weft_source *source,
+                            const weft_defines *defines, const char *name, weft_kernel **out)
+{
+    *out = NULL;
+    weft_program *program = entry_of(ctx, source, defines);
+    if (!program)
+        return fail(WEFT_NO_MEMORY, "%s: no memory for a program", source->name);
+
+    weft_status status = WEFT_OK;
+    pthread_mutex_lock(&program->lock);
+    *out = kernel_find(program, name);
+    if (!*out)
+        status = kernel_make(ctx, program, source, name, out);
+    pthread_mutex_unlock(&program->lock);
+    return status;
+}
+
+size_t weft_kernel_max_items(const weft_kernel *kernel)
+{
+    return kernel->max_items;
+}
+
+weft_status weft_kernel_narrow(weft_kernel **out, size_t *most, weft_context *ctx,
+                               const weft_source *source, const weft_defines *defines,
+                               const char *name)
+{
+    TRY(weft_kernel_get(ctx, source, defines, name, out));
+    if (weft_kernel_max_items(*out) < *most)
+        *most = weft_kernel_max_items(*out);
+    return WEFT_OK;
+}

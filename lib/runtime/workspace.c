@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool of scratch buffers of a context.
+#define _POSIX_C_SOURCE 200809L
+#include "runtime/workspace.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/arithmetic.h"
+#include "runtime/context.h"
+#include "runtime/notes.h"
+
+// A piece is pending until `last` completes, and taken between take and give; both at once where
+// its own in-order queue takes it again. It is idle when it is neither.
+typedef struct piece {
+    struct piece *next;
+    cl_mem buffer;
+    uint64_t bytes;
+    bool taken;
+    cl_event last;          // NULL: nothing in flight uses the piece
+    cl_command_queue queue; // that `last` is on, retained with it
+    bool is_flushed;        // the queue, up to `last`
+} piece;
+
+struct weft_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t given; // signalled by every give
+    piece *first;
+    uint64_t bytes, max_bytes;
+};
+
+uint64_t weft_usual_scratch(const weft_limits *limits)
+{
+    return limits->max_alloc_bytes / 4;
+}
+
+weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
+{
+    weft_pool *pool = calloc(1, sizeof(*pool));
+    if (!pool)
+        return fail(WEFT_NO_MEMORY, "context: no memory for a pool of scratch buffers");
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_condattr_t by_steady_clock;
+    pthread_condattr_init(&by_steady_clock);
+    pthread_condattr_setclock(&by_steady_clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->given, &by_steady_clock);
+    pthread_condattr_destroy(&by_steady_clock);
+    pool->max_bytes = max_bytes;
+    *out = pool;
+    return WEFT_OK;
+}
+
+static void last_forget(piece *p)
+{
+    if (!p->last)
+        return;
+    clReleaseEvent(p->last);
+    clReleaseCommandQueue(p->queue);
+    p->last = NULL;
+    p->queue = NULL;
+}
+
+// Unlinks and releases *link. A buffer that is still in use is released by OpenCL when it is not.
+static void piece_release(weft_pool *pool, piece **link)
+{
+    piece *gone = *link;
+    *link = gone->next;
+    pool->bytes -= gone->bytes;
+    last_forget(gone);
+    clReleaseMemObject(gone->buffer);
+    free(gone);
+}
+
+void weft_pool_destroy(weft_pool *pool)
+{
+    if (!pool)
+        return;
+    while (pool->first)
+        piece_release(pool, &pool->first);
+    pthread_cond_destroy(&pool->given);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+uint64_t weft_pool_bytes(weft_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    const uint64_t bytes = pool->bytes;
+    pthread_mutex_unlock(&pool->lock);
+    return bytes;
+}
+
+// Complete, or ended by an error: either way nothing uses the buffer any more. Of an event that
+// gives no answer, which `code` tells, nobody knows.
+static bool is_complete(cl_event event, cl_int *code)
+{
+    cl_int state = CL_QUEUED;
+    *code = clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, NULL);
+    return *code == CL_SUCCESS && state <= CL_COMPLETE;
+}
+
+// Forgets the events that are complete. The error of one that gives no answer.
+static cl_int settle(weft_pool *pool)
+{
+    cl_int code, silent = CL_SUCCESS;
+    for (piece *p = pool->first; p; p = p->next) {
+        if (!p->last)
+            continue;
+        if (is_complete(p->last, &code))
+            last_forget(p);
+        else if (code != CL_SUCCESS)
+            silent = code;
+    }
+    return silent;
+}
+
+static bool is_in_order(cl_command_queue queue)
+{
+    cl_command_queue_properties properties = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    return clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof(properties), &properties,
+                                 NULL) == CL_SUCCESS &&
+           !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+// The smallest piece that will do: idle, or pending on the very queue that will use it next.
+static piece *piece_find(weft_pool *pool, cl_command_queue queue, bool in_order, uint64_t bytes)
+{
+    piece *best = NULL;
+    for (piece *p = pool->first; p; p = p->next) {
+        const bool free_here = !p->taken && (!p->last || (in_order && p->queue == queue));
+        if (free_here && p->bytes >= bytes && (!best || p->bytes < best->bytes))
+            best = p;
+    }
+    return best;
+}
+
+// Releases idle pieces until all together have `most` bytes. Whether there was one to release.
+static bool release_idle(weft_pool *pool, uint64_t most)
+{
+    const uint64_t before = pool->bytes;
+    piece **link = &pool->first;
+    while (*link && pool->bytes > most) {
+        if (!(*link)->taken && !(*link)->last)
+            piece_release(pool, link);
+        else
+            link = &(*link)->next;
+    }
+    return pool->bytes < before;
+}
+
+// Whether `bytes` more fit under the bound, once idle pieces are gone.
+static bool make_room(weft_pool *pool, uint64_t bytes)
+{
+    release_idle(pool, pool->max_bytes - bytes);
+    return pool->bytes <= pool->max_bytes - bytes;
+}
+
+// So that every call in flight is on its way to its end. Whether there is one.
+static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
+{
+    *is_any = false;
+    for (piece *p = pool->first; p; p = p->next) {
+        if (!p->last)
+            continue;
+        if (!p->is_flushed)
+            TRY(weft_cl_check(clFlush(p->queue), what, "clFlush"));
+        *is_any = p->is_flushed = true;
+    }
+    return WEFT_OK;
+}
+
+static const long first_nap_ns = 50000, longest_nap_ns = 2000000;
+
+// Until a taken piece is given, or for a nap, twice as long each time, where a call in flight may
+// end. OpenCL waits for all of a list of events and never for any, nor for an event or a thread.
+// The lock is open meanwhile.
+static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns)
+{
+    bool is_any;
+    struct timespec until;
+    TRY(flush_all(pool, what, &is_any));
+    if (!is_any) {
+        pthread_cond_wait(&pool->given, &pool->lock);
+        return WEFT_OK;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += *nap_ns;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000;
+    }
+    pthread_cond_timedwait(&pool->given, &pool->lock, &until);
+    *nap_ns = *nap_ns < longest_nap_ns / 2 ? 2 * *nap_ns : longest_nap_ns;
+    return WEFT_OK;
+}
+
+// A piece is one buffer, so what the device allows for one binds too.
+uint64_t weft_workspace_most(const weft_context *ctx)
+{
+    const uint64_t all = ctx->pool->max_bytes, one = ctx->limits.max_alloc_bytes;
+    return all < one ? all : one;
+}
+
+// Powers of two, so that sizes that vary a little share few pieces.
+static uint64_t rounded(const weft_context *ctx, uint64_t bytes)
+{
+    const uint64_t power = (uint64_t)pow2_up((int64_t)(bytes > 4096 ? bytes : 4096));
+    return power <= weft_workspace_most(ctx) ? power : bytes;
+}
+
+// Of *bytes, or of `least` where the device has no room for more. What is idle goes first.
+static cl_mem buffer_create(weft_context *ctx, uint64_t *bytes, uint64_t least, cl_int *code)
+{
+    const cl_mem_flags flags = CL_MEM_READ_WRITE;
+    cl_mem buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    if (weft_cl_is_full(*code) && release_idle(ctx->pool, 0))
+        buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    if (weft_cl_is_full(*code) && least < *bytes) {
+        *bytes = least;
+        buffer = clCreateBuffer(ctx->cl, flags, (size_t)*bytes, NULL, code);
+    }
+    return buffer;
+}
+
+static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, uint64_t least,
+                                piece **out)
+{
+    weft_pool *pool = ctx->pool;
+    piece *p = calloc(1, sizeof(*p));
+    if (!p)
+        return fail(WEFT_NO_MEMORY, "%s: no memory to note a scratch buffer", what);
+    cl_int code;
+    p->buffer = buffer_create(ctx, &bytes, least, &code);
+    if (code != CL_SUCCESS) {
+        free(p);
+        return weft_cl_buffer_check(code, what, (size_t)bytes);
+    }
+    p->bytes = bytes;
+    p->next = pool->first;
+    pool->first = p;
+    pool->bytes += bytes;
+    *out = p;
+    return WEFT_OK;
+}
+
+// Under the pool's lock. An event that gives no answer may never complete: to wait for it would be
+// for ever.
+static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                              uint64_t bytes, piece **out)
+{
+    weft_pool *pool = ctx->pool;
+    const bool in_order = is_in_order(queue);
+    const uint64_t size = rounded(ctx, bytes);
+    long nap_ns = first_nap_ns;
+    for (;;) {
+        const cl_int silent = settle(pool);
+        *out = piece_find(pool, queue, in_order, bytes);
+        if (*out)
+            return WEFT_OK;
+        if (make_room(pool, size))
+            return piece_create(ctx, what, size, bytes, out);
+        TRY(weft_cl_check(silent, what, "clGetEventInfo"));
+        TRY(wait_a_little(pool, what, &nap_ns));
+    }
+}
+
+weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                                size_t bytes, cl_mem *out)
+{
+    assert(bytes > 0);
+    weft_pool *pool = ctx->pool;
+    *out = NULL;
+    const uint64_t most = weft_workspace_most(ctx);
+    if (bytes > most)
+        return fail(WEFT_NO_MEMORY,
+                    "%s: %zu bytes of scratch memory are needed, %" PRIu64
+                    " are allowed (scratch_bytes, or the device's bound on one buffer)",
+                    what, bytes, most);
+    if (ctx->notes) {
+        *out = weft_notes_scratch(ctx->notes, bytes);
+        return WEFT_OK;
+    }
+    piece *taken = NULL;
+    pthread_mutex_lock(&pool->lock);
+    const weft_status status = piece_take(ctx, queue, what, bytes, &taken);
+    if (status == WEFT_OK) {
+        taken->taken = true;
+        *out = taken->buffer;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+// Retains both, where there is an event. One that cannot be kept is waited for.
+static bool keep(cl_command_queue queue, cl_event last)
+{
+    if (!last)
+        return false;
+    if (clRetainEvent(last) == CL_SUCCESS) {
+        if (clRetainCommandQueue(queue) == CL_SUCCESS)
+            return true;
+        clReleaseEvent(last);
+    }
+    clWaitForEvents(1, &last);
+    return false;
+}
+
+void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last)
+{
+    if (!buffer || ctx->notes)
+        return;
+    weft_pool *pool = ctx->pool;
+    const bool is_kept = keep(queue, last);
+    pthread_mutex_lock(&pool->lock);
+    piece *p = pool->first;
+    while (p && p->buffer != buffer)
+        p = p->next;
+    assert(p && p->taken);
+    p->taken = false;
+    if (is_kept) {
+        last_forget(p);
+        p->last = last;
+        p->queue = queue;
+        p->is_flushed = false;
+    }
+    pthread_cond_broadcast(&pool->given);
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// How softmax over sparse rows is cut into groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/arithmetic.h"
+#include "base/clamp.h"
+#include "base/fail.h"
+#include "base/refuse.h"
+#include "base/tiling_given.h"
+#include "operand/view.h"
+#include "sparse/sparse_softmax_call.h"
+
+enum { MAX_FOLD = 16 };
+
+// Where an item carries whole vectors: CPUs.
+enum {
+    FOLDED_ERRANDS = 32,        // groups for each core, so that the last ones end together
+    FOLDED_CHUNK = 1 << 17,     // entries and rows of a group: what it costs to start one is lost
+    FOLDED_LEAST = 1 << 10,     // among them
+    FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
+    FOLDED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
+                                // thin, while L1 holds them, their marks, and as many before;
+    FOLDED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
+    FOLDED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
+};
+
+// Where lanes are items: GPUs.
+enum {
+    SPREAD_ITEMS = 128,     // of a group
+    SPREAD_EACH = 4,        // entries of a usual row for each item
+    SPREAD_NARROW_EACH = 8, // that it keeps at most, where registers are few
+    SPREAD_LANES = 4,       // of a row at least: neighbours read neighbours
+    SPREAD_CHUNK = 2048,
+    SPREAD_LEAST = 256,
+    SPREAD_PIECE = 4096, // entries that a group sweeps in the time of a few launches
+};
+
+static int64_t clamp_i64(int64_t x, int64_t least, int64_t most)
+{
+    return max_i64(min_i64(x, most), least);
+}
+
+// Entries and rows of one matrix.
+static int64_t positions(const weft_sparse_softmax_problem *problem)
+{
+    return min_i64(problem->nnz, INT64_MAX / 4) + problem->n_rows;
+}
+
+// What each of so many groups has of the whole batch.
+static int64_t share_of(const weft_sparse_softmax_problem *problem, int64_t n_groups)
+{
+    const int64_t each = ceil_div(positions(problem), n_groups);
+    return each * min_i64(max_i64(problem->n_batches, 1), n_groups);
+}
+
+static int64_t usual_row(const weft_sparse_softmax_problem *problem)
+{
+    return ceil_div(problem->nnz, max_i64(problem->n_rows, 1));
+}
+
+// Room for a usual row, and for many short ones. Backward two values of each entry are in L1, too.
+static int folded_keep(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
+{
+    const int64_t many = FOLDED_KEPT / term_bytes / (problem->is_backward ? 2 : 1);
+    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), many, FOLDED_MOST_KEPT);
+    return (int)(kept + kept / FOLDED_SPARE);
+}
+
+// Lanes are elements of one item's vectors.
+static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
+                                                const weft_sparse_softmax_problem *problem)
+{
+    const int64_t term_bytes = weft_sum_bytes(problem->dtype);
+    const int64_t fold = weft_limits_fold(limits, term_bytes, MAX_FOLD);
+    const int64_t share = share_of(problem, (int64_t)limits->compute_units * FOLDED_ERRANDS);
+    return (weft_sparse_softmax_tiling){
+        .fold = (int)fold,
+        .lanes = 1,
+        .rows_per_group = 1,
+        .keep = fold > 1 ? folded_keep(problem, term_bytes) : 1,
+        .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
+        .piece = FOLDED_PIECE,
+    };
+}
+
+// Lanes are items, and share a row.
+static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
+                                                const weft_sparse_softmax_problem *problem)
+{
+    const int64_t items =
+        min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
+    const int64_t warp = min_i64(limits->warp, items);
+    const int64_t usual = min_i64(max_i64(usual_row(problem), 1), INT32_MAX);
+    const int64_t wanted = pow2_up(ceil_div(usual, SPREAD_EACH));
+    const int64_t lanes = min_i64(max_i64(wanted, SPREAD_LANES), warp);
+    // As many as registers have room for: longer rows take long. Backward each has two values.
+    const bool is_narrow = limits->least_subgroup > 0 && problem->is_backward;
+    const int64_t each = is_narrow ? SPREAD_NARROW_EACH : WEFT_SPARSE_SOFTMAX_MOST_EACH;
+    return (weft_sparse_softmax_tiling){
+        .fold = 1,
+        .lanes = (int)lanes,
+        .rows_per_group = (int)min_i64(items / lanes, weft_limits_items_along(limits, 1)),
+        .keep = (int)(each * lanes),
+        .chunk = clamp_i64(share_of(problem, limits->max_blocks), SPREAD_LEAST, SPREAD_CHUNK),
+        .piece = SPREAD_PIECE,
+    };
+}
+
+weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem)
+{
+    return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem)
+                                         : spread_tiling(limits, problem);
+}
+
+static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t lanes = tiling->lanes, most_lanes = weft_limits_items_along(limits, 0);
+    const int64_t rows = tiling->rows_per_group;
+    const int64_t most_rows = min_i64(weft_limits_items_along(limits, 1), WEFT_SPARSE_MARGIN);
+    if (!is_pow2_upto(lanes, most_lanes))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.lanes is %" PRId64 ": a power of two up to %" PRId64
+                    " is wanted",
+                    lanes, most_lanes);
+    if (!is_pow2_upto(rows, most_rows))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.rows_per_group is %" PRId64
+                    ": a power of two up to %" PRId64 " is wanted",
+                    rows, most_rows);
+    if ((uint64_t)(lanes * rows) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.lanes %" PRId64 " x rows_per_group %" PRId64
+                    " are more than the %zu items of a group",
+                    lanes, rows, limits->max_items);
+    return WEFT_OK;
+}
+
+static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
+{
+    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
+    const int64_t lanes = tiling->lanes, most = lanes * WEFT_SPARSE_SOFTMAX_MOST_EACH;
+    if (tiling->fold == 1 && (tiling->keep < 0 || tiling->keep > most || tiling->keep % lanes != 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.keep is %d: with fold 1 a multiple of %" PRId64
+                    " lanes up to %" PRId64 " is wanted",
+                    tiling->keep, lanes, most);
+    if (tiling->fold == 1)
+        return WEFT_OK;
+    if (tiling->lanes != 1 || tiling->rows_per_group != 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.lanes %d x rows_per_group %d: with fold %d one item is "
+                    "wanted",
+                    tiling->lanes, tiling->rows_per_group, tiling->fold);
+    if (tiling->keep < tiling->fold || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
+        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted",
+                    tiling->keep, tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+    return WEFT_OK;
+}
+
+weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
+                                             const weft_limits *limits,
+                                             const weft_sparse_softmax_problem *problem)
+{
+    TRY(weft_tiling_given_check(tiling, limits, problem, "sparse_softmax"));
+    TRY(group_check(tiling, limits));
+    TRY(vectors_check(tiling));
+    if (tiling->chunk < 1 || tiling->chunk > INT64_MAX / 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.chunk is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->chunk, INT64_MAX / 4);
+    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sparse_softmax: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->piece, INT64_MAX / 4);
+    return WEFT_OK;
+}
+
+int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
+                                     size_t size)
+{
+    char sharing[64];
+    if (tiling->fold > 1)
+        snprintf(sharing, sizeof(sharing), "%d at a time by vectors of %d", tiling->keep,
+                 tiling->fold);
+    else
+        snprintf(sharing, sizeof(sharing), "%d lanes for each of %d rows, which keep %d",
+                 tiling->lanes, tiling->rows_per_group, tiling->keep);
+    return snprintf(text, size, "chunks of %" PRId64 " entries and rows, %s, pieces of %" PRId64,
+                    tiling->chunk, sharing, tiling->piece);
+}

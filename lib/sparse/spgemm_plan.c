@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a sparse x sparse product is cut into groups: limits and a problem to a tiling.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/arithmetic.h"
+#include "base/fail.h"
+#include "base/tiling_given.h"
+#include "op/items.h"
+#include "operand/view.h"
+#include "sparse/spgemm_call.h"
+
+enum {
+    MAX_ROWS = 1 << 15,
+    MAX_COLUMNS = 1 << 15,
+    MAX_LONG_COLUMNS = 1 << 16,
+    MAX_LONG_GROUPS = 256,
+};
+
+enum {
+    FOLDED_COLUMNS = 1 << 15,      // what a CPU keeps near
+    SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
+    LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
+    LONG_SPREAD_COLUMNS = 2048,
+    SPREAD_MARKS = 8,      // for each sum: with their ranks they are half as large as f32 sums
+    FOLDED_MARKS = 32,     // one item looks only at words that have any
+    SPREAD_ITEMS = 32,     // of a group
+    GROUP_PRODUCTS = 4096, // that pay for a group
+    LONG_PRODUCTS = 4096,  // that pay for several
+    ERRANDS = 8,           // groups for each that can be resident
+};
+
+int weft_spgemm_word(int items)
+{
+    return items > 1 ? 32 : 64;
+}
+
+int64_t weft_spgemm_words(int64_t sums, int items)
+{
+    const int64_t marks = sums * (items > 1 ? SPREAD_MARKS : FOLDED_MARKS);
+    return ceil_div(marks, weft_spgemm_word(items));
+}
+
+// For one item stand behind them two levels more, a bit for each word below.
+int64_t weft_spgemm_marks_bytes(int64_t words, int items)
+{
+    const int64_t word = weft_spgemm_word(items);
+    const int64_t tops = items > 1 ? 0 : ceil_div(words, word);
+    return (words + tops + ceil_div(tops, word)) * word / 8;
+}
+
+// To count, `columns` words of marks; to fill, so many sums, and marks and ranks that go with them.
+static int64_t column_bytes(const weft_spgemm_problem *problem, int64_t columns, int items)
+{
+    const int64_t words = weft_spgemm_words(columns, items);
+    const int64_t to_count = weft_spgemm_marks_bytes(columns, items);
+    const int64_t to_fill = weft_spgemm_marks_bytes(words, items) +
+                            words * (int64_t)sizeof(int32_t) +
+                            columns * weft_sum_bytes(problem->dtype);
+    return max_i64(to_count, to_fill);
+}
+
+// What the items of a group tell each other besides: two numbers each to add up, and an entry of A
+// and a product.
+static int64_t exchange_bytes(const weft_spgemm_problem *problem, int items)
+{
+    const int64_t sum_bytes = weft_sum_bytes(problem->dtype);
+    const int64_t item_bytes = 4 * (int64_t)sizeof(int64_t) + (int64_t)sizeof(int32_t);
+    return items * (item_bytes + 3 * sum_bytes) + (int64_t)sizeof(int64_t);
+}
+
+// Of a row, on average, and at least 1; no more than a tiling makes a difference for.
+static int64_t products_of_row(const weft_spgemm_problem *problem)
+{
+    const double a_row = (double)problem->a_nnz / (double)max_i64(problem->m, 1);
+    const double b_row = (double)problem->b_nnz / (double)max_i64(problem->k, 1);
+    const double products = a_row * b_row;
+    return products > MAX_COLUMNS ? MAX_COLUMNS : max_i64((int64_t)products, 1);
+}
+
+// No more than make a difference.
+static int64_t local_bytes_of(const weft_limits *limits)
+{
+    return limits->local_bytes < INT32_MAX ? (int64_t)limits->local_bytes : INT32_MAX;
+}
+
+// Columns that a group has local memory for, a power of two.
+static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int items)
+{
+    const int64_t left = bytes - exchange_bytes(problem, items);
+    int64_t columns = 1;
+    while (columns < MAX_LONG_COLUMNS && column_bytes(problem, 2 * columns, items) <= left)
+        columns *= 2;
+    return columns;
+}
+
+// Groups would share nothing where one has room for a sum for each column of C, or where no row can
+// be long.
+static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
+                            const weft_spgemm_problem *problem)
+{
+    const bool is_folded = limits->fold > 1;
+    const int64_t room = columns_in(problem, local_bytes_of(limits), tiling->items);
+    const int64_t columns = min_i64(is_folded ? LONG_FOLDED_COLUMNS : LONG_SPREAD_COLUMNS, room);
+    const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
+    const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
+    const bool can_be_long = (double)problem->a_nnz * (double)problem->b_nnz >= (double)from;
+    if (groups <= 1 || columns < WEFT_SPGEMM_LEAST_LONG || !can_be_long)
+        return;
+    tiling->long_from = (int)from;
+    tiling->long_columns = (int)columns;
+    tiling->long_groups = (int)min_i64(groups, MAX_LONG_GROUPS);
+}
+
+weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
+                                          const weft_spgemm_problem *problem)
+{
+    const int64_t products = products_of_row(problem);
+    const int items = (int)min_i64(weft_items_for(limits), SPREAD_ITEMS);
+    const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
+    // A long row has two sums for each column.
+    const int64_t wanted =
+        limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 2)), FOLDED_COLUMNS)
+                         : min_i64(pow2_up(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST)),
+                                   SPREAD_COLUMNS);
+    const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
+    const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
+    weft_spgemm_tiling tiling = {
+        .items = items,
+        .rows = (int)max_i64(rows, 1),
+        .columns = (int)min_i64(wanted, room),
+    };
+    share_long_rows(&tiling, limits, problem);
+    return tiling;
+}
+
+static weft_status long_check(const weft_spgemm_tiling *tiling)
+{
+    const int from = tiling->long_from, columns = tiling->long_columns;
+    if (from < 0 || from > WEFT_SPGEMM_MOST_PRODUCTS)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_from is %d: 0 to %d is wanted", from,
+                    WEFT_SPGEMM_MOST_PRODUCTS);
+    if (from == 0)
+        return WEFT_OK;
+    if (columns < WEFT_SPGEMM_LEAST_LONG || !is_pow2_upto(columns, MAX_LONG_COLUMNS))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.long_columns is %d: a power of two from %d to %d is wanted",
+                    columns, WEFT_SPGEMM_LEAST_LONG, MAX_LONG_COLUMNS);
+    if (tiling->long_groups < 1 || tiling->long_groups > MAX_LONG_GROUPS)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.long_groups is %d: 1 to %d is wanted",
+                    tiling->long_groups, MAX_LONG_GROUPS);
+    return WEFT_OK;
+}
+
+static weft_status memory_check(int columns, const char *field, const weft_spgemm_tiling *tiling,
+                                const weft_limits *limits, const weft_spgemm_problem *problem)
+{
+    const int64_t bytes =
+        column_bytes(problem, columns, tiling->items) + exchange_bytes(problem, tiling->items);
+    if ((uint64_t)bytes > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spgemm: tiling.%s %d and items %d want %" PRId64
+                    " bytes; local memory has %zu",
+                    field, columns, tiling->items, bytes, limits->local_bytes);
+    return WEFT_OK;
+}
+
+weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const weft_limits *limits,
+                                     const weft_spgemm_problem *problem)
+{
+    TRY(weft_tiling_given_check(tiling, limits, problem, "spgemm"));
+    TRY(weft_items_check(tiling->items, "tiling.items", limits, "spgemm"));
+    if (tiling->rows < 1 || tiling->rows > MAX_ROWS)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.rows is %d: 1 to %d is wanted", tiling->rows,
+                    MAX_ROWS);
+    if (tiling->columns < 1 || tiling->columns > MAX_COLUMNS)
+        return fail(WEFT_BAD_ARGUMENT, "spgemm: tiling.columns is %d: 1 to %d is wanted",
+                    tiling->columns, MAX_COLUMNS);
+    TRY(long_check(tiling));
+    TRY(memory_check(tiling->columns, "columns", tiling, limits, problem));
+    return tiling->long_from > 0
+               ? memory_check(tiling->long_columns, "long_columns", tiling, limits, problem)
+               : WEFT_OK;
+}
+
+int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_t size)
+{
+    char shared[100] = "";
+    if (tiling->long_from > 0)
+        snprintf(shared, sizeof(shared), "; from %d products, %d groups for a row, %d sums",
+                 tiling->long_from, tiling->long_groups, tiling->long_columns);
+    return snprintf(text, size, "groups of %d items, %d rows, %d sums at a time%s", tiling->items,
+                    tiling->rows, tiling->columns, shared);
+}

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which a plan hands out the rows of A.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arithmetic.h"
+#include "base/fail.h"
+#include "base/refuse.h"
+#include "base/text.h"
+#include "runtime/context.h"
+#include "sparse/spmm_pattern.h"
+
+static const double EVEN_COV = 0.25;  // lengths vary so little that an order gains nothing
+static const double EVEN_SHARE = 1.1; // of entries that a unit may have in place of 1
+static const double DEALT_COV = 1.0;  // so much that no dealing beforehand is even
+
+static const char *const names[] = {
+    [WEFT_SPMM_ORDER_DEFAULT] = "default",         [WEFT_SPMM_ORDER_GIVEN] = "given",
+    [WEFT_SPMM_ORDER_SORTED] = "sorted",           [WEFT_SPMM_ORDER_SNAKE] = "snake",
+    [WEFT_SPMM_ORDER_ALTERNATING] = "alternating", [WEFT_SPMM_ORDER_QUEUE] = "queue",
+};
+
+enum { N_ORDERS = sizeof(names) / sizeof(names[0]) };
+
+const char *weft_spmm_order_name(weft_spmm_order order)
+{
+    return (int)order >= 0 && (int)order < N_ORDERS ? names[order] : NULL;
+}
+
+bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
+{
+    const int found = text_among(names, N_ORDERS, name);
+    if (found >= 0)
+        *order = (weft_spmm_order)found;
+    return found >= 0;
+}
+
+// The rows that are not long, longest first; equal ones as they come.
+static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
+                             int64_t piece)
+{
+    int64_t most = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece))
+            most = max_i64(most, weft_pattern_length(p, row));
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
+    int64_t *place = memory; // place[most - length]: where the next row of that length goes
+    *n_sorted = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece)) {
+            place[most - weft_pattern_length(p, row) + 1]++;
+            ++*n_sorted;
+        }
+    for (int64_t i = 0; i < most; ++i)
+        place[i + 1] += place[i];
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (!weft_pattern_is_long(p, row, piece))
+            sorted[place[most - weft_pattern_length(p, row)]++] = (int32_t)row;
+    free(memory);
+    return WEFT_OK;
+}
+
+// A run of neighbouring rows, which one item of a CPU goes through.
+typedef struct {
+    int64_t first_row, nnz;
+} run;
+
+static int heavier_first(const void *a, const void *b)
+{
+    const run *x = a, *y = b;
+    if (x->nnz != y->nnz)
+        return x->nnz > y->nnz ? -1 : 1;
+    return x->first_row < y->first_row ? -1 : 1;
+}
+
+static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_pattern *p,
+                       int64_t piece)
+{
+    for (int64_t i = 0; i < n_runs; ++i) {
+        runs[i] = (run){.first_row = i * run_rows};
+        for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
+            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : weft_pattern_length(p, row);
+    }
+}
+
+// Runs stay whole, so that A and C stream; the heaviest, the lightest, the second heaviest and so
+// on follow each other, so that whatever share of the groups a core takes holds about its share of
+// the entries. -1 stands for long rows and past the last one.
+static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
+                                  const weft_pattern *p, int64_t piece)
+{
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, n_runs, sizeof(run)));
+    run *runs = memory;
+    weigh_runs(runs, n_runs, run_rows, p, piece);
+    qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
+    for (int64_t i = 0; i < n_runs; ++i) {
+        const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
+        for (int64_t j = 0; j < run_rows; ++j) {
+            const int64_t row = next->first_row + j;
+            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, piece);
+            order[i * run_rows + j] = is_there ? (int32_t)row : -1;
+        }
+    }
+    free(memory);
+    return WEFT_OK;
+}
+
+// Bundles of rows change places: round after round one for each unit, forth and back, so that a
+// unit that had the longest of one round has the shortest of the next. The last bundle may be short
+// of rows: -1 stands for them.
+static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t bundle, int64_t units)
+{
+    const int64_t n = *n_ordered, n_bundles = ceil_div(n, bundle);
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, n, sizeof(int32_t)));
+    int32_t *sorted = memory;
+    for (int64_t i = 0; i < n; ++i)
+        sorted[i] = order[i];
+    for (int64_t b = 0; b < n_bundles; ++b) {
+        const int64_t round = b / units, first = round * units;
+        const int64_t count = min_i64(units, n_bundles - first);
+        const int64_t place = round % 2 == 0 ? b : first + count - 1 - (b - first);
+        for (int64_t j = 0; j < bundle; ++j)
+            order[place * bundle + j] = b * bundle + j < n ? sorted[b * bundle + j] : -1;
+    }
+    *n_ordered = n_bundles * bundle;
+    free(memory);
+    return WEFT_OK;
+}
+
+static int64_t bundles_of(const weft_spmm_plan *plan)
+{
+    return ceil_div(plan->rows.n_rows, plan->bundle_rows);
+}
+
+// Whether neighbouring rows, as many for each unit, have about as many entries.
+static bool is_balanced(const weft_pattern *p, int64_t units)
+{
+    const int64_t each = ceil_div(p->n_rows, units);
+    for (int64_t first = 0; first < p->n_rows; first += each) {
+        const int64_t last = min_i64(first + each, p->n_rows);
+        const int64_t entries = weft_pattern_start(p, last) - weft_pattern_start(p, first);
+        if ((double)entries * (double)p->n_rows >
+            EVEN_SHARE * (double)p->nnz * (double)(last - first))
+            return false;
+    }
+    return true;
+}
+
+// What lengths of rows and the device say of an order.
+static weft_spmm_order_reason reason_for(const weft_spmm_plan *plan, const weft_pattern *p)
+{
+    const weft_limits *limits = &plan->ctx->limits;
+    const bool is_even = plan->rows.cov < EVEN_COV;
+    if (plan->n_pieces > 0)
+        return is_even ? WEFT_SPMM_ORDER_CUT : WEFT_SPMM_ORDER_UNEVEN;
+    if (is_even)
+        return WEFT_SPMM_ORDER_EVEN;
+    return limits->fold > 1 && is_balanced(p, limits->compute_units) ? WEFT_SPMM_ORDER_BALANCED
+                                                                     : WEFT_SPMM_ORDER_UNEVEN;
+}
+
+// Where lanes wait for each other, rows of like length belong together; where a group is one core's
+// errand, runs of neighbouring rows, as they come if that is even enough: then A and C stream.
+static weft_spmm_order order_for(const weft_spmm_plan *plan)
+{
+    const weft_limits *limits = &plan->ctx->limits;
+    const double cov = plan->rows.cov;
+    if (plan->order_reason == WEFT_SPMM_ORDER_EVEN) {
+        refuse("rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
+               EVEN_COV);
+        return WEFT_SPMM_ORDER_GIVEN;
+    }
+    if (plan->order_reason == WEFT_SPMM_ORDER_BALANCED) {
+        refuse("rows in another order", "neighbouring rows give each of %d units its share",
+               limits->compute_units);
+        return WEFT_SPMM_ORDER_GIVEN;
+    }
+    refuse("rows as they come", "lengths vary by %.2g of their mean, with %" PRId64 " pieces", cov,
+           plan->n_pieces);
+    if (limits->fold > 1)
+        return WEFT_SPMM_ORDER_ALTERNATING;
+    if (bundles_of(plan) <= plan->held_bundles) {
+        refuse("rows dealt or from a queue", "all %" PRId64 " bundles of rows are resident at once",
+               bundles_of(plan));
+        return WEFT_SPMM_ORDER_SORTED;
+    }
+    // Groups, longest first, start as others end: the device has a queue of its own.
+    refuse("rows from a queue", "only where it is asked for");
+    if (cov < DEALT_COV)
+        return WEFT_SPMM_ORDER_SNAKE;
+    refuse("rows dealt in a snake", "lengths vary by %.2g of their mean: less than %g is wanted",
+           cov, DEALT_COV);
+    return WEFT_SPMM_ORDER_SORTED;
+}
+
+weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p)
+{
+    if (plan->order_kind == WEFT_SPMM_ORDER_DEFAULT) {
+        plan->order_reason = reason_for(plan, p);
+        plan->order_kind = order_for(plan);
+    }
+    plan->n_ordered = p->n_rows;
+    if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
+        return WEFT_OK;
+    const int64_t step = max_i64(plan->run_rows, plan->bundle_rows);
+    TRY(weft_plan_allocate(out, p->n_rows + step, sizeof(int32_t)));
+    if (plan->order_kind == WEFT_SPMM_ORDER_ALTERNATING) {
+        const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
+        plan->n_ordered = n_runs * plan->run_rows;
+        return alternate_runs(*out, n_runs, plan->run_rows, p, plan->piece);
+    }
+    TRY(sort_rows(*out, &plan->n_ordered, p, plan->piece));
+    return plan->order_kind == WEFT_SPMM_ORDER_SNAKE
+               ? deal_snake(*out, &plan->n_ordered, plan->bundle_rows,
+                            plan->ctx->limits.compute_units)
+               : WEFT_OK;
+}
+
+static const char *words_of(weft_spmm_order order)
+{
+    static const char *const words[] = {
+        [WEFT_SPMM_ORDER_GIVEN] = "rows as they come",
+        [WEFT_SPMM_ORDER_SORTED] = "rows sorted by length",
+        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and dealt in a snake",
+        [WEFT_SPMM_ORDER_ALTERNATING] = "runs of rows alternating",
+        [WEFT_SPMM_ORDER_QUEUE] = "rows sorted by length and taken from a queue",
+    };
+    return words[order];
+}
+
+static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t size)
+{
+    switch (plan->order_reason) {
+    case WEFT_SPMM_ORDER_ASKED:
+        return "asked for";
+    case WEFT_SPMM_ORDER_BALANCED:
+        snprintf(text, size, "neighbouring ones give each of %d units its share",
+                 plan->ctx->limits.compute_units);
+        return text;
+    case WEFT_SPMM_ORDER_CUT:
+        return "long ones are cut";
+    default:
+        snprintf(text, size, "lengths vary by %.2g of their mean", plan->rows.cov);
+        return text;
+    }
+}
+
+// An order of GPUs, which depends on how many bundles of rows are resident at once, says that too.
+int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text, size_t size)
+{
+    if (unqueued)
+        return snprintf(text, size, "%s, as %s", words_of(WEFT_SPMM_ORDER_SORTED), unqueued);
+    const bool counts_bundles = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
+                                plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
+                                plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
+    char reason[96], bundles[64] = "";
+    if (counts_bundles)
+        snprintf(bundles, sizeof(bundles), " in %" PRId64 " bundles, %" PRId64 " at once",
+                 bundles_of(plan), plan->held_bundles);
+    return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), bundles,
+                    reason_words(plan, reason, sizeof(reason)));
+}

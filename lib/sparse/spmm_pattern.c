@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan objects: a sparsity pattern read once; its rows put in order, long ones cut, and turned for
+// A^T.
+#include "sparse/spmm_pattern.h"
+
+#include <weft/spmm_dcsr.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arithmetic.h"
+#include "base/element.h"
+#include "base/refuse.h"
+#include "operand/csr_pattern.h"
+#include "operand/view.h"
+#include "runtime/context.h"
+#include "runtime/launch.h"
+#include "runtime/notes.h"
+#include "sparse/sparse_limits.h"
+#include "sparse/spmm_tiling.h"
+
+static void pattern_free(weft_pattern *p)
+{
+    free(p->offsets);
+    free(p->indices);
+    free(p->source);
+    *p = (weft_pattern){0};
+}
+
+weft_status weft_plan_allocate(void **out, int64_t n, size_t size)
+{
+    const size_t count = (size_t)max_i64(n, 1);
+    *out = count <= SIZE_MAX / size ? calloc(count, size) : NULL;
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %" PRId64 " elements of %zu bytes", n,
+                    size);
+    return WEFT_OK;
+}
+
+static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buffer, int64_t start,
+                                 int64_t n, size_t size)
+{
+    const char *data = weft_notes_data(ctx->notes, buffer);
+    if (!data)
+        return fail(WEFT_BAD_BUFFER, "spmm_plan: the rehearsal's buffer has no data to read");
+    memcpy(out, data + (size_t)start * size, (size_t)n * size);
+    return WEFT_OK;
+}
+
+// Once the launch's wait list is complete.
+static weft_status read_array(void **out, const weft_launch *launch, cl_mem buffer, int64_t start,
+                              int64_t n, weft_dtype dtype)
+{
+    const size_t size = weft_dtype_size(dtype);
+    TRY(weft_plan_allocate(out, n, size));
+    if (n == 0)
+        return WEFT_OK;
+    if (launch->ctx->notes)
+        return read_stand_in(*out, launch->ctx, buffer, start, n, size);
+    return weft_cl_read(launch->queue, buffer, (size_t)start * size, (size_t)n * size, *out,
+                        launch->n_wait, launch->wait, launch->what);
+}
+
+weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
+                             size_t size)
+{
+    if (n == 0)
+        return WEFT_OK;
+    const uint64_t bytes = (uint64_t)n * size;
+    if (bytes > ctx->limits.max_alloc_bytes)
+        return fail(WEFT_NO_MEMORY,
+                    "spmm_plan: a buffer of %" PRIu64
+                    " bytes is wanted, the device allows %" PRIu64,
+                    bytes, ctx->limits.max_alloc_bytes);
+    return weft_buffer_create(out, ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (size_t)bytes,
+                              array, "spmm_plan");
+}
+
+int64_t weft_pattern_start(const weft_pattern *p, int64_t row)
+{
+    return integer_at(p->offsets, p->offset_dtype, row);
+}
+
+int64_t weft_pattern_length(const weft_pattern *p, int64_t row)
+{
+    return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
+}
+
+// What is read is what is checked: later steps use columns as places in memory.
+static weft_status pattern_check(const weft_pattern *p, const weft_csr *A)
+{
+    weft_window offsets = {.data = p->offsets, .last = p->n_rows + 1, .dtype = p->offset_dtype};
+    weft_window indices = {.data = p->indices, .last = p->nnz, .dtype = p->index_dtype};
+    return weft_csr_pattern_check(A, &offsets, &indices, WEFT_CSR_SOUND, "spmm_plan: A");
+}
+
+static weft_status read_pattern(weft_pattern *p, const weft_launch *launch, const weft_csr *A)
+{
+    p->n_rows = A->n_rows;
+    p->n_cols = A->n_cols;
+    p->nnz = A->nnz;
+    p->offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
+    p->index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32);
+    TRY(read_array(&p->offsets, launch, A->offsets, A->offsets_start, A->n_rows + 1,
+                   p->offset_dtype));
+    TRY(read_array(&p->indices, launch, A->indices, A->indices_start, A->nnz, p->index_dtype));
+    return pattern_check(p, A);
+}
+
+// Counts the entries of each column, and leaves in offsets[column] where the column's entries
+// begin.
+static void count_columns(weft_pattern *turned, const weft_pattern *p, int64_t n_cols)
+{
+    const weft_dtype dtype = turned->offset_dtype;
+    for (int64_t e = 0; e < p->nnz; ++e) {
+        const int64_t column = integer_at(p->indices, p->index_dtype, e);
+        integer_put(turned->offsets, dtype, column + 1,
+                    integer_at(turned->offsets, dtype, column + 1) + 1);
+    }
+    for (int64_t column = 0; column < n_cols; ++column)
+        integer_put(turned->offsets, dtype, column + 1,
+                    weft_pattern_start(turned, column) +
+                        integer_at(turned->offsets, dtype, column + 1));
+}
+
+// A^T by rows: entries of a column in the order of their rows, each with the place it came from.
+// numbers: of the rows, among n_rows; NULL: rows are numbered as they come.
+static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p, const int32_t *numbers,
+                                int64_t n_rows)
+{
+    const int64_t n_cols = p->n_cols;
+    turned->n_rows = n_cols;
+    turned->n_cols = n_rows;
+    turned->nnz = p->nnz;
+    turned->offset_dtype = p->offset_dtype;
+    turned->index_dtype = WEFT_I32;
+    const size_t offset_size = weft_dtype_size(p->offset_dtype);
+    TRY(weft_plan_allocate(&turned->offsets, n_cols + 1, offset_size));
+    TRY(weft_plan_allocate(&turned->indices, p->nnz, sizeof(int32_t)));
+    TRY(weft_plan_allocate(&turned->source, p->nnz, offset_size));
+    count_columns(turned, p, n_cols);
+
+    void *next = NULL;
+    TRY(weft_plan_allocate(&next, n_cols + 1, offset_size));
+    memcpy(next, turned->offsets, (size_t)(n_cols + 1) * offset_size);
+    int32_t *rows = turned->indices;
+    for (int64_t row = 0; row < p->n_rows; ++row) {
+        for (int64_t e = weft_pattern_start(p, row); e < weft_pattern_start(p, row + 1); ++e) {
+            const int64_t column = integer_at(p->indices, p->index_dtype, e);
+            const int64_t place = integer_at(next, p->offset_dtype, column);
+            integer_put(next, p->offset_dtype, column, place + 1);
+            rows[place] = numbers ? numbers[row] : (int32_t)row;
+            integer_put(turned->source, p->offset_dtype, place, e);
+        }
+    }
+    free(next);
+    return WEFT_OK;
+}
+
+bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece)
+{
+    return weft_pattern_length(p, row) > 2 * piece;
+}
+
+// The p of every piece: the multiples of `piece` among the entries of each long row.
+static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
+{
+    int64_t n = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (weft_pattern_is_long(p, row, plan->piece))
+            n += ceil_div(weft_pattern_start(p, row + 1), plan->piece) -
+                 ceil_div(weft_pattern_start(p, row), plan->piece);
+    void *memory = NULL;
+    TRY(weft_plan_allocate(&memory, n, sizeof(int64_t)));
+    int64_t *pieces = memory;
+    plan->n_pieces = 0;
+    for (int64_t row = 0; row < p->n_rows; ++row)
+        if (weft_pattern_is_long(p, row, plan->piece))
+            for (int64_t i = ceil_div(weft_pattern_start(p, row), plan->piece);
+                 i * plan->piece < weft_pattern_start(p, row + 1); ++i)
+                pieces[plan->n_pieces++] = i;
+    const weft_status status =
+        weft_plan_upload(&plan->pieces, plan->ctx, pieces, n, sizeof(int64_t));
+    free(pieces);
+    return status;
+}
+
+static weft_status upload_turned(weft_spmm_plan *plan, const weft_pattern *turned)
+{
+    const size_t offset_size = weft_dtype_size(turned->offset_dtype);
+    TRY(weft_plan_upload(&plan->offsets, plan->ctx, turned->offsets, turned->n_rows + 1,
+                         offset_size));
+    TRY(weft_plan_upload(&plan->indices, plan->ctx, turned->indices, turned->nnz, sizeof(int32_t)));
+    return weft_plan_upload(&plan->source, plan->ctx, turned->source, turned->nnz, offset_size);
+}
+
+static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern *p,
+                                  weft_dtype dtype)
+{
+    const weft_spmm_problem typical = {
+        .m = p->n_rows,
+        .k = p->n_cols,
+        .n = 128,
+        .nnz = p->nnz,
+        .dtype = dtype,
+        .columns_adjacent = true,
+        .rows = &plan->rows,
+        .order = plan->order_kind,
+    };
+    weft_refuse_unheard(true);
+    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&plan->ctx->limits, &typical);
+    weft_refuse_unheard(false);
+    return tiling;
+}
+
+// Rows in order, long ones cut, and windows where the products to come will want them.
+static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dtype dtype)
+{
+    plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
+    const weft_spmm_tiling tiling = tiling_of(plan, p, dtype);
+    plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
+    plan->run_rows = tiling.rows_per_item;
+    plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
+    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits);
+    plan->window =
+        tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
+    plan->window_from = tiling.window_from;
+    TRY(list_pieces(plan, p));
+
+    void *order = NULL;
+    weft_status status = weft_spmm_order_rows(&order, plan, p);
+    if (status == WEFT_OK && order)
+        status = weft_plan_upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
+    if (status == WEFT_OK && plan->window > 0)
+        status = weft_spmm_segment(plan, p, order);
+    free(order);
+    return status;
+}
+
+// The numbers of the rows that a DCSR stores.
+static weft_status read_numbers(void **out, const weft_launch *launch, const weft_dcsr *stored)
+{
+    TRY(read_array(out, launch, stored->rows, stored->rows_start, stored->n_stored, WEFT_I32));
+    weft_window rows = {.data = *out, .last = stored->n_stored, .dtype = WEFT_I32};
+    return weft_stored_rows_check(stored, &rows, "spmm_plan");
+}
+
+static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const weft_csr *A,
+                        const weft_dcsr *stored)
+{
+    weft_pattern given = {0}, turned = {0};
+    void *numbers = NULL;
+    weft_status status = read_pattern(&given, launch, A);
+    if (status == WEFT_OK && stored)
+        status = read_numbers(&numbers, launch, stored);
+    if (status == WEFT_OK && plan->transpose_a)
+        status = turn_pattern(&turned, &given, numbers, plan->n_rows);
+    if (status == WEFT_OK && plan->transpose_a)
+        status = upload_turned(plan, &turned);
+    if (status == WEFT_OK)
+        status = analyse(plan, plan->transpose_a ? &turned : &given, A->dtype);
+    pattern_free(&given);
+    pattern_free(&turned);
+    free(numbers);
+    return status;
+}
+
+// Also begins the launch, which reads and launches nothing.
+static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
+                              const weft_csr *A, const weft_dcsr *stored,
+                              const weft_spmm_plan_params *params)
+{
+    if (params->size != sizeof(*params))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm_plan: params.size is %zu, not %zu: fill it by WEFT_SPMM_PLAN()",
+                    params->size, sizeof(*params));
+    if (params->piece < 0 || params->piece > INT64_MAX / 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm_plan: piece is %" PRId64 ": 0 to %" PRId64 " is wanted", params->piece,
+                    INT64_MAX / 4);
+    if (!weft_spmm_order_name(params->order))
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
+                    (int)params->order);
+    TRY(weft_launch_begin(launch, ctx, queue, "spmm_plan", params->n_wait, params->wait, false));
+    TRY(weft_csr_form_check(A, "spmm_plan: A"));
+    const int64_t n_rows = stored ? stored->n_rows : A->n_rows;
+    if (n_rows > WEFT_SPARSE_MAX_EXTENT || A->n_cols > WEFT_SPARSE_MAX_EXTENT)
+        return fail(WEFT_BAD_SHAPE,
+                    "spmm_plan: A is %" PRId64 " x %" PRId64 "; at most %d rows and columns",
+                    n_rows, A->n_cols, WEFT_SPARSE_MAX_EXTENT);
+    TRY(weft_csr_view_check(ctx, A, 1, "spmm_plan: A"));
+    return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
+}
+
+// A: all rows, or those that `stored` stores.
+static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
+                               const weft_csr *A, const weft_dcsr *stored,
+                               const weft_spmm_plan_params *params)
+{
+    *out = NULL;
+    params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
+    weft_launch launch;
+    TRY(plan_check(&launch, ctx, queue, A, stored, params));
+
+    weft_spmm_plan *plan = calloc(1, sizeof(*plan));
+    if (!plan)
+        return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %zu bytes", sizeof(*plan));
+    *plan = (weft_spmm_plan){
+        .ctx = ctx,
+        .transpose_a = params->transpose_a,
+        .is_dcsr = stored != NULL,
+        .n_stored = A->n_rows,
+        .n_rows = stored ? stored->n_rows : A->n_rows,
+        .n_cols = A->n_cols,
+        .nnz = A->nnz,
+        .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
+        .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
+        .piece = params->piece,
+        .piece_is_forced = params->piece > 0,
+        .order_kind = params->order,
+    };
+    const weft_status status = fill(plan, &launch, A, stored);
+    if (status == WEFT_OK)
+        *out = plan;
+    else
+        weft_spmm_plan_destroy(&plan);
+    return status;
+}
+
+weft_status weft_spmm_plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
+                                  const weft_csr *A, const weft_spmm_plan_params *params)
+{
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
+    return plan_create(out, ctx, queue, A, NULL, params);
+}
+
+weft_status weft_spmm_dcsr_plan_create(weft_spmm_plan **out, weft_context *ctx,
+                                       cl_command_queue queue, const weft_dcsr *A,
+                                       const weft_spmm_plan_params *params)
+{
+    if (!out)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: out is NULL");
+    *out = NULL;
+    if (!A)
+        return fail(WEFT_BAD_ARGUMENT, "spmm_plan: A is NULL");
+    const weft_csr stored = weft_dcsr_stored(A);
+    return plan_create(out, ctx, queue, &stored, A, params);
+}
+
+void weft_spmm_plan_destroy(weft_spmm_plan **plan)
+{
+    if (!plan || !*plan)
+        return;
+    const cl_mem buffers[] = {(*plan)->order,           (*plan)->pieces,   (*plan)->segment_starts,
+                              (*plan)->segment_entries, (*plan)->segments, (*plan)->offsets,
+                              (*plan)->indices,         (*plan)->source};
+    for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i)
+        weft_buffer_release(buffers[i]);
+    free(*plan);
+    *plan = NULL;
+}
+
+const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan)
+{
+    return &plan->rows;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a plan cut where windows of B end: the entries of one row in one window are a segment. An
+// item's stand window by window and by length within one, so that loops end where the last one did.
+#include <stdlib.h>
+
+#include "base/arithmetic.h"
+#include "base/element.h"
+#include "base/fail.h"
+#include "sparse/spmm_pattern.h"
+
+typedef struct {
+    int64_t entry, count;
+    int row; // within the item
+} segment;
+
+// The segments of one item: where each of its rows has got to, and those of the window at hand.
+typedef struct {
+    const weft_pattern *p;
+    int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
+    segment window[WEFT_SPMM_MOST_ROWS];
+    int n_rows, n_cut, n_window; // n_cut of the rows have segments
+} item;
+
+static int shorter_first(const void *a, const void *b)
+{
+    const segment *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return x->row - y->row;
+}
+
+static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern *p,
+                       const int32_t *order, int64_t i)
+{
+    it->p = p;
+    it->n_rows = (int)plan->run_rows;
+    it->n_cut = 0;
+    for (int r = 0; r < it->n_rows; ++r) {
+        const int64_t place = i * plan->run_rows + r;
+        const int64_t row = place >= plan->n_ordered ? -1 : order ? order[place] : place;
+        const int64_t start = row < 0 ? 0 : weft_pattern_start(p, row);
+        const int64_t stop = row < 0 ? 0 : weft_pattern_start(p, row + 1);
+        const bool is_cut = row >= 0 && stop - start >= plan->window_from &&
+                            !weft_pattern_is_long(p, row, plan->piece);
+        it->n_cut += is_cut;
+        it->next[r] = is_cut ? start : 0;
+        it->stop[r] = is_cut ? stop : 0;
+    }
+}
+
+// Sorted columns end a segment at the window's end, unsorted ones at the first column behind it.
+static void take_window(item *it, int64_t limit)
+{
+    it->n_window = 0;
+    for (int r = 0; r < it->n_rows; ++r) {
+        const int64_t first = it->next[r];
+        int64_t e = first;
+        while (e < it->stop[r] && integer_at(it->p->indices, it->p->index_dtype, e) < limit)
+            ++e;
+        it->next[r] = e;
+        if (e > first)
+            it->window[it->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
+    }
+    qsort(it->window, (size_t)it->n_window, sizeof(segment), shorter_first);
+}
+
+// Writes the segments of every item, or with NULL arrays only counts them.
+static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order,
+                         void *starts, void *entries, int32_t *segments)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i * plan->run_rows < plan->n_ordered; ++i) {
+        item it;
+        begin_item(&it, plan, p, order, i);
+        for (int64_t from = 0; from < p->n_cols && it.n_cut > 0; from += plan->window) {
+            take_window(&it, from + plan->window);
+            for (int j = 0; segments && j < it.n_window; ++j) {
+                const segment *s = &it.window[j];
+                integer_put(entries, p->offset_dtype, n + j, s->entry);
+                segments[n + j] = (int32_t)(s->count * WEFT_SPMM_MOST_ROWS + s->row);
+            }
+            n += it.n_window;
+        }
+        if (starts)
+            integer_put(starts, p->offset_dtype, i + 1, n);
+    }
+    return n;
+}
+
+// A row that is not long has at most two pieces of entries: so has a segment.
+static bool segments_fit(const weft_spmm_plan *plan)
+{
+    return plan->piece <= INT32_MAX / (2 * WEFT_SPMM_MOST_ROWS);
+}
+
+weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order)
+{
+    if (!segments_fit(plan) || plan->run_rows > WEFT_SPMM_MOST_ROWS)
+        return WEFT_OK;
+    const size_t offset_size = weft_dtype_size(p->offset_dtype);
+    const int64_t n_items = ceil_div(plan->n_ordered, plan->run_rows);
+    const int64_t n = cut_items(plan, p, order, NULL, NULL, NULL);
+    void *starts = NULL, *entries = NULL, *segments = NULL;
+    weft_status status = weft_plan_allocate(&starts, n_items + 1, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_allocate(&entries, n, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_allocate(&segments, n, sizeof(int32_t));
+    if (status != WEFT_OK || n == 0)
+        goto done;
+
+    cut_items(plan, p, order, starts, entries, segments);
+    status = weft_plan_upload(&plan->segment_starts, plan->ctx, starts, n_items + 1, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_upload(&plan->segment_entries, plan->ctx, entries, n, offset_size);
+    if (status == WEFT_OK)
+        status = weft_plan_upload(&plan->segments, plan->ctx, segments, n, sizeof(int32_t));
+done:
+    free(starts);
+    free(entries);
+    free(segments);
+    return status;
+}

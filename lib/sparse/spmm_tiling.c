@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tilings of sparse x dense products: whether they can run, and in words.
+#include "sparse/spmm_tiling.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/arithmetic.h"
+#include "base/clamp.h"
+#include "base/fail.h"
+#include "base/refuse.h"
+#include "base/tiling_given.h"
+#include "operand/view.h"
+#include "sparse/sparse_limits.h"
+#include "sparse/spmm_product.h"
+
+weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
+{
+    return (weft_spmm_facts){
+        .dtype = weft_dtype_or(problem->dtype, WEFT_F32),
+        .n = max_i64(problem->n, 1),
+        .alignment = problem->columns_adjacent ? max_i64(problem->alignment, 1) : 1,
+        .entry_alignment = max_i64(problem->entry_alignment, 1),
+    };
+}
+
+int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t items = weft_spmm_team_items(tiling) * tiling->rows_per_group;
+    const int64_t held = (int64_t)limits->max_blocks * limits->max_block;
+    return weft_lanes_are_folded(limits) ? limits->max_blocks : max_i64(held / items, 1);
+}
+
+static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
+{
+    if (!is_pow2_upto(tiling->fold, WEFT_SPMM_MAX_FOLD) || tiling->fold > f->n)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
+                    " is wanted",
+                    tiling->fold, f->n);
+    if (tiling->vectors < 1 || tiling->vectors > WEFT_SPMM_MAX_VECTORS)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
+                    tiling->vectors, WEFT_SPMM_MAX_VECTORS);
+    const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    if (columns > WEFT_SPARSE_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
+                    " columns: at most %d are wanted",
+                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPARSE_MARGIN);
+    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
+                    "%" PRId64 ", n is %" PRId64,
+                    tiling->fold, f->alignment, f->n);
+    return WEFT_OK;
+}
+
+static weft_status team_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t items = weft_spmm_team_items(tiling);
+    if (tiling->team < 0 || tiling->team > WEFT_SPMM_MAX_TEAM)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.team is %d: 0 to %d is wanted", tiling->team,
+                    WEFT_SPMM_MAX_TEAM);
+    if ((uint64_t)items > limits->max_items_along[0])
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.lanes %d x team %d are %" PRId64 " items: at most %zu are wanted",
+                    tiling->lanes, tiling->team, items, limits->max_items_along[0]);
+    if (tiling->team > 1 && !is_pow2_upto(tiling->lanes, INT32_MAX))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.team is %d, lanes %d: with teams a power of two is wanted",
+                    tiling->team, tiling->lanes);
+    if (tiling->team > 1 && (tiling->window > 0 || tiling->bundles_per_copy > 0))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.team is %d, window %d, bundles_per_copy %d: windows and held B "
+                    "want a team of 1",
+                    tiling->team, tiling->window, tiling->bundles_per_copy);
+    return WEFT_OK;
+}
+
+static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
+{
+    const int64_t lanes = tiling->lanes, rows = tiling->rows_per_group;
+    const int64_t most_rows = min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
+    if (lanes < 1 || (uint64_t)lanes > limits->max_items_along[0])
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.lanes is %" PRId64 ": 1 to %zu is wanted",
+                    lanes, limits->max_items_along[0]);
+    if (rows < 1 || rows > most_rows)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted", rows,
+                    most_rows);
+    TRY(team_check(tiling, limits));
+    const int64_t items = weft_spmm_team_items(tiling);
+    if ((uint64_t)(items * rows) > limits->max_items)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.lanes %" PRId64 " x team %" PRId64 " x rows_per_group %" PRId64
+                    " are more than the %zu items of a group",
+                    lanes, items / lanes, rows, limits->max_items);
+    if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
+                    tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
+    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
+                    tiling->window, WEFT_SPARSE_MARGIN);
+    if (tiling->window_from < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window_from is %d: 0 or more is wanted",
+                    tiling->window_from);
+    return WEFT_OK;
+}
+
+// What the rows of a group have in local memory: entries, and sums of a team's parts but the first.
+// The stage is not negative.
+static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
+{
+    const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
+    const uint64_t row_bytes = tiling->stage > 0 ? (uint64_t)tiling->stage * entry_bytes + 4 : 0;
+    const uint64_t slice = (uint64_t)tiling->fold * (uint64_t)tiling->vectors *
+                           (uint64_t)(weft_spmm_team_items(tiling) - tiling->lanes);
+    return (uint64_t)tiling->rows_per_group *
+           (row_bytes + slice * (uint64_t)weft_sum_bytes(f->dtype));
+}
+
+static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                 const weft_spmm_facts *f)
+{
+    if (tiling->stage < 0 || staged_bytes(tiling, f) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.stage is %d entries for each of %d rows, team %d; local memory "
+                    "has %zu bytes",
+                    tiling->stage, tiling->rows_per_group, tiling->team, limits->local_bytes);
+    if (tiling->stage > 0 && tiling->lanes == 1)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
+                    tiling->stage);
+    if (!is_pow2_upto(tiling->load, WEFT_SPMM_MAX_LOAD) || tiling->load > f->entry_alignment ||
+        tiling->load > max_i64(tiling->stage, 1) || tiling->stage % tiling->load != 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.load is %d: 1, 2 or 4 that divides stage %d and the distance of "
+                    "indices and values, %" PRId64 ", is wanted",
+                    tiling->load, tiling->stage, f->entry_alignment);
+    if (!is_pow2_upto(tiling->unroll, WEFT_SPMM_MAX_UNROLL))
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
+                    tiling->unroll);
+    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted", tiling->piece,
+                    INT64_MAX / 4);
+    return WEFT_OK;
+}
+
+// Local memory has what the rows of a group stage, and the copy of a slice.
+static weft_status held_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                              const weft_spmm_problem *problem, const weft_spmm_facts *f)
+{
+    if (tiling->bundles_per_copy < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.bundles_per_copy is %d: 0 or more is wanted",
+                    tiling->bundles_per_copy);
+    if (tiling->bundles_per_copy == 0)
+        return WEFT_OK;
+    if (tiling->packed)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.bundles_per_copy is %d: a packed B is not held",
+                    tiling->bundles_per_copy);
+    const uint64_t staged = staged_bytes(tiling, f);
+    const uint64_t room = limits->local_bytes > staged ? limits->local_bytes - staged : 0;
+    const uint64_t slice = (uint64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    const uint64_t row_bytes = slice * (uint64_t)weft_sum_bytes(f->dtype);
+    if ((uint64_t)max_i64(problem->k, 0) > room / row_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.bundles_per_copy is %d: %" PRId64 " rows of %" PRIu64
+                    " bytes of B; local memory has %zu bytes, of which entries take %" PRIu64,
+                    tiling->bundles_per_copy, problem->k, row_bytes, limits->local_bytes, staged);
+    return WEFT_OK;
+}
+
+static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
+{
+    if (weft_spmm_is_peaks(problem->reduction) &&
+        (tiling->window > 0 || tiling->stage > 0 || tiling->packed ||
+         tiling->bundles_per_copy > 0 || tiling->team > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.window is %d, stage %d, bundles_per_copy %d, team %d, %s: a %s "
+                    "goes without all five",
+                    tiling->window, tiling->stage, tiling->bundles_per_copy, tiling->team,
+                    tiling->packed ? "packed" : "not packed",
+                    weft_spmm_reduction_name(problem->reduction));
+    return WEFT_OK;
+}
+
+weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                   const weft_spmm_problem *problem)
+{
+    TRY(weft_tiling_given_check(tiling, limits, problem, "spmm"));
+    const weft_spmm_facts f = weft_spmm_facts_of(problem);
+    TRY(group_check(tiling, limits));
+    TRY(columns_check(tiling, &f));
+    TRY(entries_check(tiling, limits, &f));
+    TRY(held_check(tiling, limits, problem, &f));
+    return peaks_check(tiling, problem);
+}
+
+int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
+{
+    const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
+    char staging[96] = "entries read where they lie", runs[32] = "", team[48] = "";
+    if (tiling->team > 1)
+        snprintf(team, sizeof(team), " in teams of %d", tiling->team);
+    if (tiling->bundles_per_copy > 0)
+        snprintf(runs, sizeof(runs), "%d times ", tiling->bundles_per_copy);
+    if (tiling->window > 0 && tiling->window_from > 0)
+        snprintf(staging, sizeof(staging),
+                 "rows of %d entries and more side by side through windows of %d",
+                 tiling->window_from, tiling->window);
+    else if (tiling->window > 0)
+        snprintf(staging, sizeof(staging), "side by side through windows of %d", tiling->window);
+    else if (tiling->stage > 0)
+        snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
+                 tiling->load);
+    return snprintf(
+        text, size,
+        "slices of %d lanes x %d vectors x %d %scolumns%s, %s%d x %d rows a group%s, %s, "
+        "unrolled by %d, pieces of %" PRId64,
+        tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
+        tiling->packed                 ? " of packed B"
+        : tiling->bundles_per_copy > 0 ? " of B in local memory"
+                                       : "",
+        runs, tiling->rows_per_group, rows_per_item, team, staging, tiling->unroll, tiling->piece);
+}
