@@ -25,7 +25,7 @@ def spliced(path, read):
         include = INCLUDE.match(line)
         if include:
             yield from spliced(TOP / include.group(1), read)
-        else:
+        elif line != "#pragma once":
             yield line
 
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "expression_text.h"
+#include "formula/expression_token.h"
 #include "random.h"
 
 enum { N_RANDOM = 15000 };

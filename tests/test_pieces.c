@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "op/pieces.h"
 #include "random.h"
+#include "sparse/pieces.h"
 
 static const weft_pieces_problem usual = {
     .nnz = 100000, .longest = 50000, .n_sums = 16, .n_batches = 2, .sum_bytes = 4};

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "runtime/context.h"
+#include "runtime/workspace.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "random.h"
 
@@ -501,13 +503,13 @@ static void test_arithmetic(void **state)
 {
     (void)state;
     int64_t out = 0;
-    assert_true(weft_mul(BIG, 1, &out) && out == BIG);
-    assert_true(weft_mul(INT64_C(1) << 31, INT64_C(1) << 31, &out) && out == INT64_C(1) << 62);
-    assert_false(weft_mul(INT64_C(1) << 32, INT64_C(1) << 31, &out));
-    assert_false(weft_mul(INT64_MIN, -1, &out));
-    assert_true(weft_add(BIG, INT64_MIN, &out) && out == -1);
-    assert_false(weft_add(BIG, 1, &out));
-    assert_false(weft_add(INT64_MIN, -1, &out));
+    assert_true(mul_i64(BIG, 1, &out) && out == BIG);
+    assert_true(mul_i64(INT64_C(1) << 31, INT64_C(1) << 31, &out) && out == INT64_C(1) << 62);
+    assert_false(mul_i64(INT64_C(1) << 32, INT64_C(1) << 31, &out));
+    assert_false(mul_i64(INT64_MIN, -1, &out));
+    assert_true(add_i64(BIG, INT64_MIN, &out) && out == -1);
+    assert_false(add_i64(BIG, 1, &out));
+    assert_false(add_i64(INT64_MIN, -1, &out));
     assert_int_equal(weft_dtype_or(WEFT_DEFAULT, WEFT_I64), WEFT_I64);
     assert_int_equal(weft_dtype_or(WEFT_F16, WEFT_I64), WEFT_F16);
 }

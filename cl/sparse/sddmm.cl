@@ -58,7 +58,7 @@
 #include "operand/rows.clh"
 #include "operand/stretches.clh"
 
-#include "base/block.clh"
+#include "sparse/block.clh"
 
 #if LANES > 1 && SHUFFLES
 #define ITEMS LANES

@@ -46,7 +46,7 @@
 #include "operand/stretches.clh"
 #include "base/turns.clh"
 
-#include "base/block.clh"
+#include "sparse/block.clh"
 
 #define DENSE_Q                                                                                    \
     global const T *restrict Q, long q_start, long q_row, long q_column, long q_outer, long q_inner

@@ -35,9 +35,9 @@
 #include "operand/csr.clh"
 
 #include "base/pairs.clh"
-#include "op/queue.clh"
+#include "sparse/queue.clh"
 
-#include "base/scale.clh"
+#include "sparse/scale.clh"
 #include "base/turns.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it

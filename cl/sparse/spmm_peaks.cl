@@ -31,9 +31,9 @@
 
 #include "operand/csr.clh"
 
-#include "op/queue.clh"
+#include "sparse/queue.clh"
 
-#include "base/scale.clh"
+#include "sparse/scale.clh"
 
 #ifndef AHEAD // entries
 #define AHEAD 8

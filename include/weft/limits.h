@@ -99,7 +99,8 @@ typedef struct weft_limits {
 } weft_limits;
 
 // The built-in profiles: limits of known devices, written down from public data sheets, so that
-// plans can be made for a device that is not there. The figures' sources stand in lib/base/profiles.c.
+// plans can be made for a device that is not there. The figures' sources stand in
+// lib/base/profiles.c.
 WEFT_API size_t weft_profile_count(void);
 
 // The i-th profile; NULL where i is out of range. Static storage.

@@ -96,7 +96,7 @@ static bool continues(const weft_axis *slow, const weft_axis *fast, int n)
 {
     for (int i = 0; i < n; i++) {
         int64_t end;
-        if (!weft_mul(fast->stride[i], fast->extent, &end) || slow->stride[i] != end)
+        if (!mul_i64(fast->stride[i], fast->extent, &end) || slow->stride[i] != end)
             return false;
     }
     return true;

@@ -8,6 +8,7 @@
 #include "base/arithmetic.h"
 #include "base/caches.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/groups.h"
 #include "base/refuse.h"

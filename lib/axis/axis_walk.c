@@ -146,8 +146,8 @@ bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes)
 {
     int64_t n;
     *bytes = 0;
-    if (!weft_mul(walk->high, walk->low, &n) || !weft_walk_pitch(n, &n) ||
-        !weft_mul(n, walk->parts, &n) || !weft_mul(n, (int64_t)sizeof(cl_long) * n_numbers, &n) ||
+    if (!mul_i64(walk->high, walk->low, &n) || !weft_walk_pitch(n, &n) ||
+        !mul_i64(n, walk->parts, &n) || !mul_i64(n, (int64_t)sizeof(cl_long) * n_numbers, &n) ||
         (uint64_t)n > SIZE_MAX / 2)
         return false;
     // The last vector may begin at the last output.

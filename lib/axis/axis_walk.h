@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What cl/axis/axis.clh takes: the problem, where each operand's elements stand, and the defines that
-// shape its code.
+// What cl/axis/axis.clh takes: the problem, where each operand's elements stand, and the defines
+// that shape its code.
 #ifndef WEFT_LIB_AXIS_WALK_H
 #define WEFT_LIB_AXIS_WALK_H
 
 #include "axis/axes.h"
 #include "runtime/program.h"
 
-// `walk` and `view` of cl/axis/axis.clh, as the two arguments that they come in, vectors or structs: 8
-// extents or strides of high axes, 8 of outer ones, then numbers in the order of the kernels. A
-// walk and four views, as norms have them, are 896 bytes, where devices promise room for 1024.
+// `walk` and `view` of cl/axis/axis.clh, as the two arguments that they come in, vectors or
+// structs: 8 extents or strides of high axes, 8 of outer ones, then numbers in the order of the
+// kernels. A walk and four views, as norms have them, are 896 bytes, where devices promise room for
+// 1024.
 typedef struct weft_walk {
     cl_long high_extents[WEFT_MAX_NDIM], outer_extents[WEFT_MAX_NDIM];
     cl_long high, outer, mid, low, widen, run, parts, full, lines, rest, part_lines;
@@ -59,8 +60,8 @@ void weft_walk_clear(weft_walk *walk);
 // accumulator_bytes, writes_all and keeps are the operation's to add.
 weft_axis_problem weft_axis_problem_of(const weft_axes *axes, weft_dtype dtype);
 
-// So many numbers stand in scratch memory rounded up to that, as in cl/base/join.clh; false where that
-// does not fit.
+// So many numbers stand in scratch memory rounded up to that, as in cl/base/join.clh; false where
+// that does not fit.
 enum { WEFT_WALK_PITCH = 16 };
 bool weft_walk_pitch(int64_t outputs, int64_t *pitch);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "axis/norm_backward_call.h"
+#include "base/arithmetic.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 #include "runtime/scratch.h"
@@ -63,7 +64,7 @@ static weft_status scratch_for(schedule *s, const weft_norm_backward_call *call)
     weft_scratch scratch = {0};
     int64_t numbers = 0;
     const bool fits =
-        weft_walk_pitch(call->rows, &numbers) && weft_mul(numbers, call->is_rms ? 1 : 3, &numbers);
+        weft_walk_pitch(call->rows, &numbers) && mul_i64(numbers, call->is_rms ? 1 : 3, &numbers);
     if (is_told(call) && fits)
         weft_scratch_add(&scratch, numbers, dtype);
     s->found = (cl_long)scratch.bytes;

@@ -4,6 +4,7 @@
 #include "axis/norm_backward_call.h"
 
 #include "axis/norm_call.h"
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 

@@ -6,6 +6,7 @@
 
 #include "axis/axis_plan.h"
 #include "axis/axis_walk.h"
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 

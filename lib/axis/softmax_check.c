@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 

@@ -72,4 +72,15 @@ static inline int64_t pow2_divisor(int64_t x)
     return lowest - 1 >= UINT64_C(1) << 62 ? INT64_C(1) << 62 : (int64_t)lowest;
 }
 
+// a * b, or a + b; false where that does not fit.
+static inline bool mul_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline bool add_i64(int64_t a, int64_t b, int64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The data types: sizes, names, and the conversions of f16 and bf16 in plain bit arithmetic.
-#include <weft/dtype.h>
+#include "base/dtype.h"
 
 #include <string.h>
 
@@ -125,4 +125,25 @@ uint16_t weft_bf16_from_f32(float value)
 float weft_f32_from_bf16(uint16_t bits)
 {
     return float_of((uint32_t)bits << 16);
+}
+
+weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback)
+{
+    return dtype == WEFT_DEFAULT ? fallback : dtype;
+}
+
+bool weft_is_floating(weft_dtype dtype)
+{
+    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+bool weft_widens(weft_dtype operands, weft_dtype results)
+{
+    return weft_dtype_or(results, WEFT_F32) == WEFT_F32 &&
+           (operands == WEFT_F16 || operands == WEFT_BF16);
+}
+
+int64_t weft_sum_bytes(weft_dtype dtype)
+{
+    return dtype == WEFT_F64 ? 8 : 4;
 }

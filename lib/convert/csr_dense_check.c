@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/dtype.h"
 #include "convert/csr_dense_call.h"
 #include "runtime/context.h"
 

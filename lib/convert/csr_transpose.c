@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "convert/csr_transpose_call.h"
 #include "op/items.h"
 #include "op/scan.h"

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "base/dtype.h"
 #include "runtime/context.h"
 
 static const char op[] = "csr_transpose";

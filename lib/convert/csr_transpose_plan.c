@@ -8,6 +8,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
 #include "convert/csr_transpose_call.h"

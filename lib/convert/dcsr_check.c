@@ -3,6 +3,7 @@
 // there.
 #include <inttypes.h>
 
+#include "base/dtype.h"
 #include "convert/dcsr_call.h"
 #include "op/items.h"
 #include "runtime/context.h"

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "op/items.h"
 #include "operand/view.h"
 #include "runtime/context.h"

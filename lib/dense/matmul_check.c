@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "dense/matmul_call.h"
 #include "operand/view.h"
@@ -262,7 +263,7 @@ static weft_matmul_problem problem_of(const weft_matmul_call *call)
         .c_along_n = n == 1 || views[WEFT_MATMUL_C].column == 1,
     };
     for (int d = 0; d < C->ndim - 2; ++d)
-        if (!weft_mul(problem.n_batches, C->shape[d], &problem.n_batches))
+        if (!mul_i64(problem.n_batches, C->shape[d], &problem.n_batches))
             problem.n_batches = INT64_MAX;
     return problem;
 }

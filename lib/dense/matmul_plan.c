@@ -5,6 +5,7 @@
 #include "base/arithmetic.h"
 #include "base/caches.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/refuse.h"
 #include "dense/matmul_call.h"
 #include "operand/view.h"

@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
 #include "dense/matmul_call.h"
@@ -40,7 +41,7 @@ bool weft_matmul_is_one_tile(const weft_matmul_tiling *t)
 static int64_t bytes_of(int64_t each, int64_t a, int64_t b)
 {
     int64_t bytes;
-    return weft_mul(a, b, &bytes) && weft_mul(bytes, each, &bytes) ? bytes : INT64_MAX;
+    return mul_i64(a, b, &bytes) && mul_i64(bytes, each, &bytes) ? bytes : INT64_MAX;
 }
 
 void weft_matmul_arrays(int64_t bytes[WEFT_MATMUL_ARRAYS], const weft_matmul_tiling *t,
@@ -71,7 +72,7 @@ int64_t weft_matmul_local_bytes(const weft_matmul_tiling *tiling, weft_dtype dty
     int64_t bytes[WEFT_MATMUL_ARRAYS], all = 0;
     weft_matmul_arrays(bytes, tiling, dtype, m);
     for (int i = 0; i < WEFT_MATMUL_ARRAYS; ++i)
-        if (!weft_add(all, bytes[i], &all))
+        if (!add_i64(all, bytes[i], &all))
             return INT64_MAX;
     return all;
 }

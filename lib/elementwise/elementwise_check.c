@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dtype.h"
 #include "elementwise/elementwise_call.h"
 #include "operand/view.h"
 #include "runtime/context.h"

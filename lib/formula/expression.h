@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions: the text of a function of named inputs and values, read and checked on the host and
-// written again as calls of the small functions of cl/formula/formula.clh. Nothing of the text itself ever
-// reaches a device's compiler.
+// written again as calls of the small functions of cl/formula/formula.clh. Nothing of the text
+// itself ever reaches a device's compiler.
 #ifndef WEFT_LIB_EXPRESSION_H
 #define WEFT_LIB_EXPRESSION_H
 
@@ -12,15 +12,14 @@
 #include <weft/dtype.h>
 #include <weft/status.h>
 
+#include "formula/expression_function.h"
+
 enum {
     WEFT_EXPRESSION_INPUTS = 8,
     WEFT_EXPRESSION_VALUES = 16,
     WEFT_EXPRESSION_NODES = 512, // literals, inputs, values and calls
     WEFT_EXPRESSION_DEPTH = 64,  // of calls in calls, which a + b + c is: compilers give up too
     WEFT_EXPRESSION_NESTING = 2 * WEFT_EXPRESSION_DEPTH, // of signs, parentheses and branches
-    WEFT_EXPRESSION_LENGTH = 4096,                       // characters of the text
-    WEFT_EXPRESSION_NAME = 31,                           // characters of a name
-    WEFT_FUNCTION_ARGUMENTS = 4,
 };
 
 // What a text may name.
@@ -36,37 +35,6 @@ typedef struct weft_names {
 // itself (__x, _X). WEFT_BAD_ARGUMENT names the offender; its sentence begins with `what`, as in
 // "elementwise".
 weft_status weft_names_check(const weft_names *names, const char *what);
-
-// Which arithmetic makes sense of it.
-typedef enum weft_needs {
-    WEFT_NEEDS_NOTHING = 0,
-    WEFT_NEEDS_REALS,    // f32 or f64
-    WEFT_NEEDS_INTEGERS, // i32 or i64
-} weft_needs;
-
-// A function that expressions may call; operators are calls too.
-typedef struct weft_function {
-    const char *name;      // in a text
-    const char *code;      // in cl/formula/formula.clh
-    const char *arguments; // a letter for each: 'n' for a number, 't' for a truth
-    bool gives_truth;      // or else a number
-    weft_needs needs;
-} weft_function;
-
-typedef struct weft_constant {
-    const char *name;
-    double value;
-} weft_constant;
-
-// NULL where there is none of that name, which need not end after its `length` characters.
-const weft_function *weft_function_find(const char *name, size_t length);
-const weft_constant *weft_constant_find(const char *name, size_t length);
-
-// The i-th, or NULL where there are not so many.
-const weft_function *weft_function_at(int i);
-
-// Whether OpenCL C uses the word, or keeps it for itself.
-bool weft_is_reserved(const char *name, size_t length);
 
 typedef enum weft_node_kind {
     WEFT_NODE_INPUT,
@@ -142,10 +110,10 @@ weft_status weft_expression_check(const weft_expression *expression, const char 
 weft_status weft_number_check(double number, weft_dtype arithmetic, const char *kind,
                               const char *name, const char *what);
 
-// The expression as one call of cl/formula/formula.clh: "ADD(x0,MUL(x1,v0))". Input i is x<i>, value i is
-// v<i>; the result is a number. Letters, digits and _(),.+- alone: it fits an option -D F0=...
-// As snprintf(): writes at most `size` bytes with the 0 that ends it, returns the length wanted.
-// `arithmetic` is one that weft_expression_check() takes, but for literals, which wrap.
+// The expression as one call of cl/formula/formula.clh: "ADD(x0,MUL(x1,v0))". Input i is x<i>,
+// value i is v<i>; the result is a number. Letters, digits and _(),.+- alone: it fits an option -D
+// F0=... As snprintf(): writes at most `size` bytes with the 0 that ends it, returns the length
+// wanted. `arithmetic` is one that weft_expression_check() takes, but for literals, which wrap.
 size_t weft_expression_code(const weft_expression *expression, weft_dtype arithmetic, char *text,
                             size_t size);
 

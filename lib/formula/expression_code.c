@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes expressions as calls of cl/formula/formula.clh. Independent of the locale: no decimal points.
+// Writes expressions as calls of cl/formula/formula.clh. Independent of the locale: no decimal
+// points.
 #include "formula/expression.h"
 
 #include <assert.h>

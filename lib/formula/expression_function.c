@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of functions, constants and reserved words of expressions.
-#include "formula/expression.h"
+#include "formula/expression_function.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "formula/expression_token.h"
 
 static bool is_identifier(const char *name)
 {

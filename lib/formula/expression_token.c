@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "formula/expression.h"
 
 enum {
     SENTENCE = 480, // bytes

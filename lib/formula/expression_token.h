@@ -8,6 +8,11 @@
 
 #include <weft/status.h>
 
+enum {
+    WEFT_EXPRESSION_LENGTH = 4096, // characters of the text
+    WEFT_EXPRESSION_NAME = 31,     // characters of a name
+};
+
 typedef enum weft_token_kind {
     WEFT_TOKEN_END,
     WEFT_TOKEN_NAME,

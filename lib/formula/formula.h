@@ -6,8 +6,8 @@
 #include "formula/expression.h"
 #include "runtime/program.h"
 
-// Adds F<i>: the expression as cl/formula/formula.clh has it. WEFT_UNSUPPORTED where it is longer than the
-// list of defines has room for; `what` is "elementwise".
+// Adds F<i>: the expression as cl/formula/formula.clh has it. WEFT_UNSUPPORTED where it is longer
+// than the list of defines has room for; `what` is "elementwise".
 weft_status weft_formula_define(weft_defines *defines, int i, const weft_expression *expression,
                                 weft_dtype arithmetic, const char *what);
 

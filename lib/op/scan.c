@@ -2,10 +2,11 @@
 // Running sums: defines, arguments, enqueue.
 #include "op/scan.h"
 
+#include "base/dtype.h"
 #include "base/element.h"
 #include "op/items.h"
 #include "operand/view.h"
-#include "runtime/notes.h"
+#include "runtime/buffer.h"
 #include "runtime/scratch.h"
 
 weft_status weft_scan_kernels(weft_scan *scan, weft_context *ctx, size_t *most)

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "operand/csr_content.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
+#include "runtime/buffer.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
-#include "runtime/notes.h"
 
 // A launch that never launches anything, for what copies between host and device.
 static weft_status copy_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/dtype.h"
 #include "base/element.h"
 #include "base/fail.h"
 #include "operand/csr_pattern.h"

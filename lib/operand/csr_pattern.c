@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/dtype.h"
 #include "base/element.h"
 #include "base/fail.h"
 #include "operand/view.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "runtime/context.h"
 
 static int64_t most_columns(weft_dtype index_dtype)
@@ -59,8 +60,8 @@ static weft_status count_values(const weft_csr *csr, int64_t n_batches, const ch
     if (csr->values_batch_stride < 0)
         return fail(WEFT_BAD_ARGUMENT, "%s has a batch stride of %" PRId64, what,
                     csr->values_batch_stride);
-    if (!weft_mul(n_batches > 1 ? n_batches - 1 : 0, csr->values_batch_stride, n) ||
-        !weft_add(*n, csr->nnz, n))
+    if (!mul_i64(n_batches > 1 ? n_batches - 1 : 0, csr->values_batch_stride, n) ||
+        !add_i64(*n, csr->nnz, n))
         return fail(WEFT_BAD_SHAPE,
                     "%s's values: %" PRId64 " matrices, %" PRId64 " elements apart, pass 2^63",
                     what, n_batches, csr->values_batch_stride);

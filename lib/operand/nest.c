@@ -59,7 +59,7 @@ static bool follows(const weft_nest *nest, int d)
 {
     for (int i = 0; i < nest->n_operands; i++) {
         int64_t next;
-        if (!weft_mul(nest->extent[d], nest->stride[i][d], &next) || nest->stride[i][d + 1] != next)
+        if (!mul_i64(nest->extent[d], nest->stride[i][d], &next) || nest->stride[i][d + 1] != next)
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "base/element.h"
 #include "operand/view.h"
 

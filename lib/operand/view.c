@@ -7,23 +7,9 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
+#include "runtime/buffer.h"
 #include "runtime/context.h"
-#include "runtime/notes.h"
-
-bool weft_mul(int64_t a, int64_t b, int64_t *out)
-{
-    return !__builtin_mul_overflow(a, b, out);
-}
-
-bool weft_add(int64_t a, int64_t b, int64_t *out)
-{
-    return !__builtin_add_overflow(a, b, out);
-}
-
-weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback)
-{
-    return dtype == WEFT_DEFAULT ? fallback : dtype;
-}
 
 const char *weft_shape_text(const weft_tensor *tensor, char text[WEFT_SHAPE_TEXT])
 {
@@ -57,25 +43,9 @@ bool weft_tensor_is_large(const weft_context *ctx, const weft_tensor *tensor)
 {
     int64_t bytes = (int64_t)weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
     for (int d = 0; d < tensor->ndim; ++d)
-        if (!weft_mul(bytes, tensor->shape[d], &bytes))
+        if (!mul_i64(bytes, tensor->shape[d], &bytes))
             return true;
     return (uint64_t)bytes > ctx->limits.cache_bytes / 2;
-}
-
-bool weft_is_floating(weft_dtype dtype)
-{
-    return dtype == WEFT_F32 || dtype == WEFT_F64 || dtype == WEFT_F16 || dtype == WEFT_BF16;
-}
-
-bool weft_widens(weft_dtype operands, weft_dtype results)
-{
-    return weft_dtype_or(results, WEFT_F32) == WEFT_F32 &&
-           (operands == WEFT_F16 || operands == WEFT_BF16);
-}
-
-int64_t weft_sum_bytes(weft_dtype dtype)
-{
-    return dtype == WEFT_F64 ? 8 : 4;
 }
 
 static bool is_tensor_dtype(weft_dtype dtype)
@@ -89,7 +59,7 @@ static bool elements_fit(const weft_tensor *tensor)
 {
     int64_t n = 1;
     for (int d = 0; d < tensor->ndim; d++)
-        if (tensor->shape[d] > 0 && !weft_mul(n, tensor->shape[d], &n))
+        if (tensor->shape[d] > 0 && !mul_i64(n, tensor->shape[d], &n))
             return false;
     return true;
 }
@@ -107,11 +77,11 @@ static bool find_span(const weft_tensor *tensor, weft_span *span)
     for (int d = 0; d < tensor->ndim; d++) {
         int64_t *end = tensor->stride[d] < 0 ? &reach.first : &reach.last;
         int64_t step;
-        if (!weft_mul(tensor->shape[d] - 1, tensor->stride[d], &step) || !weft_add(*end, step, end))
+        if (!mul_i64(tensor->shape[d] - 1, tensor->stride[d], &step) || !add_i64(*end, step, end))
             return false;
     }
     *span = reach;
-    return weft_add(reach.last, 1, &span->last);
+    return add_i64(reach.last, 1, &span->last);
 }
 
 weft_span weft_tensor_span(const weft_tensor *tensor)
@@ -198,7 +168,7 @@ static weft_status reach_check(const weft_tensor *tensor, const char *what, int6
     char shape[WEFT_SHAPE_TEXT];
     weft_span span;
     const size_t size = weft_dtype_size(weft_dtype_or(tensor->dtype, WEFT_F32));
-    if (!find_span(tensor, &span) || !weft_mul(span.last, (int64_t)size, needed))
+    if (!find_span(tensor, &span) || !mul_i64(span.last, (int64_t)size, needed))
         return fail(WEFT_BAD_SHAPE, "%s %s: extents, strides and offset pass 2^63", what,
                     weft_shape_text(tensor, shape));
     if (span.first < 0)
@@ -316,7 +286,7 @@ weft_status weft_array_place_check(const weft_context *ctx, cl_mem buffer, int64
     int64_t needed;
     if (start < 0)
         return fail(WEFT_BAD_ARGUMENT, "%s%s start at element %" PRId64, what, part, start);
-    if (!weft_add(start, n, &needed) || !weft_mul(needed, (int64_t)weft_dtype_size(dtype), &needed))
+    if (!add_i64(start, n, &needed) || !mul_i64(needed, (int64_t)weft_dtype_size(dtype), &needed))
         return fail(WEFT_BAD_SHAPE, "%s%s: %" PRId64 " elements from %" PRId64 " pass 2^63 bytes",
                     what, part, n, start);
 

@@ -8,21 +8,12 @@
 #include <weft/dcsr.h>
 #include <weft/tensor.h>
 
+#include "base/dtype.h"
+
 // A half-open range of a buffer; empty views touch none.
 typedef struct weft_span {
     int64_t first, last;
 } weft_span;
-
-weft_dtype weft_dtype_or(weft_dtype dtype, weft_dtype fallback);
-
-// f32, f64, f16 or bf16.
-bool weft_is_floating(weft_dtype dtype);
-
-// Whether results of such operands stay as sums are: f32 of f16 or bf16.
-bool weft_widens(weft_dtype operands, weft_dtype results);
-
-// Bytes of a sum of such elements, in the type that kernels reckon with: 8 for f64, else 4.
-int64_t weft_sum_bytes(weft_dtype dtype);
 
 // Some extent is 0.
 bool weft_tensor_is_empty(const weft_tensor *tensor);
@@ -185,9 +176,5 @@ typedef struct weft_dense {
 
 // Of a tensor of 2 or 3 dimensions.
 weft_dense weft_dense_of(const weft_tensor *tensor);
-
-// a * b, or a + b; false where that does not fit.
-bool weft_mul(int64_t a, int64_t b, int64_t *out);
-bool weft_add(int64_t a, int64_t b, int64_t *out);
 
 #endif

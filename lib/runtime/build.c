@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "runtime/binary.h"
+#include "runtime/cache.h"
 #include "runtime/context.h"
+#include "runtime/log.h"
 
 // Understood by every implementation; what is newer is used by feature, never by version.
 #define LANGUAGE "-cl-std=CL1.2"

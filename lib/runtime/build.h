@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_BUILD_H
 #define WEFT_LIB_BUILD_H
 
-#include "runtime/program.h"
+#include "runtime/defines.h"
 
 // The program and its kernel `name`, both the caller's to release. WEFT_BUILD_FAILED names the
 // program, the options and the compiler's first error; the log has the whole of it, and the

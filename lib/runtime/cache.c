@@ -10,6 +10,7 @@
 
 #include "runtime/context.h"
 #include "runtime/folder.h"
+#include "runtime/log.h"
 
 struct weft_cache {
     const weft_context *ctx;

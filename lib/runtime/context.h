@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a context is made of, for the run-time below the operations.
+// What a context is made of. open.c makes it and takes it apart.
 #ifndef WEFT_LIB_CONTEXT_H
 #define WEFT_LIB_CONTEXT_H
 
 #include <stdatomic.h>
 
-#include "runtime/cache.h"
 #include "runtime/ocl.h"
 
-typedef struct weft_program_table weft_program_table; // program.c
-typedef struct weft_pool weft_pool;                   // workspace.c
-typedef struct weft_notes weft_notes;                 // rehearsal.c
+typedef struct weft_program_table weft_program_table; // program.h
+typedef struct weft_cache weft_cache;                 // cache.h
+typedef struct weft_pool weft_pool;                   // workspace.h
+typedef struct weft_notes weft_notes;                 // notes.h
 
 struct weft_context {
     cl_context cl;
@@ -34,22 +34,7 @@ struct weft_context {
     atomic_ullong programs_built, programs_loaded, launches;
 };
 
-// To the log callback, as printf() does it, however long. Nothing where nobody listens.
-void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 // At the door of every call: that there is a context, and that this process may use it.
 weft_status weft_context_check(const weft_context *ctx, const char *what);
-
-// Both ends of what the context owns; destroy accepts NULL.
-weft_status weft_program_table_create(weft_program_table **out);
-void weft_program_table_destroy(weft_program_table *table);
-
-weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes);
-void weft_pool_destroy(weft_pool *pool);
-uint64_t weft_pool_bytes(weft_pool *pool);
-
-// The bound on scratch memory of a context that names none.
-uint64_t weft_usual_scratch(const weft_limits *limits);
 
 #endif

@@ -5,7 +5,9 @@
 
 #include <pthread.h>
 
-#include "runtime/program.h"
+#include "runtime/ocl.h"
+
+typedef struct weft_kernel weft_kernel;
 
 struct weft_kernel {
     weft_kernel *next; // of the same program

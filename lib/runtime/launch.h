@@ -3,43 +3,8 @@
 #ifndef WEFT_LIB_LAUNCH_H
 #define WEFT_LIB_LAUNCH_H
 
+#include "runtime/argument.h"
 #include "runtime/program.h"
-
-typedef struct weft_argument {
-    size_t size;
-    const void *value;
-} weft_argument;
-
-#define ARGUMENT(x)                                                                                \
-    (weft_argument)                                                                                \
-    {                                                                                              \
-        sizeof(x), &(x)                                                                            \
-    }
-
-// Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
-// assertion: the lists are ours.
-typedef struct weft_arguments {
-    weft_argument list[72];
-    size_t n;
-} weft_arguments;
-
-void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
-
-#define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
-
-// A number as kernels reckon with the data type.
-typedef union weft_scalar {
-    cl_float f32;
-    cl_double f64;
-    cl_int i32;
-    cl_long i64;
-} weft_scalar;
-
-// f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
-weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
-
-// f64 as it is, all else by way of f32.
-double weft_rounded(weft_dtype dtype, double value);
 
 typedef struct weft_launch {
     weft_context *ctx;
@@ -64,8 +29,8 @@ weft_status weft_launch_begin(weft_launch *launch, weft_context *ctx, cl_command
 
 // Sets the arguments and enqueues, under the kernel's lock. Sizes in items; local divides global; 3
 // dimensions. More groups along y or z than WEFT_MOST_GROUPS go in stretches, each a launch of its
-// own, after the one before: the kernel must then find its group by cl/operand/stretches.clh, and not go on
-// by get_num_groups(), which a host gives no more than that.
+// own, after the one before: the kernel must then find its group by cl/operand/stretches.clh, and
+// not go on by get_num_groups(), which a host gives no more than that.
 weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t n_arguments,
                                const weft_argument *arguments, const size_t global[3],
                                const size_t local[3]);

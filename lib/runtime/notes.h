@@ -5,11 +5,19 @@
 
 #include <weft/rehearsal.h>
 
-#include "runtime/launch.h"
+#include "runtime/argument.h"
+#include "runtime/kernel.h"
 
 typedef struct weft_notes weft_notes;
 
+// Nothing is written down before they are begun, and after they have ended. Destroying accepts
+// NULL.
+weft_status weft_notes_create(weft_notes **out);
 void weft_notes_destroy(weft_notes *notes);
+
+// As weft_rehearsal_begin() and weft_rehearsal_end() say it.
+weft_status weft_notes_begin(weft_notes *notes);
+const weft_rehearsal *weft_notes_end(weft_notes *notes);
 
 // A kernel that would have been enqueued so many times in a row.
 weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,
@@ -19,17 +27,10 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
 // Scratch memory that a call would have taken.
 cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes);
 
-// A buffer of the library's own; in a rehearsal none is made. `array` as clCreateBuffer() takes it.
-weft_status weft_buffer_create(cl_mem *out, const weft_context *ctx, cl_mem_flags flags,
-                               size_t bytes, const void *array, const char *what);
+// A caller's buffer that holds `data`; NULL where there are too many.
+cl_mem weft_notes_buffer(weft_notes *notes, const void *data);
 
-// NULL is fine.
-void weft_buffer_release(cl_mem buffer);
-
-// Whether it is no OpenCL object, but made by weft_rehearsal_buffer() or the above.
-bool weft_is_stand_in(cl_mem buffer);
-
-// What stands at `data` of weft_rehearsal_buffer(); NULL for nothing.
+// What it holds; NULL for nothing, and where there are no notes.
 const void *weft_notes_data(const weft_notes *notes, cl_mem buffer);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/clamp.h"
 #include "runtime/build.h"
 #include "runtime/context.h"
+#include "runtime/log.h"
 
 // Items of the largest group that is planned for.
 static int group_items(const weft_limits *limits)

@@ -3,7 +3,6 @@
 #include "runtime/scratch.h"
 
 #include "base/arithmetic.h"
-#include "operand/view.h"
 #include "runtime/workspace.h"
 
 enum { ALIGNMENT = 256 }; // of an array, in bytes
@@ -23,7 +22,7 @@ int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype)
 bool weft_scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d)
 {
     int64_t bytes;
-    if (!weft_mul(a, b, &bytes) || !weft_mul(bytes, c, &bytes) || !weft_mul(bytes, d, &bytes) ||
+    if (!mul_i64(a, b, &bytes) || !mul_i64(bytes, c, &bytes) || !mul_i64(bytes, d, &bytes) ||
         bytes > INT64_MAX - ALIGNMENT || (uint64_t)bytes > SIZE_MAX / 4)
         return false;
     *out = (size_t)(ceil_div(bytes, ALIGNMENT) * ALIGNMENT);

@@ -14,6 +14,7 @@
 #include "base/host_cache.h"
 #include "runtime/build.h"
 #include "runtime/context.h"
+#include "runtime/log.h"
 #include "runtime/program.h"
 
 // As cl/runtime/trial.cl has them.

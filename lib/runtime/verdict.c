@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/record.h"
+#include "runtime/cache.h"
 #include "runtime/context.h"
 #include "runtime/program.h"
 #include "runtime/trial.h"

@@ -4,7 +4,7 @@
 #ifndef WEFT_LIB_WORKSPACE_H
 #define WEFT_LIB_WORKSPACE_H
 
-#include "runtime/launch.h"
+#include "runtime/ocl.h"
 
 // A buffer of at least `bytes`, not used by any unfinished call (or used on this same in-order
 // queue only). The pool is bounded by the context's scratch_bytes: beyond it idle buffers are
@@ -20,5 +20,14 @@ uint64_t weft_workspace_most(const weft_context *ctx);
 
 // Gives it back: free again when `last` completes. `last` NULL: nothing was enqueued that uses it.
 void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffer, cl_event last);
+
+// A context's pool, which holds nothing yet and at most so many bytes. Destroying accepts NULL.
+typedef struct weft_pool weft_pool;
+weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes);
+void weft_pool_destroy(weft_pool *pool);
+uint64_t weft_pool_bytes(weft_pool *pool);
+
+// The bound on scratch memory of a context that names none.
+uint64_t weft_usual_scratch(const weft_limits *limits);
 
 #endif

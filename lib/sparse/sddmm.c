@@ -8,6 +8,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/refuse.h"
 #include "operand/csr_content.h"
 #include "runtime/context.h"

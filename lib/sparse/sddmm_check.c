@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "runtime/context.h"
 #include "sparse/sparse_limits.h"
 

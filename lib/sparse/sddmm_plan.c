@@ -9,6 +9,7 @@
 #include "base/arithmetic.h"
 #include "base/caches.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"

@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "op/items.h"
 #include "operand/csr_content.h"
 #include "runtime/context.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
 #include "op/items.h"

@@ -8,13 +8,14 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/refuse.h"
-#include "op/pieces.h"
 #include "operand/csr_content.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
+#include "sparse/pieces.h"
 #include "sparse/sparse_attention_call.h"
 
 // ---- plan

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "runtime/context.h"
 #include "sparse/sparse_limits.h"
 

@@ -109,7 +109,7 @@ weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
     const int64_t size = (int64_t)weft_dtype_size(call->problem.dtype);
     int64_t bytes;
     *out = (weft_attention_steps){0};
-    *fits = weft_mul(call->M->nnz, call->n_heads, &bytes) && weft_mul(bytes, size, &bytes) &&
+    *fits = mul_i64(call->M->nnz, call->n_heads, &bytes) && mul_i64(bytes, size, &bytes) &&
             (uint64_t)bytes <= SIZE_MAX / 4 && (uint64_t)bytes <= call->ctx->limits.max_alloc_bytes;
     if (!*fits || bytes == 0)
         return WEFT_OK;

@@ -8,13 +8,14 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
-#include "op/pieces.h"
+#include "base/dtype.h"
 #include "operand/csr_content.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
+#include "sparse/pieces.h"
 #include "sparse/sparse_softmax_call.h"
 
 static const weft_sparse_softmax_kind forward = {

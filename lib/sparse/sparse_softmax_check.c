@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 

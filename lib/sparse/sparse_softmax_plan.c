@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"

@@ -7,12 +7,15 @@
 #include <stdio.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "op/items.h"
 #include "operand/csr_content.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 #include "runtime/scratch.h"
+#include "sparse/spmm_order.h"
+#include "sparse/spmm_reduction.h"
 #include "sparse/spmm_schedule.h"
 
 static const int64_t MOST_LONG_GROUPS = 1 << 12; // of more, no core gets too many at once

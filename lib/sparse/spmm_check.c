@@ -6,8 +6,10 @@
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "operand/view.h"
 #include "runtime/context.h"
+#include "sparse/spmm_reduction.h"
 
 static weft_status params_check(const weft_spmm_params *params)
 {

@@ -9,7 +9,7 @@
 #include "base/refuse.h"
 #include "base/text.h"
 #include "runtime/context.h"
-#include "sparse/spmm_pattern.h"
+#include "sparse/spmm_order.h"
 
 static const double EVEN_COV = 0.25;  // lengths vary so little that an order gains nothing
 static const double EVEN_SHARE = 1.1; // of entries that a unit may have in place of 1

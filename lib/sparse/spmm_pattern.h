@@ -46,31 +46,4 @@ struct weft_spmm_plan {
     cl_mem source;  // entry e of A^T is entry source[e] of A
 };
 
-// A pattern on the host, in arrays of its own.
-typedef struct weft_pattern {
-    int64_t n_rows, n_cols, nnz;
-    weft_dtype offset_dtype, index_dtype;
-    void *offsets, *indices, *source;
-} weft_pattern;
-
-// Steps that the files of a plan share. What `out` gets is the caller's.
-weft_status weft_plan_allocate(void **out, int64_t n, size_t size);
-weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
-                             size_t size);
-int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
-int64_t weft_pattern_length(const weft_pattern *p, int64_t row);
-bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
-
-// Chooses plan->order_kind where that is left open, and lists the rows that are not long in that
-// order; *out stays NULL where they stay as they come.
-weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pattern *p);
-
-// Which order it is, and why, as snprintf() does it. unqueued: why QUEUE cannot be kept, or
-// NULL.
-int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text,
-                          size_t size);
-
-// Cuts the plan's rows, in their order (NULL: as they come), into segments. Wants p's indices.
-weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order);
-
 #endif

@@ -7,11 +7,12 @@
 #include "base/arithmetic.h"
 #include "base/caches.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/refuse.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
 #include "sparse/sparse_plan.h"
-#include "sparse/spmm_product.h"
+#include "sparse/spmm_reduction.h"
 
 // Where an item carries whole vectors: CPUs.
 enum {

@@ -53,12 +53,6 @@ weft_status weft_spmm_run(weft_launch *launch, const weft_spmm_product *p, doubl
 // No elements of C: nothing to do.
 bool weft_spmm_is_empty(const weft_spmm_product *p);
 
-// Turns of the loops of an item that goes through all rows of A, at most.
-double weft_spmm_turns_of_all(const weft_spmm_problem *problem);
-
-// Largest or smallest products, which spmm_peaks.cl finds.
-bool weft_spmm_is_peaks(weft_spmm_reduction reduction);
-
 // The caller's workspace: large enough, writable, and apart from every operand.
 weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What SpMM may take of a row's products.
+#include "sparse/spmm_reduction.h"
 #include "base/text.h"
-#include "sparse/spmm_product.h"
 
 static const char *const names[] = {
     [WEFT_SPMM_SUM] = "sum",

@@ -7,11 +7,14 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/refuse.h"
 #include "formula/activation.h"
 #include "runtime/context.h"
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
+#include "sparse/spmm_reduction.h"
+#include "sparse/spmm_tiling.h"
 
 // ---- plan
 

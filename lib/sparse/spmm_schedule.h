@@ -3,8 +3,8 @@
 #ifndef WEFT_LIB_SPMM_SCHEDULE_H
 #define WEFT_LIB_SPMM_SCHEDULE_H
 
-#include "op/pieces.h"
 #include "runtime/program.h"
+#include "sparse/pieces.h"
 #include "sparse/spmm_product.h"
 #include "sparse/spmm_tiling.h"
 

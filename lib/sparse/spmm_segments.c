@@ -6,7 +6,7 @@
 #include "base/arithmetic.h"
 #include "base/element.h"
 #include "base/fail.h"
-#include "sparse/spmm_pattern.h"
+#include "sparse/spmm_segments.h"
 
 typedef struct {
     int64_t entry, count;

@@ -7,12 +7,13 @@
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "base/dtype.h"
 #include "base/fail.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
-#include "sparse/spmm_product.h"
+#include "sparse/spmm_reduction.h"
 
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
 {

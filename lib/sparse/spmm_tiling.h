@@ -30,4 +30,7 @@ static inline int64_t weft_spmm_team_items(const weft_spmm_tiling *tiling)
     return (int64_t)tiling->lanes * (tiling->team > 0 ? tiling->team : 1);
 }
 
+// Turns of the loops of an item that goes through all rows of A, at most.
+double weft_spmm_turns_of_all(const weft_spmm_problem *problem);
+
 #endif

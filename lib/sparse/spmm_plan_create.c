@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plan objects: a sparsity pattern read once; its rows put in order, long ones cut, and turned for
 // A^T.
-#include "sparse/spmm_pattern.h"
-
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
@@ -10,14 +8,19 @@
 #include <string.h>
 
 #include "base/arithmetic.h"
+#include "base/dtype.h"
 #include "base/element.h"
 #include "base/refuse.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
+#include "runtime/buffer.h"
 #include "runtime/context.h"
 #include "runtime/launch.h"
 #include "runtime/notes.h"
+#include "sparse/pattern.h"
 #include "sparse/sparse_limits.h"
+#include "sparse/spmm_order.h"
+#include "sparse/spmm_segments.h"
 #include "sparse/spmm_tiling.h"
 
 static void pattern_free(weft_pattern *p)
@@ -26,16 +29,6 @@ static void pattern_free(weft_pattern *p)
     free(p->indices);
     free(p->source);
     *p = (weft_pattern){0};
-}
-
-weft_status weft_plan_allocate(void **out, int64_t n, size_t size)
-{
-    const size_t count = (size_t)max_i64(n, 1);
-    *out = count <= SIZE_MAX / size ? calloc(count, size) : NULL;
-    if (!*out)
-        return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %" PRId64 " elements of %zu bytes", n,
-                    size);
-    return WEFT_OK;
 }
 
 static weft_status read_stand_in(void *out, const weft_context *ctx, cl_mem buffer, int64_t start,
@@ -60,31 +53,6 @@ static weft_status read_array(void **out, const weft_launch *launch, cl_mem buff
         return read_stand_in(*out, launch->ctx, buffer, start, n, size);
     return weft_cl_read(launch->queue, buffer, (size_t)start * size, (size_t)n * size, *out,
                         launch->n_wait, launch->wait, launch->what);
-}
-
-weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *array, int64_t n,
-                             size_t size)
-{
-    if (n == 0)
-        return WEFT_OK;
-    const uint64_t bytes = (uint64_t)n * size;
-    if (bytes > ctx->limits.max_alloc_bytes)
-        return fail(WEFT_NO_MEMORY,
-                    "spmm_plan: a buffer of %" PRIu64
-                    " bytes is wanted, the device allows %" PRIu64,
-                    bytes, ctx->limits.max_alloc_bytes);
-    return weft_buffer_create(out, ctx, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, (size_t)bytes,
-                              array, "spmm_plan");
-}
-
-int64_t weft_pattern_start(const weft_pattern *p, int64_t row)
-{
-    return integer_at(p->offsets, p->offset_dtype, row);
-}
-
-int64_t weft_pattern_length(const weft_pattern *p, int64_t row)
-{
-    return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
 }
 
 // What is read is what is checked: later steps use columns as places in memory.
@@ -156,11 +124,6 @@ static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p, con
     }
     free(next);
     return WEFT_OK;
-}
-
-bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece)
-{
-    return weft_pattern_length(p, row) > 2 * piece;
 }
 
 // The p of every piece: the multiples of `piece` among the entries of each long row.

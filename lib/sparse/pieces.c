@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many pieces of long rows, and how long: doubled until scratch memory has room. Arithmetic
 // alone.
-#include "op/pieces.h"
+#include "sparse/pieces.h"
 
 #include <inttypes.h>
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of arguments, and numbers as kernels take them.
+#include "runtime/argument.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+
+// Beyond f32 is infinity, which C leaves open.
+static cl_float single(double value)
+{
+    return value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (cl_float)value;
+}
+
+double weft_rounded(weft_dtype dtype, double value)
+{
+    return dtype == WEFT_F64 ? value : single(value);
+}
+
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value)
+{
+    switch (dtype) {
+    case WEFT_F64:
+        scalar->f64 = value;
+        return ARGUMENT(scalar->f64);
+    case WEFT_I32:
+        scalar->i32 = (cl_int)value;
+        return ARGUMENT(scalar->i32);
+    case WEFT_I64:
+        scalar->i64 = (cl_long)value;
+        return ARGUMENT(scalar->i64);
+    default:
+        scalar->f32 = single(value);
+        return ARGUMENT(scalar->f32);
+    }
+}
+
+void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
+{
+    assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
+    arguments->list[arguments->n++] = (weft_argument){size, value};
+}

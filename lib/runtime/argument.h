@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arguments of kernels.
+#ifndef WEFT_LIB_ARGUMENT_H
+#define WEFT_LIB_ARGUMENT_H
+
+#include <weft/dtype.h>
+
+#include "runtime/ocl.h"
+
+typedef struct weft_argument {
+    size_t size;
+    const void *value;
+} weft_argument;
+
+#define ARGUMENT(x)                                                                                \
+    (weft_argument)                                                                                \
+    {                                                                                              \
+        sizeof(x), &(x)                                                                            \
+    }
+
+// Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
+// assertion: the lists are ours.
+typedef struct weft_arguments {
+    weft_argument list[72];
+    size_t n;
+} weft_arguments;
+
+void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
+
+#define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
+
+// A number as kernels reckon with the data type.
+typedef union weft_scalar {
+    cl_float f32;
+    cl_double f64;
+    cl_int i32;
+    cl_long i64;
+} weft_scalar;
+
+// f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
+weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
+
+// f64 as it is, all else by way of f32.
+double weft_rounded(weft_dtype dtype, double value);
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages to the callback that a context was given.
+#ifndef WEFT_LIB_LOG_H
+#define WEFT_LIB_LOG_H
+
+#include <weft/context.h>
+
+// As printf() does it, however long. Nothing where nobody listens.
+void weft_log(const weft_context *ctx, weft_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

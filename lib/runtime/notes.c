@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rehearsal writes down in place of calling OpenCL.
+#include "runtime/notes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/refuse.h"
+#include "runtime/buffer.h"
+#include "runtime/context.h"
+
+struct weft_notes {
+    weft_rehearsal told;
+    weft_refusal *refusals;
+    weft_rehearsed_launch *launches;
+    size_t refusal_room, launch_room;
+    bool is_begun;
+    bool is_short; // of memory: something is missing
+    int n_buffers;
+    const void *data[1 + WEFT_REHEARSAL_BUFFERS];
+};
+
+// Room for one more in an array of n; false, and noted, without memory.
+static bool make_room(weft_notes *notes, void **array, size_t *room, size_t n, size_t size)
+{
+    if (n < *room)
+        return true;
+    const size_t more = 2 * *room + 16;
+    void *moved = realloc(*array, more * size);
+    notes->is_short = notes->is_short || !moved;
+    if (!moved)
+        return false;
+    *array = moved;
+    *room = more;
+    return true;
+}
+
+static bool is_known(const weft_notes *notes, const weft_refusal *refusal)
+{
+    for (size_t i = 0; i < notes->told.n_refusals; ++i)
+        if (strcmp(notes->refusals[i].variant, refusal->variant) == 0 &&
+            strcmp(notes->refusals[i].reason, refusal->reason) == 0)
+            return true;
+    return false;
+}
+
+// A plan that is asked twice says the same twice.
+static void note_refusal(void *user, const char *variant, const char *reason)
+{
+    weft_notes *notes = user;
+    weft_refusal refusal;
+    snprintf(refusal.variant, sizeof(refusal.variant), "%s", variant);
+    snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
+    const size_t n = notes->told.n_refusals;
+    void *array = notes->refusals;
+    if (is_known(notes, &refusal) ||
+        !make_room(notes, &array, &notes->refusal_room, n, sizeof(refusal)))
+        return;
+    notes->refusals = array;
+    notes->refusals[notes->told.n_refusals++] = refusal;
+}
+
+static size_t local_bytes_of(size_t n_arguments, const weft_argument *arguments)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n_arguments; ++i)
+        bytes += arguments[i].value ? 0 : arguments[i].size;
+    return bytes;
+}
+
+// 0 where the driver does not say.
+static size_t ask_bytes(const weft_context *ctx, cl_kernel kernel, cl_kernel_work_group_info what)
+{
+    cl_ulong bytes = 0;
+    const cl_int code =
+        clGetKernelWorkGroupInfo(kernel, ctx->device, what, sizeof(bytes), &bytes, NULL);
+    return code == CL_SUCCESS ? (size_t)bytes : 0;
+}
+
+static bool is_again(const weft_rehearsed_launch *a, const weft_rehearsed_launch *b)
+{
+    return a->options == b->options && strcmp(a->kernel, b->kernel) == 0 &&
+           memcmp(a->global, b->global, sizeof(a->global)) == 0 &&
+           memcmp(a->local, b->local, sizeof(a->local)) == 0 && a->local_bytes == b->local_bytes;
+}
+
+weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,
+                              size_t n_arguments, const weft_argument *arguments,
+                              const size_t global[3], const size_t local[3], int64_t times)
+{
+    if (!notes->is_begun)
+        return WEFT_OK;
+    weft_rehearsed_launch launch = {
+        .source = kernel->source_name,
+        .kernel = kernel->name,
+        .options = kernel->options,
+        .local_bytes = local_bytes_of(n_arguments, arguments),
+        .times = times,
+    };
+    memcpy(launch.global, global, sizeof(launch.global));
+    memcpy(launch.local, local, sizeof(launch.local));
+    if (kernel->cl) {
+        launch.max_items = kernel->max_items;
+        launch.kernel_local_bytes = ask_bytes(ctx, kernel->cl, CL_KERNEL_LOCAL_MEM_SIZE);
+        launch.kernel_private_bytes = ask_bytes(ctx, kernel->cl, CL_KERNEL_PRIVATE_MEM_SIZE);
+    }
+    const size_t n = notes->told.n_launches;
+    if (n > 0 && is_again(&notes->launches[n - 1], &launch)) {
+        notes->launches[n - 1].times += times;
+        return WEFT_OK;
+    }
+    void *array = notes->launches;
+    if (!make_room(notes, &array, &notes->launch_room, n, sizeof(launch)))
+        return fail(WEFT_NO_MEMORY, "rehearsal: no memory to write down a launch");
+    notes->launches = array;
+    notes->launches[notes->told.n_launches++] = launch;
+    return WEFT_OK;
+}
+
+cl_mem weft_notes_scratch(weft_notes *notes, size_t bytes)
+{
+    if (notes->is_begun && bytes > notes->told.scratch_bytes)
+        notes->told.scratch_bytes = bytes;
+    return weft_stand_in(0);
+}
+
+cl_mem weft_notes_buffer(weft_notes *notes, const void *data)
+{
+    if (notes->n_buffers == WEFT_REHEARSAL_BUFFERS)
+        return NULL;
+    const int number = ++notes->n_buffers;
+    notes->data[number] = data;
+    return weft_stand_in(number);
+}
+
+const void *weft_notes_data(const weft_notes *notes, cl_mem buffer)
+{
+    return notes && weft_is_stand_in(buffer) ? notes->data[weft_stand_in_number(buffer)] : NULL;
+}
+
+weft_status weft_notes_create(weft_notes **out)
+{
+    *out = calloc(1, sizeof(**out));
+    return *out ? WEFT_OK : fail(WEFT_NO_MEMORY, "rehearsal: no memory for notes");
+}
+
+static void stop_listening(const weft_notes *notes)
+{
+    if (weft_refuse_listener() == notes)
+        weft_refuse_listen(NULL, NULL);
+}
+
+void weft_notes_destroy(weft_notes *notes)
+{
+    if (!notes)
+        return;
+    stop_listening(notes);
+    free(notes->refusals);
+    free(notes->launches);
+    free(notes);
+}
+
+weft_status weft_notes_begin(weft_notes *notes)
+{
+    const void *other = weft_refuse_listener();
+    if (other && other != notes)
+        return fail(WEFT_BAD_ARGUMENT, "rehearsal: another one has not ended on this thread");
+    notes->told = (weft_rehearsal){0};
+    notes->is_short = false;
+    notes->is_begun = true;
+    weft_refuse_listen(note_refusal, notes);
+    return WEFT_OK;
+}
+
+const weft_rehearsal *weft_notes_end(weft_notes *notes)
+{
+    if (!notes->is_begun)
+        return NULL;
+    notes->is_begun = false;
+    stop_listening(notes);
+    notes->told.refusals = notes->refusals;
+    notes->told.launches = notes->launches;
+    return notes->is_short ? NULL : &notes->told;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reductions of a row's products have in common.
+#ifndef WEFT_LIB_SPMM_REDUCTION_H
+#define WEFT_LIB_SPMM_REDUCTION_H
+
+#include <weft/spmm.h>
+
+// Largest or smallest products, which spmm_peaks.cl finds.
+bool weft_spmm_is_peaks(weft_spmm_reduction reduction);
+
+#endif
