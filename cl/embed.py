@@ -4,7 +4,7 @@
 
     embed.py FILE.cl OUT.c SYMBOL DEPFILE
 
-Includes are named from this folder on. OUT.c defines `const weft_source SYMBOL`, or OUT.h, for what
+Includes are named from this folder on; #line says where each line is from. OUT.c defines `const weft_source SYMBOL`, or OUT.h, for what
 is not the library, `static const char SYMBOL[]`; DEPFILE names all files read, for Ninja.
 """
 import pathlib
@@ -12,21 +12,30 @@ import re
 import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"\s*$')
+CONDITION = re.compile(r"^\s*#\s*(if|elif|else|endif)")
 PER_LINE = 20
-TOP = pathlib.Path(__file__).parent
+TOP = pathlib.Path(__file__).resolve().parent
 
 
 def spliced(path, read):
-    """The lines of a file. A file that is included twice comes once."""
+    """The lines of a file, with where they stand. A file that is included twice comes once."""
     if path in read:
         return
     read.append(path)
-    for line in path.read_text(encoding="ascii").splitlines():
+    name = path.relative_to(TOP) if path.is_relative_to(TOP) else path.name
+    depth = 0
+    is_off = False  # lines from an include stood in a condition, which may not have been met
+    yield f'#line 1 "{name}"'
+    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
         include = INCLUDE.match(line)
-        if include:
-            yield from spliced(TOP / include.group(1), read)
-        elif line != "#pragma once":
-            yield line
+        condition = CONDITION.match(line)
+        lines = [*spliced(TOP / include.group(1), read)] if include else []
+        yield from lines or ["" if include or line == "#pragma once" else line]
+        if condition:
+            depth += {"if": 1, "endif": -1}.get(condition.group(1), 0)
+        if lines or (is_off and condition):
+            yield f'#line {number + 1} "{name}"'
+        is_off = depth > 0 and (is_off or bool(lines))
 
 
 def numbers(data):
@@ -36,7 +45,7 @@ def numbers(data):
 
 
 def main(source, out, symbol, depfile):
-    path = pathlib.Path(source)
+    path = pathlib.Path(source).resolve()
     read = []
     text = "".join(line + "\n" for line in spliced(path, read)).encode("ascii")
     is_header = out.endswith(".h")

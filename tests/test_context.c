@@ -469,6 +469,30 @@ static void test_the_sentence_has_the_error(void **state)
     assert_non_null(strstr(heard.text, "look here"));
 }
 
+// Of a program of several files: the file at fault and its line, by which the log finds it, too.
+static void test_the_sentence_has_the_file(void **state)
+{
+    (void)state;
+    if (is_on("oclgrind")) // which counts the lines of the whole
+        skip();
+    static const char file[] = "op/scan.clh:";
+    weft_kernel *kernel;
+    weft_defines wrong = {0};
+    weft_defines_add_word(&wrong, "NUMBER", "no_such_type");
+    assert_int_equal(weft_kernel_get(ctx, &weft_source_scan, &wrong, "scan_sums", &kernel),
+                     WEFT_BUILD_FAILED);
+    assert_says(file);
+    char numbered[32];
+    snprintf(numbered, sizeof(numbered), "\n%5d  ",
+             atoi(strstr(weft_last_error(), file) + strlen(file)));
+    const char *begin = strstr(heard.text, "#line 1 \"op/scan.clh\"\n");
+    assert_non_null(begin);
+    const char *line = strstr(begin, numbered);
+    assert_non_null(line);
+    assert_non_null(strstr(line, "NUMBER"));
+    assert_true(strstr(line, "NUMBER") < strchr(line + 1, '\n'));
+}
+
 static void test_a_failed_build_tells_all_and_spoils_nothing(void **state)
 {
     (void)state;
@@ -637,6 +661,7 @@ int main(void)
         with_context(test_a_compiler_that_does_not_know_many_registers),
         with_context(test_a_program_is_built_once),
         with_context(test_the_sentence_has_the_error),
+        with_context(test_the_sentence_has_the_file),
         with_context(test_a_failed_build_tells_all_and_spoils_nothing),
         with_context(test_threads_share_programs_and_a_queue),
         with_context(test_what_a_launch_refuses),

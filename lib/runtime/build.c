@@ -46,7 +46,15 @@ static char *build_log(const weft_context *ctx, cl_program program)
     return text;
 }
 
-// The source with "  12  " before each line; NULL without memory.
+// What "#line 12 ..." says of the next line; 0 of another one.
+static size_t line_said(const char *line)
+{
+    static const char directive[] = "#line ";
+    const size_t length = sizeof(directive) - 1;
+    return strncmp(line, directive, length) == 0 ? strtoul(line + length, NULL, 10) : 0;
+}
+
+// The source with "  12  " before each line, as the compiler counts them; NULL without memory.
 static char *numbered(const weft_source *source)
 {
     enum { number_width = 7 };
@@ -60,8 +68,13 @@ static char *numbered(const weft_source *source)
     char *to = text;
     const char *from = source->text;
     for (size_t line = 1; *from; line++) {
-        const size_t length = strcspn(from, "\n");
-        to += sprintf(to, "%5zu  %.*s\n", line % 100000, (int)length, from);
+        const int length = (int)strcspn(from, "\n");
+        const size_t said = line_said(from);
+        if (said)
+            to += sprintf(to, "%*s%.*s\n", number_width, "", length, from);
+        else
+            to += sprintf(to, "%5zu  %.*s\n", line % 100000, length, from);
+        line = said ? said - 1 : line;
         from += length + (from[length] == '\n');
     }
     *to = '\0';
