@@ -306,17 +306,23 @@ static weft_limits limits_when_busy(weft_context *in_folder)
     return limits;
 }
 
+static weft_context *context_over(const char *name)
+{
+    weft_context *other;
+    char folder[600];
+    snprintf(folder, sizeof(folder), "%s/%s", test_dir(), name);
+    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = folder, .log = journal_write,
+                                                     .log_user = &heard, .trusts_device = true)));
+    return other;
+}
+
 // What is wrong is left out from the first time on, and each process goes on where the last ended.
 static void test_a_busy_machine_is_not_believed_more(void **state)
 {
     (void)state;
     enum { MOST_PROCESSES = N_TRIALS + 4 };
     const unsigned anyway = failed_anyway();
-    weft_context *other;
-    char folder[600];
-    snprintf(folder, sizeof(folder), "%s/busy", test_dir());
-    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = folder, .log = journal_write,
-                                                     .log_user = &heard, .trusts_device = true)));
+    weft_context *other = context_over("busy");
     made.unknown = WEFT_TRIAL_SHUFFLES;
     weft_limits limits = limits_when_busy(other);
     int n_processes = 1;
@@ -329,6 +335,48 @@ static void test_a_busy_machine_is_not_believed_more(void **state)
     assert_int_equal(limits.failed_trials, anyway | WEFT_TRIAL_SHUFFLES);
     limits_when_busy(other);
     assert_false(was_tried());
+    weft_context_destroy(&other);
+}
+
+// Where time is up, too, no answer is no failure, and takes no doubt away.
+static void test_no_answer_of_a_busy_machine_is_no_verdict(void **state)
+{
+    (void)state;
+    static const cl_int answers[] = {CL_OUT_OF_HOST_MEMORY, CL_BUILD_PROGRAM_FAILURE};
+    for (int i = 0; i < 2; i++) {
+        weft_context *other = context_over(i == 0 ? "no_memory" : "no_program");
+        made.build_answer = answers[i];
+        assert_int_equal(limits_when_busy(other).failed_trials, 0);
+        assert_non_null(strstr(heard.text, "not tried"));
+        made.build_answer = CL_SUCCESS;
+        made.spoilt = WEFT_TRIAL_SIZES;
+        assert_true(limits_when_busy(other).failed_trials & WEFT_TRIAL_SIZES);
+        made.spoilt = 0;
+        made.build_answer = answers[i];
+        assert_true(limits_when_busy(other).failed_trials & WEFT_TRIAL_SIZES);
+        made.build_answer = CL_SUCCESS;
+        assert_false(limits_when_busy(other).failed_trials & WEFT_TRIAL_SIZES);
+        weft_context_destroy(&other);
+    }
+}
+
+// fma() of which it says that it has none in hardware is timed all the same, or the next time.
+static void test_a_busy_machine_times_fma(void **state)
+{
+    (void)state;
+    enum { MOST_PROCESSES = N_TRIALS + 4 };
+    weft_context *other = context_over("busy_fma");
+    const weft_limits before = claimed;
+    claimed.has_fma = false;
+    weft_limits quiet = claimed, busy = claimed;
+    weft_limits_try(ctx, &quiet);
+    int n_processes = 0;
+    do
+        busy = limits_when_busy(other);
+    while (heard.n[WEFT_LOG_WARNING] > 0 && ++n_processes < MOST_PROCESSES);
+    claimed = before;
+    assert_true(n_processes < MOST_PROCESSES);
+    assert_int_equal(busy.has_fma, quiet.has_fma);
     weft_context_destroy(&other);
 }
 
@@ -483,6 +531,8 @@ int main(void)
         with_device(test_threads_wait_for_one_verdict),
         with_device(test_a_verdict_is_remembered),
         with_device(test_a_busy_machine_is_not_believed_more),
+        with_device(test_no_answer_of_a_busy_machine_is_no_verdict),
+        with_device(test_a_busy_machine_times_fma),
         with_device(test_a_damaged_record_is_a_miss),
         with_device(test_a_trusted_device_is_not_tried),
         with_device(test_kernels_are_told),

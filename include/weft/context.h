@@ -87,12 +87,12 @@ typedef struct weft_context_params {
 // once for a device, its driver and this version of weft, by one thread at a time: the process
 // remembers it, and so does the folder of compiled programs, where a deleted file is forgotten.
 // Where it is not remembered it takes what the device's compiler takes for three small kernels, one
-// more where fma() is timed, and one for what goes wrong; none is begun after 5 seconds, sub-groups
-// come first. What is left then counts as claimed for this process, with a warning in the log, and
-// the next one that opens a context goes on from there. A trial fails where it gives wrong numbers
-// or an error twice; what was wrong once when time was up is left out until it is tried again.
-// Where not even a kernel without any can be made and run, or memory lacks, none fails. A compiler
-// that does not come back is waited for.
+// more where fma() is timed, and some for what goes wrong; none is begun after 5 seconds,
+// sub-groups come first. What is left then counts as claimed for this process, with a warning in
+// the log, and the next one that opens a context goes on from there. A trial fails where it gives
+// wrong numbers or an error twice; what was wrong once when time was up is left out until it is
+// tried again. Where not even a kernel without any can be made and run, or memory lacks, none
+// fails. A compiler that does not come back is waited for.
 
 // fork(): a child has none of the threads that OpenCL runs in, and what waits for them waits for
 // ever, in a context of its own as well. So in a child of a process that has used OpenCL by way of

@@ -339,6 +339,8 @@ static bool runs_at_all(trials *t)
     return status == WEFT_OK;
 }
 
+static const char none_runs[] = "no kernel can be made and run now";
+
 static void leave_out(const trials *t, const char *what, const char *why)
 {
     weft_log(t->ctx, WEFT_LOG_WARNING, "%s: not tried, %s; the device is taken at its word", what,
@@ -350,15 +352,17 @@ static bool has_time(const trials *t)
     return weft_clock() <= t->end;
 }
 
+// Without an answer a doubt stays.
 static void settle(trials *t, const trial_kernel *which, unsigned bit, const char *words,
                    weft_verdict *verdict)
 {
     const answers a = answers_of(t, which, bit);
-    verdict->doubted &= ~bit;
     if (a.missing || (a.wrong && !runs_at_all(t))) {
-        leave_out(t, words, "no kernel can be made and run now");
+        weft_log(t->ctx, WEFT_LOG_WARNING, "%s: wrong once, and %s; plans do without", words,
+                 none_runs);
         return;
     }
+    verdict->doubted &= ~bit;
     verdict->tried |= bit;
     verdict->failed |= a.wrong;
     weft_log(t->ctx, WEFT_LOG_INFO, "%s: %s when tried", words,
@@ -381,16 +385,25 @@ static void settle_doubts(trials *t, const trial_kernel *which, weft_verdict *ve
     }
 }
 
+// For the first time.
+static void try_first(trials *t, const trial_kernel *which, unsigned bits, weft_verdict *verdict)
+{
+    const answers a = answers_of(t, which, bits);
+    if (a.missing || (a.wrong && !runs_at_all(t))) {
+        leave_out(t, which->words, none_runs);
+        return;
+    }
+    verdict->tried |= bits & ~a.wrong;
+    verdict->doubted |= a.wrong;
+}
+
 static void try_kernel(trials *t, const trial_kernel *which, unsigned claims, weft_verdict *verdict)
 {
     const unsigned bits = claims & which->bits & ~verdict->tried & ~verdict->doubted;
-    if (bits && !has_time(t)) {
+    if (bits && !has_time(t))
         leave_out(t, which->words, "trials take too long");
-    } else if (bits) {
-        const unsigned wrong = answers_of(t, which, bits).wrong;
-        verdict->tried |= bits & ~wrong;
-        verdict->doubted |= wrong;
-    }
+    else if (bits)
+        try_first(t, which, bits, verdict);
     settle_doubts(t, which, verdict);
 }
 
@@ -411,57 +424,70 @@ static bool time_run(trials *t, cl_kernel kernel, double *least)
 // In hardware it takes no longer than a product and a sum; in software many times as long. Both run
 // by turns, until it is one or the other: what else the machine does makes a run longer, and none
 // shorter.
-static bool is_faster(trials *t, cl_kernel fused, cl_kernel apart)
+// The first of them take no time to speak of, and are not cut short. False where one fails.
+static bool compare_runs(trials *t, cl_kernel fused, cl_kernel apart, bool *is_faster)
 {
     enum { LEAST_RUNS = 4, MOST_RUNS = 32 };
     static const double as_fast = 1.2, slow = 3;
     double fused_least = HUGE_VAL, apart_least = HUGE_VAL, ratio = HUGE_VAL;
-    for (int i = 0; i < MOST_RUNS && has_time(t); i++) {
+    for (int i = 0; i < MOST_RUNS && (i <= LEAST_RUNS || has_time(t)); i++) {
         if (!time_run(t, fused, &fused_least) || !time_run(t, apart, &apart_least))
             return false;
         ratio = fused_least / apart_least;
         if (i >= LEAST_RUNS && (ratio < as_fast || ratio > slow))
             break;
     }
-    return ratio < (as_fast + slow) / 2;
+    *is_faster = ratio < (as_fast + slow) / 2;
+    return true;
 }
 
-static bool is_fma_fast(trials *t)
+static bool time_kernels(trials *t, cl_program program, bool *is_fast)
 {
-    cl_program program = NULL;
     cl_kernel fused = NULL, apart = NULL;
-    if (build(t, TIME_FMA, &program) != WEFT_OK)
-        return false;
-    const bool is_fast =
+    const bool is_timed =
         weft_program_kernel(program, &weft_source_trial, "time_fma", &fused) == WEFT_OK &&
         weft_program_kernel(program, &weft_source_trial, "time_products", &apart) == WEFT_OK &&
-        is_faster(t, fused, apart);
+        compare_runs(t, fused, apart, is_fast);
     if (fused)
         clReleaseKernel(fused);
     if (apart)
         clReleaseKernel(apart);
+    return is_timed;
+}
+
+// False where there is no answer. That it does not compile is one.
+static bool time_fma(trials *t, bool *is_fast)
+{
+    cl_program program = NULL;
+    const weft_status status = build(t, TIME_FMA, &program);
+    *is_fast = false;
+    if (status != WEFT_OK)
+        return status == WEFT_BUILD_FAILED && runs_at_all(t);
+    const bool is_timed = time_kernels(t, program, is_fast);
     clReleaseProgram(program);
-    return is_fast;
+    return is_timed;
 }
 
 // What is measured where the device's answer is not plausible.
 static void measure(trials *t, weft_verdict *verdict)
 {
-    if (verdict->is_measured)
-        return;
     const weft_limits *limits = t->limits;
     const bool wants_fma = !limits->has_fma && !(verdict->failed & WEFT_TRIAL_FMA);
     const bool wants_cache =
         limits->kind == WEFT_DEVICE_CPU && limits->cache_bytes <= limits->l2_bytes;
+    if (verdict->is_measured)
+        return;
     if ((wants_fma || wants_cache) && !has_time(t)) {
         leave_out(t, "fma() and the last-level cache", "trials take too long");
         return;
     }
-    verdict->is_measured = true;
-    if (wants_fma)
-        verdict->has_fma = is_fma_fast(t);
+    if (wants_fma && !time_fma(t, &verdict->has_fma)) {
+        leave_out(t, "fma()", "its kernels cannot be timed now");
+        return;
+    }
     if (wants_cache)
         verdict->cache_bytes = max_u64(weft_host_cache_bytes(), limits->cache_bytes);
+    verdict->is_measured = true;
 }
 
 // ---- the house around them
