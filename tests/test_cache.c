@@ -353,6 +353,7 @@ static void test_links_are_not_followed(void **state)
         assert_int_equal(n_files(real, NULL, 0), 0);
     }
     assert_int_equal(heard.n[WEFT_LOG_WARNING], 2 * N_ENDS); // once a context
+    assert_non_null(strstr(heard.text, "is a symbolic link, which is not followed"));
 
     assert_int_equal(unlink(folder), 0);
     assert_built();

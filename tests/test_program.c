@@ -133,7 +133,7 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
         {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},
         {"spmm A.mtx cube.npy", "cube.npy: has 3 dimensions"},
-        {"spmm A.mtx two.npy", "two.npy: is 2 x 1, but A.mtx is 3 x 3"},
+        {"spmm A.mtx two.npy", "two.npy: has 2 elements, but A.mtx is 3 x 3"},
         {"spmm P.smtx B.npy --beta 1 --c C0.npy", "C0.npy: is 3 x 2, but the product is 4 x 2"},
         {"spmm wide.mtx", "B, 2000000000 x 128 f32, is larger than the device's largest buffer: "
                           "1024000000000 bytes"},
@@ -257,6 +257,7 @@ static void info_says_why_there_is_no_platform(void **state)
          "/gone.icd names a library that cannot be loaded (libno-such-"},
         {"/nowhere/libgone.so", "/gone.icd names a library that cannot be loaded (/nowhere/libg"},
         {"", "/gone.icd names no library; "},
+        {"libm.so.6\r\n", "/gone.icd ends its line in CR LF, and so the library's name in CR; "},
         {"libm.so.6\n", "/gone.icd names libm.so.6, which has no platform; "},
     };
     char looks[1200];
@@ -276,13 +277,33 @@ static void info_says_why_there_is_no_platform(void **state)
         expect_refusal("info", 1, cases[i].why);
         expect_refusal("info", 1, "pocl-opencl-icd");
     }
+    assert_int_equal(mkdir(path_of("vendors-gone/folder.icd"), 0700), 0);
+    expect_refusal("info", 1, "/folder.icd cannot be read (Is a directory)");
+    assert_int_equal(rmdir(path_of("vendors-gone/folder.icd")), 0);
     put_text("vendors-gone/broken.icd", "libno-such-driver.so.7");
     expect_refusal("info", 1, "/broken.icd names a library that cannot be loaded ");
     setenv("OCL_ICD_VENDORS", path_of("vendors-gone/gone.icd"), 1);
     expect_refusal("info", 1, "/gone.icd names libm.so.6, which has no platform; ");
     setenv("OCL_ICD_VENDORS", "/nowhere", 1);
-    expect_refusal("info", 1, "that folder cannot be read (No such file or directory)");
+    expect_refusal("info", 1, "that is no folder that can be read (No such file or directory)");
     setenv("OCL_ICD_VENDORS", before, 1);
+    free(before);
+}
+
+// PoCL lists no device then, and says nothing.
+static void pocl_without_a_cache_is_told(void **state)
+{
+    static outcome out;
+    (void)state;
+    if (!is_on("pocl"))
+        skip();
+    char *before = strdup(getenv("POCL_CACHE_DIR"));
+    setenv("POCL_CACHE_DIR", "/proc/nowhere", 1);
+    run(&out, "info");
+    expect_status(&out, "info", 1);
+    expect_part(out.output, ", no devices\n            HOME, or POCL_CACHE_DIR, must name ");
+    expect_part(out.errors, "has a device; PoCL shows none where it cannot write to its cache");
+    setenv("POCL_CACHE_DIR", before, 1);
     free(before);
 }
 
@@ -595,6 +616,7 @@ int main(void)
         cmocka_unit_test(info_describes_the_device),
         cmocka_unit_test(info_lists_platforms_without_devices),
         cmocka_unit_test(info_says_why_there_is_no_platform),
+        cmocka_unit_test(pocl_without_a_cache_is_told),
         cmocka_unit_test(devices_that_are_not_there_are_told),
         cmocka_unit_test(info_tells_the_profile),
         cmocka_unit_test(info_lists_the_profiles),

@@ -114,14 +114,18 @@ static bool list_device(const device_listing *listing, json_t *devices, cl_devic
 
 enum { MAX_DEVICES = 64 };
 
-// Mesa shows devices of those drivers alone that the environment names.
+// Mesa shows devices of those drivers alone that the environment names, PoCL none without a cache.
 static void print_platform(const char *name, const char *vendor, const char *version,
                            bool has_devices)
 {
     printf("Platform    %s (%s)\n            %s%s\n", name, vendor, version,
            has_devices ? "" : ", no devices");
-    if (!has_devices && strcmp(name, "rusticl") == 0)
+    if (has_devices)
+        return;
+    if (strcmp(name, "rusticl") == 0)
         puts("            RUSTICL_ENABLE=llvmpipe in the environment shows the CPU");
+    if (strcmp(name, "Portable Computing Language") == 0)
+        puts("            HOME, or POCL_CACHE_DIR, must name a folder of yours");
 }
 
 static bool list_platform(const device_listing *listing, cl_platform_id platform, complaint *why)

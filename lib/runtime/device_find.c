@@ -16,7 +16,7 @@ typedef struct search {
     cl_int code;       // of the platform that gave no answer last
     char listing[700]; // "PLATFORM (VENDOR): DEVICE; ...", as far as it fits
     size_t length;
-    bool has_idle_rusticl; // Mesa's platform is there and shows no device
+    bool has_idle_pocl, has_idle_rusticl; // the platform is there and shows no device
 } search;
 
 static int rank_of(cl_device_id device)
@@ -81,6 +81,7 @@ static void note_without_devices(search *s, cl_platform_id platform)
 {
     char *name = weft_platform_text(platform, CL_PLATFORM_NAME);
     s->has_idle_rusticl = s->has_idle_rusticl || (name && text_contains(name, "rusticl"));
+    s->has_idle_pocl = s->has_idle_pocl || (name && text_contains(name, "Portable Computing"));
     free(name);
 }
 
@@ -129,8 +130,11 @@ static weft_status consider_all(search *s)
 }
 
 // To be told behind a refusal; "" where there is nothing to tell.
-static const char *rusticl_hint(const search *s)
+static const char *hint(const search *s)
 {
+    if (s->has_idle_pocl)
+        return "; PoCL shows none where it cannot write to its cache: set HOME, or POCL_CACHE_DIR, "
+               "to a folder of yours";
     return s->has_idle_rusticl ? "; Mesa's rusticl shows a device where the environment has "
                                  "RUSTICL_ENABLE=llvmpipe (the CPU), or a GPU's driver in its place"
                                : "";
@@ -141,12 +145,11 @@ static weft_status refuse(const search *s, const char *variable)
     if (s->length == 0 && s->code != CL_SUCCESS)
         return weft_cl_check(s->code, "context", "clGetDeviceIDs");
     if (s->length == 0)
-        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform here has a device%s",
-                    rusticl_hint(s));
+        return fail(WEFT_NO_DEVICE, "context: no OpenCL platform here has a device%s", hint(s));
     return fail(WEFT_NO_DEVICE,
                 "context: no device is named like %s\"%.80s\"; there are: %s; any part of a name "
                 "will do%s",
-                variable, s->text, s->listing, rusticl_hint(s));
+                variable, s->text, s->listing, hint(s));
 }
 
 weft_status weft_device_find(const char *text, weft_found_device *out)

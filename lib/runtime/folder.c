@@ -28,8 +28,12 @@ int weft_folder_open(const char *path, weft_trouble *trouble)
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat info;
     if (folder < 0) {
-        if (errno != ENOENT)
-            *trouble = (weft_trouble){"is not a folder that can be opened", errno};
+        const int code = errno;
+        const bool is_link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+        if (is_link)
+            *trouble = (weft_trouble){"is a symbolic link, which is not followed", 0};
+        else if (code != ENOENT)
+            *trouble = (weft_trouble){"is not a folder that can be opened", code};
         return -1;
     }
     if (fstat(folder, &info) == 0 && is_only_ours(&info))

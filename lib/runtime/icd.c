@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,32 +32,51 @@ static bool is_icd(const char *name)
     return length >= 4 && strcmp(name + length - 4, ".icd") == 0;
 }
 
-// The first line of the file; "" where it has none.
-static void read_library(const char *path, char *library, int size)
+// The first line of the file, as the loader takes it; from malloc(), NULL with errno 0 where it has
+// none.
+static char *read_library(const char *path)
 {
-    library[0] = '\0';
+    char *line = NULL;
+    size_t room = 0;
     FILE *file = fopen(path, "r");
     if (!file)
-        return;
-    if (!fgets(library, size, file))
-        library[0] = '\0';
+        return NULL;
+    errno = 0;
+    const ssize_t length = getline(&line, &room, file);
+    const int code = errno;
     fclose(file);
-    library[strcspn(library, "\r\n")] = '\0';
+    errno = code;
+    if (length > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        return line;
+    }
+    free(line);
+    return NULL;
 }
 
-// What is wrong with the driver that the file names; whether it cannot be loaded. The reason that
-// dlerror() gives has the library's name.
-static bool explain_file(const char *path, char *text, size_t size)
+static const char *reason_of(int code, char *text, size_t size)
 {
-    char library[256];
-    read_library(path, library, sizeof(library));
-    void *driver = library[0] != '\0' ? dlopen(library, RTLD_LAZY | RTLD_LOCAL) : NULL;
-    const char *reason = driver || library[0] == '\0' ? NULL : dlerror();
+    return strerror_r(code, text, size) == 0 ? text : "unknown error";
+}
+
+static bool ends_in_return(const char *line)
+{
+    const size_t length = strlen(line);
+    return length > 0 && line[length - 1] == '\r';
+}
+
+// What is wrong with the driver that the library is; whether it cannot be loaded. The reason that
+// dlerror() gives has the library's name.
+static bool explain_library(const char *path, const char *library, char *text, size_t size)
+{
+    void *driver = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+    const char *reason = driver ? NULL : dlerror();
     if (driver) {
         snprintf(text, size, "%.200s names %.100s, which has no platform", path, library);
         dlclose(driver);
-    } else if (library[0] == '\0') {
-        snprintf(text, size, "%.200s names no library", path);
+    } else if (ends_in_return(library)) {
+        snprintf(text, size, "%.200s ends its line in CR LF, and so the library's name in CR",
+                 path);
     } else {
         snprintf(text, size, "%.200s names a library that cannot be loaded (%.200s)", path,
                  reason ? reason : library);
@@ -64,11 +84,28 @@ static bool explain_file(const char *path, char *text, size_t size)
     return !driver;
 }
 
+// What is wrong with the driver that the file names; whether it cannot be loaded.
+static bool explain_file(const char *path, char *text, size_t size)
+{
+    char reason[64];
+    char *library = read_library(path);
+    bool is_broken = true;
+    if (!library && errno != 0)
+        snprintf(text, size, "%.200s cannot be read (%s)", path,
+                 reason_of(errno, reason, sizeof(reason)));
+    else if (!library || library[0] == '\0')
+        snprintf(text, size, "%.200s names no library", path);
+    else
+        is_broken = explain_library(path, library, text, size);
+    free(library);
+    return is_broken;
+}
+
 // Of the first .icd file there whose driver cannot be loaded, or of the last: drivers of GPUs load
 // and have no platform where their GPU is missing.
 static void explain_folder(DIR *folder, const char *path, char *text, size_t size)
 {
-    char file[512];
+    char file[PATH_MAX];
     bool is_broken = false;
     snprintf(text, size, "no .icd file is there");
     for (const struct dirent *d; !is_broken && (d = readdir(folder));)
@@ -82,15 +119,15 @@ static void explain_place(const char *path, char *text, size_t size)
 {
     DIR *folder = opendir(path);
     const int error = errno;
-    char reason[64] = "unknown error";
+    char reason[64];
     if (folder) {
         explain_folder(folder, path, text, size);
         closedir(folder);
     } else if (error == ENOTDIR && is_icd(path)) {
         explain_file(path, text, size);
     } else {
-        strerror_r(error, reason, sizeof(reason));
-        snprintf(text, size, "that folder cannot be read (%s)", reason);
+        snprintf(text, size, "that is no folder that can be read (%s)",
+                 reason_of(error, reason, sizeof(reason)));
     }
 }
 
