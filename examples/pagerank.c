@@ -85,20 +85,37 @@ static bool print_matrix(FILE *file, const weft_csr_host *m)
     return fclose(file) == 0 && ok;
 }
 
-// By a new file, which takes the old one's place once it is whole.
+// A new file beside the old one, with its permissions, or with those that new files have.
+static FILE *create_beside(char beside[PATH_MAX], const char *file_name)
+{
+    struct stat old;
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (snprintf(beside, PATH_MAX, "%s.XXXXXX", file_name) >= PATH_MAX)
+        return NULL;
+    const bool is_there = stat(file_name, &old) == 0;
+    const int file = mkstemp(beside);
+    if (file < 0)
+        return NULL;
+    if (fchmod(file, is_there ? old.st_mode & 07777 : 0666 & ~mask) == 0)
+        return fdopen(file, "w");
+    close(file);
+    unlink(beside);
+    return NULL;
+}
+
+// The new file takes the old one's place once it is whole.
 static bool replace_matrix(const weft_csr_host *m, const char *file_name)
 {
     char beside[PATH_MAX];
-    if (snprintf(beside, sizeof(beside), "%s.new", file_name) >= PATH_MAX)
-        return false;
-    FILE *file = fopen(beside, "wx");
+    FILE *file = create_beside(beside, file_name);
     const bool ok = print_matrix(file, m) && rename(beside, file_name) == 0;
     if (file != NULL && !ok)
         unlink(beside);
     return ok;
 }
 
-// Devices, pipes and links are written to.
+// Devices, pipes and symbolic links are written to.
 static bool write_matrix(const weft_csr_host *m, const char *file_name)
 {
     struct stat old;

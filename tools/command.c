@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "progress.h"
 
 static const struct argp_option options[] = {
     {"device", 'd', "TEXT", 0,
@@ -84,8 +85,10 @@ file_format command_format(struct argp_state *state, const char *text)
 static void print_log(void *user, weft_log_level level, const char *message)
 {
     const command_options *common = user;
-    if (level != WEFT_LOG_INFO || common->verbose)
-        fprintf(stderr, "weft: %s\n", message);
+    if (level == WEFT_LOG_INFO && !common->verbose)
+        return;
+    progress_clear();
+    fprintf(stderr, "weft: %s\n", message);
 }
 
 static void tell_compiling(int signal_number)

@@ -31,6 +31,10 @@ static bool read_B(product_job *job, complaint *why)
     if (!product_read_columns(&run->host_B, job, options->b_path, why))
         return false;
     const int64_t *shape = run->host_B.shape;
+    if (shape[0] != job->k && run->host_B.ndim == 1)
+        return complain(why, "%s: has %" PRId64 " elements, but %s %s %" PRId64 " x %" PRId64,
+                        options->b_path, shape[0], options->product.sparse_path,
+                        operation_text(options), job->m, job->k);
     return shape[0] == job->k ||
            complain(why, "%s: is %" PRId64 " x %" PRId64 ", but %s %s %" PRId64 " x %" PRId64,
                     options->b_path, shape[0], shape[1], options->product.sparse_path,

@@ -50,8 +50,10 @@ check "a graph that cannot be written fails" sh -c "trap '' XFSZ; ulimit -f 0
     ! '$examples/pagerank' -w kept.mtx '$source_dir/tests/data/packages.status' 2>/dev/null"
 check "and leaves the old file" test "$(cat kept.mtx)" = old
 check "and nothing beside it" test "$(echo kept.mtx*)" = kept.mtx
+chmod 640 kept.mtx
 "$examples/pagerank" -w kept.mtx "$source_dir/tests/data/packages.status" >ranking
 check "a graph in the place of an old file" cmp kept.mtx expected.mtx
+check "with its permissions" test "$(stat -c %a kept.mtx)" = 640
 
 check "a file without packages fails" sh -c "! '$examples/pagerank' graph.mtx"
 check "a file that is not there fails" sh -c "! '$examples/pagerank' nowhere"
