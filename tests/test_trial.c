@@ -294,16 +294,21 @@ static void test_a_verdict_is_remembered(void **state)
     assert_true(was_tried());
 }
 
-// The limits as tried in a process of its own, on a machine on which each program takes 6 seconds.
-static weft_limits limits_when_busy(weft_context *in_folder)
+// The limits as tried in a process of its own, on a machine on which each program takes so long.
+static weft_limits limits_of_process(weft_context *in_folder, double seconds)
 {
     weft_limits limits = claimed;
     weft_limits_forget();
     journal_clear(&heard);
-    made.seconds = 6;
+    made.seconds = seconds;
     weft_limits_try(in_folder, &limits);
     made.seconds = 0;
     return limits;
+}
+
+static weft_limits limits_when_busy(weft_context *in_folder)
+{
+    return limits_of_process(in_folder, 6);
 }
 
 static weft_context *context_over(const char *name)
@@ -355,7 +360,7 @@ static void test_no_answer_of_a_busy_machine_is_no_verdict(void **state)
         made.build_answer = answers[i];
         assert_true(limits_when_busy(other).failed_trials & WEFT_TRIAL_SIZES);
         made.build_answer = CL_SUCCESS;
-        assert_false(limits_when_busy(other).failed_trials & WEFT_TRIAL_SIZES);
+        assert_false(limits_of_process(other, 0).failed_trials & WEFT_TRIAL_SIZES);
         weft_context_destroy(&other);
     }
 }
