@@ -206,7 +206,7 @@ static void check_windows(const windows *known, size_t count, uint64_t l1_bytes,
     }
 }
 
-// As measured on three machines; docs/performance.md has the figures.
+// As measured on three machines; docs/kernels/spmm.md has the figures.
 static void test_windows_follow_the_caches(void **state)
 {
     (void)state;
