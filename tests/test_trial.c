@@ -396,12 +396,9 @@ static void test_a_damaged_record_is_a_miss(void **state)
         "tried 7ff failed zz doubted 0 measured 1 fma 0 cache 0",
         "tried 7ff failed 0 doubted 0 measured 1 fma 1 cache 9999999999999999999999999999999999",
     };
-    weft_context *other;
-    char folder[600], name[128];
+    weft_context *other = context_over("damaged");
+    char name[128];
     weft_blob key;
-    snprintf(folder, sizeof(folder), "%s/damaged", test_dir());
-    assert_ok(weft_context_open(&other, WEFT_CONTEXT(.cache_dir = folder, .log = journal_write,
-                                                     .log_user = &heard, .trusts_device = true)));
     weft_trials_name(&claimed, name, sizeof(name));
     assert_ok(weft_cache_key(other, name, weft_source_trial.text, &key));
     for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {

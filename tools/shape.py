@@ -18,13 +18,14 @@ import tarfile
 import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOP / "tests" / "house"))
+import storeys  # it reads includes and calls
 FOLDERS = {"include": (".h",), "lib": (".c", ".h"), "cl": (".cl", ".clh"),
            "tests": (".c", ".h", ".cc", ".sh", ".py"), "tools": (".c", ".h", ".cl", ".sh", ".py"),
            "examples": (".c", ".h"), "docs": (".md",)}
 DOORS = ["weft_spmm", "weft_sddmm", "weft_softmax", "weft_matmul", "weft_elementwise"]
 
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
-INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 # From the left margin to a brace there: of functions as clang-format leaves them.
 FUNCTION = re.compile(r"^[A-Za-z][^\n;{}=]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.M | re.S)
 PUBLIC = re.compile(r"^WEFT_API [^;]*?\b(weft_\w+)\(", re.M)
@@ -75,8 +76,8 @@ def print_functions(top, sources):
     functions = functions_of(sources)
     lines = {name: n for (_, name), (_, n) in functions.items()}
     longest = max(lines, key=lines.get)
-    headers = [path.read_text(encoding="utf-8") for path in files_of(top / "include", (".h",))]
-    n_public = sum(len(PUBLIC.findall(COMMENT.sub("", header))) for header in headers)
+    headers = files_of(top / "include", (".h",))
+    n_public = sum(len(PUBLIC.findall(storeys.code_of(header))) for header in headers)
     print(f"  {len(functions)} functions of the library: the middle one has "
           f"{statistics.median(lines.values()):.0f} lines, {longest}() {lines[longest]}")
     print(f"  {n_public} public functions")
@@ -85,21 +86,14 @@ def print_functions(top, sources):
         print(f"  {len(way):2} functions to the device: {' '.join(way)}")
 
 
-def unit(path):
-    return path.with_suffix("")
-
-
-def arrows_of(top, sources, headers):
+def arrows_of(lib):
     """Which files each file includes or calls; a source and the header of its name are one."""
-    home = {name: unit(path) for path, name in functions_of(sources) if name.startswith("weft_")}
+    files = {path: storeys.code_of(path) for path in files_of(lib, (".c", ".h"))}
     arrows = {}
-    for path, code in {**sources, **headers}.items():
-        names = [top / "lib" / name for name in INCLUDE.findall(code)]
-        to = {unit(name) for name in names if name in headers}
-        to |= {unit(path.parent / name) for name in INCLUDE.findall(code)
-               if path.parent / name in headers}
-        to |= {home[name] for name in CALL.findall(code) if name in home and path.suffix == ".c"}
-        arrows.setdefault(unit(path), set()).update(to - {unit(path)})
+    for source, target, _ in [*storeys.arrows_by_includes(lib, files),
+                              *storeys.arrows_by_calls(files)]:
+        if storeys.unit(source) != storeys.unit(target):
+            arrows.setdefault(storeys.unit(source), set()).add(storeys.unit(target))
     return arrows
 
 
@@ -115,19 +109,15 @@ def print_circles(arrows):
     circles = {frozenset(to for to in reached[at] if at in reached.get(to, ()))
                for at in arrows if at in reached[at]}
     print(f"  {len(circles)} circles, of {sum(map(len, circles))} files")
-    for circle in circles:
-        print("    " + " ".join(sorted(path.name for path in circle)))
+    for names in sorted(sorted(path.name for path in circle) for circle in circles):
+        print("    " + " ".join(names))
 
 
 def describe(top, name):
     print(f"{name}:")
-    sources = {path: COMMENT.sub("", path.read_text(encoding="utf-8"))
-               for path in files_of(top / "lib", (".c",))}
-    headers = {path: COMMENT.sub("", path.read_text(encoding="utf-8"))
-               for path in files_of(top / "lib", (".h",))}
     print_lines(top)
-    print_functions(top, sources)
-    print_circles(arrows_of(top, sources, headers))
+    print_functions(top, {path: storeys.code_of(path) for path in files_of(top / "lib", (".c",))})
+    print_circles(arrows_of(top / "lib"))
 
 
 def main(revisions):

@@ -103,4 +103,5 @@ def main(source):
         check(pathlib.Path(source) / top, suffixes)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])
