@@ -24,10 +24,9 @@
 #define SQUARES   sum
 #define LOST      carry
 #else
-#define FIELDS(F)                                                                                  \
-    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
-#define SQUARES squares
-#define LOST    lost
+#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES   squares
+#define LOST      lost
 #endif
 #define READS   1
 #define SQUARED 1
@@ -43,8 +42,9 @@
 #include "axis/moments.clh"
 #define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor)
 #endif
-#define EXTRAS    (WEIGHTED + BIASED)
-#define OPTIONS   ACC // epsilon
+#define EXTRAS  (WEIGHTED + BIASED)
+#define OPTIONS ACC // epsilon
+#include "axis/norm_parameters.h"
 #include "axis/rewrite.clh"
 
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
@@ -99,9 +99,7 @@ INLINE operands operands_of(const view *x, global const T *X, const view *weight
     return o;
 }
 
-#define OPERANDS                                                                                   \
-    WALK, VIEW(x), VIEW(y), VIEW(weight_view), VIEW(bias_view), global const T *X, global T *Y,    \
-        global const T *weight, global const T *bias, ACC epsilon
+#define OPERANDS NORM_PARAMETERS(DECLARE, COMMA)
 
 #if !PARTED
 kernel GROUP void norm_lines(OPERANDS)

@@ -33,8 +33,9 @@
 #define LOST      carry
 #else
 #define FIELDS(F)                                                                                  \
-    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)                \
-        F(ACC, total) F(ACC, total_lost) F(ACC, products) F(ACC, products_lost)
+    F(ACC, n)                                                                                      \
+    F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale) F(ACC, total)            \
+        F(ACC, total_lost) F(ACC, products) F(ACC, products_lost)
 #define SQUARES squares
 #define LOST    lost
 #endif
@@ -58,6 +59,7 @@
 #endif
 #define EXTRAS  0
 #define OPTIONS ACC // epsilon
+#include "axis/norm_backward_parameters.h"
 #include "axis/rewrite.clh"
 
 INLINE ACCS gradient_of(const ACCS x[READS])
@@ -117,9 +119,7 @@ INLINE operands operands_of(const view *x, global const T *X, const view *dy, gl
     return o;
 }
 
-#define OPERANDS                                                                                   \
-    WALK, VIEW(x), VIEW(dy), VIEW(weight_view), VIEW(dx), global const T *X, global const T *dY,   \
-        global const T *weight, global T *dX, ACC epsilon, long found
+#define OPERANDS NORM_BACKWARD_PARAMETERS(DECLARE, COMMA)
 
 #define GET_OPERANDS(scratch)                                                                      \
     GET_WALK;                                                                                      \

@@ -21,6 +21,7 @@
 #include "axis/axis.clh"
 #include "base/sums.clh"
 
+#include "axis/norm_scaling_parameters.h"
 #include "axis/totals.clh"
 
 // A row's number for each lane. Lines that are not widened are of one row.
@@ -52,9 +53,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
     to[1] = x[1] * (off * told_of(w->numbers, w, place));
 }
 
-kernel GROUP void norm_scaling_parts(WALK, VIEW(x), VIEW(dy), global const T *restrict X,
-                                     global const T *restrict dY, long found,
-                                     global char *scratch)
+kernel GROUP void norm_scaling_parts(NORM_SCALING_PARTS_PARAMETERS(DECLARE, COMMA))
 {
     walk w = walk_of(walk_axes, walk_numbers);
     GET_VIEW(x);
@@ -76,9 +75,7 @@ kernel GROUP void norm_scaling_parts(WALK, VIEW(x), VIEW(dy), global const T *re
 }
 
 // Where dW or db is not wanted some buffer stands in, which is not touched.
-kernel GROUP void norm_scaling_join(WALK, VIEW(dw), VIEW(db), global T *dW, global T *dB,
-                                    int wants_dw, int wants_db, long found,
-                                    global const char *scratch)
+kernel GROUP void norm_scaling_join(NORM_SCALING_JOIN_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
     GET_VIEW(dw);

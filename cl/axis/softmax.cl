@@ -24,6 +24,7 @@
 #define EXTRAS    0
 #define OPTIONS   int // 1: where all are -infinity, exp(y) is 0
 #include "axis/rewrite.clh"
+#include "axis/softmax_parameters.h"
 
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
@@ -80,8 +81,7 @@ INLINE operands operands_of(const view *x, global const T *X, const view *y, glo
 #endif
 
 #if !PARTED
-kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
-                                int masked KEEPER)
+kernel GROUP void softmax_lines(SOFTMAX_PARAMETERS(DECLARE, COMMA) KEEPER)
 {
     GET_WALK;
     GET_VIEW(x);
@@ -91,8 +91,7 @@ kernel GROUP void softmax_lines(WALK, VIEW(x), VIEW(y), global const T *X, globa
     sweep_and_rewrite(&w, &o, masked, shared, KEEPING);
 }
 #else
-kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
-                                int masked, global char *scratch)
+kernel GROUP void softmax_parts(SOFTMAX_PARAMETERS(DECLARE, COMMA), global char *scratch)
 {
     GET_WALK;
     GET_VIEW(x);
@@ -102,8 +101,7 @@ kernel GROUP void softmax_parts(WALK, VIEW(x), VIEW(y), global const T *X, globa
     sweep_part(&w, &o, scratch, shared);
 }
 
-kernel GROUP void softmax_apply(WALK, VIEW(x), VIEW(y), global const T *X, global T *Y, ACC scale,
-                                int masked, global const char *scratch)
+kernel GROUP void softmax_apply(SOFTMAX_PARAMETERS(DECLARE, COMMA), global const char *scratch)
 {
     GET_WALK;
     GET_VIEW(x);

@@ -23,6 +23,7 @@
 #define EXTRAS    0
 #define OPTIONS   ACC // the scale
 #include "axis/rewrite.clh"
+#include "axis/softmax_backward_parameters.h"
 
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
@@ -57,8 +58,7 @@ INLINE operands operands_of(const view *y, global const T *Y, const view *dy, gl
 }
 
 #if !PARTED
-kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
-                                         global const T *dY, global T *dX, ACC scale)
+kernel GROUP void softmax_backward_lines(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
     GET_VIEW(y);
@@ -69,8 +69,7 @@ kernel GROUP void softmax_backward_lines(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     sweep_and_rewrite(&w, &o, scale, shared, 0);
 }
 #else
-kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
-                                         global const T *dY, global T *dX, ACC scale,
+kernel GROUP void softmax_backward_parts(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, COMMA),
                                          global char *scratch)
 {
     GET_WALK;
@@ -82,8 +81,7 @@ kernel GROUP void softmax_backward_parts(WALK, VIEW(y), VIEW(dy), VIEW(dx), glob
     sweep_part(&w, &o, scratch, shared);
 }
 
-kernel GROUP void softmax_backward_apply(WALK, VIEW(y), VIEW(dy), VIEW(dx), global const T *Y,
-                                         global const T *dY, global T *dX, ACC scale,
+kernel GROUP void softmax_backward_apply(SOFTMAX_BACKWARD_PARAMETERS(DECLARE, COMMA),
                                          global const char *scratch)
 {
     GET_WALK;

@@ -1,223 +1,378 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward of layer and RMS normalisation. Checked by norm_backward_check.c, planned by
-// axis_job.c; here: defines, scratch memory, arguments, enqueue.
+// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps, scratch
+// memory, arguments. Swept by sweep.c.
 #include <weft/norm.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "axis/norm_backward_call.h"
+#include "axis/norm_backward_axes.h"
+#include "axis/norm_backward_parameters.h"
+#include "axis/norm_operands.h"
+#include "axis/norm_scaling_parameters.h"
+#include "axis/sweep.h"
 #include "base/arithmetic.h"
+#include "base/dtype.h"
+#include "base/params.h"
 #include "operand/view.h"
 #include "runtime/context.h"
+#include "runtime/parameters.h"
 #include "runtime/scratch.h"
+
+enum { OF_X, OF_DY, OF_WEIGHT, OF_DX, OF_DW, OF_DB };
+
+// What a call says besides its operands.
+typedef struct {
+    bool is_rms;
+    double epsilon;
+    int n_axes;
+    weft_norm_backward_params params;
+} numbers;
 
 // dX is written first, then what both kernels for dW and db make of X and dY. Scratch memory holds
 // what is told of rows, and from `found` bytes on what parts find, of dX first.
 typedef struct {
-    weft_axis_schedule dx, scaling; // `dx` is not there without rows, `scaling` unless it is wanted
-    size_t scratch_bytes;
+    weft_state head;
+    weft_dtype dtype;
+    int64_t rows;       // 0: dW and db become 0, and `dx` has no kernels
+    bool is_told;       // dW or db is wanted, and `scaling` is there
+    weft_sweep dx;      // operands of its axes: X, dY, dX, then w, dW and db as far as there
+    weft_sweep scaling; // X, dY, then dW and db as far as there
     cl_long found;
-} schedule;
+} state;
 
-// ---- defines
+// ---- checks
 
-static bool is_told(const weft_norm_backward_call *call)
+static int64_t product_of(const weft_tensor *X, int first, int last)
 {
-    return call->dW || call->db;
+    int64_t n = 1;
+    for (int d = first; d < last; ++d)
+        n *= X->shape[d];
+    return n;
 }
 
-static weft_status dx_schedule_for(weft_axis_schedule *s, weft_norm_backward_call *call)
+static weft_status shapes_check(const weft_call *call, int n_axes)
 {
-    weft_axis_job *job = &call->job;
-    job->source = &weft_source_norm_backward;
-    job->lines = "norm_backward_lines";
-    job->parts = "norm_backward_parts";
-    job->apply = "norm_backward_apply";
-    job->keeps_much = true;
-    weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
-    weft_defines_add(&job->defines, "RMS", call->is_rms);
-    weft_defines_add(&job->defines, "WEIGHTED", call->weight != NULL);
-    weft_defines_add(&job->defines, "TELLS", is_told(call));
-    return weft_axis_schedule_for(s, job);
-}
-
-static weft_status scaling_schedule_for(weft_axis_schedule *s, weft_norm_backward_call *call)
-{
-    weft_axis_job *job = &call->scaling;
-    job->source = &weft_source_norm_scaling;
-    job->parts = "norm_scaling_parts";
-    job->apply = "norm_scaling_join";
-    weft_defines_add_dtype(&job->defines, "DTYPE", job->problem.dtype);
-    weft_defines_add(&job->defines, "RMS", call->is_rms);
-    TRY(weft_axis_schedule_for(s, job));
-    if (call->rows == 0)
-        weft_walk_clear(&s->walk);
+    const char *what = weft_call_name(call);
+    const weft_tensor *X = weft_call_tensor(call, OF_X);
+    TRY(weft_norm_axes_check(what, X, n_axes));
+    TRY(weft_same_check(X, "X", weft_call_tensor(call, OF_DY), "dY", what));
+    TRY(weft_same_check(X, "X", weft_call_tensor(call, OF_DX), "dX", what));
+    TRY(weft_floating_check(call->ctx, X, "X", what));
+    static const int scalings[] = {OF_WEIGHT, OF_DW, OF_DB};
+    for (int i = 0; i < 3; ++i)
+        if (call->operands[scalings[i]])
+            TRY(weft_norm_scaling_check(what, X, weft_call_tensor(call, scalings[i]),
+                                        call->op->operands[scalings[i]].name, n_axes));
     return WEFT_OK;
 }
 
-// ---- scratch memory
-
-static weft_status scratch_for(schedule *s, const weft_norm_backward_call *call)
+// X and dY are read for dW and db when dX has been written.
+static weft_status in_place_check(const weft_call *call, int input)
 {
-    const weft_dtype dtype = call->job.problem.dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    const weft_tensor *dX = weft_call_tensor(call, OF_DX);
+    const char *name = call->op->operands[input].name;
+    if (weft_tensor_is_empty(dX) || !weft_tensor_is_same(dX, weft_call_tensor(call, input)))
+        return WEFT_OK;
+    return fail(
+        WEFT_BAD_BUFFER,
+        "%s: dX is %s itself: that is allowed only without dW and db, whose sums read %s later",
+        weft_call_name(call), name, name);
+}
+
+static weft_status check(void *memory, const weft_call *call)
+{
+    state *s = memory;
+    const numbers *given = call->own;
+    const weft_tensor *X = weft_call_tensor(call, OF_X);
+    TRY(shapes_check(call, given->n_axes));
+    s->dtype = weft_dtype_or(X->dtype, WEFT_F32);
+    s->rows = product_of(X, 0, X->ndim - given->n_axes);
+    s->is_told = call->operands[OF_DW] || call->operands[OF_DB];
+    s->head.is_empty =
+        product_of(X, X->ndim - given->n_axes, X->ndim) == 0 || (s->rows == 0 && !s->is_told);
+    if (s->head.is_empty)
+        return WEFT_OK;
+    if (s->is_told) {
+        TRY(in_place_check(call, OF_X));
+        TRY(in_place_check(call, OF_DY));
+    }
+    const weft_norm_backward_operands operands = {
+        .X = X,
+        .dY = call->operands[OF_DY],
+        .dX = call->operands[OF_DX],
+        .weight = call->operands[OF_WEIGHT],
+        .dW = call->operands[OF_DW],
+        .db = call->operands[OF_DB],
+        .rows = s->rows,
+        .is_folded = call->ctx->limits.fold > 1,
+    };
+    s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
+    weft_sweep_find_problem(&s->dx, s->dtype, given->is_rms ? 5 : 10, false);
+    if (!s->is_told)
+        return WEFT_OK;
+    s->scaling.joins = true;
+    s->scaling.axes = weft_norm_scaling_axes(&s->dx.axes, &operands);
+    weft_sweep_find_problem(&s->scaling, s->dtype, 4, false);
+    return WEFT_OK;
+}
+
+static weft_status numbers_check(const void *memory, const weft_call *call)
+{
+    const numbers *given = call->own;
+    (void)memory;
+    return weft_norm_epsilon_check(weft_call_name(call), given->epsilon);
+}
+
+// ---- plan and defines
+
+static void add_key(weft_key *key, const weft_call *call)
+{
+    const numbers *given = call->own;
+    weft_key_add_number(key, given->is_rms);
+    weft_key_add_number(key, given->n_axes);
+}
+
+static weft_status dx_prepare(state *s, const weft_call *call)
+{
+    static const weft_sweep_kernels kernels = {.source = &weft_source_norm_backward,
+                                               .lines = "norm_backward_lines",
+                                               .parts = "norm_backward_parts",
+                                               .apply = "norm_backward_apply",
+                                               .keep_much = true};
+    const numbers *given = call->own;
+    weft_defines defines = {.length = 0};
+    weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
+    weft_defines_add(&defines, "RMS", given->is_rms);
+    weft_defines_add(&defines, "WEIGHTED", call->operands[OF_WEIGHT] != NULL);
+    weft_defines_add(&defines, "TELLS", s->is_told);
+    return weft_sweep_prepare(&s->dx, call, call->tiling, "tiling", call->operands[OF_DX], &kernels,
+                              &defines);
+}
+
+static weft_status scaling_prepare(state *s, const weft_call *call)
+{
+    static const weft_sweep_kernels kernels = {.source = &weft_source_norm_scaling,
+                                               .parts = "norm_scaling_parts",
+                                               .apply = "norm_scaling_join"};
+    const numbers *given = call->own;
+    weft_defines defines = {.length = 0};
+    weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
+    weft_defines_add(&defines, "RMS", given->is_rms);
+    TRY(weft_sweep_prepare(&s->scaling, call, given->params.scaling_tiling, "scaling_tiling", NULL,
+                           &kernels, &defines));
+    if (s->rows == 0)
+        weft_walk_clear(&s->scaling.walk);
+    return WEFT_OK;
+}
+
+static weft_status scratch_for(state *s, const weft_call *call)
+{
+    const weft_dtype dtype = s->dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    const numbers *given = call->own;
     weft_scratch scratch = {0};
-    int64_t numbers = 0;
-    const bool fits =
-        weft_walk_pitch(call->rows, &numbers) && mul_i64(numbers, call->is_rms ? 1 : 3, &numbers);
-    if (is_told(call) && fits)
-        weft_scratch_add(&scratch, numbers, dtype);
+    int64_t n = 0;
+    const bool fits = weft_walk_pitch(s->rows, &n) && mul_i64(n, given->is_rms ? 1 : 3, &n);
+    if (s->is_told && fits)
+        weft_scratch_add(&scratch, n, dtype);
     s->found = (cl_long)scratch.bytes;
     const size_t dx = s->dx.scratch_bytes, scaling = s->scaling.scratch_bytes;
     const size_t found = dx > scaling ? dx : scaling;
     if (!fits || scratch.bytes > SIZE_MAX / 2 || found > SIZE_MAX / 2 - scratch.bytes)
         return fail(WEFT_NO_MEMORY,
                     "%s: what is kept of %" PRId64 " rows has no room in scratch memory",
-                    call->name, call->rows);
-    s->scratch_bytes = scratch.bytes + found;
+                    weft_call_name(call), s->rows);
+    s->head.scratch_bytes = scratch.bytes + found;
     return WEFT_OK;
 }
 
-static weft_status schedule_for(schedule *s, weft_norm_backward_call *call)
+static weft_status plan(void *memory, const weft_call *call, const weft_limits *limits)
 {
-    *s = (schedule){.scratch_bytes = 0};
-    if (call->rows > 0)
-        TRY(dx_schedule_for(&s->dx, call));
-    if (is_told(call))
-        TRY(scaling_schedule_for(&s->scaling, call));
+    state *s = memory;
+    (void)limits; // each sweep goes down from the device's
+    if (s->rows > 0)
+        TRY(dx_prepare(s, call));
+    if (s->is_told)
+        TRY(scaling_prepare(s, call));
     return scratch_for(s, call);
 }
 
 // ---- arguments
 
-static weft_status enqueue_dx(weft_launch *launch, const weft_norm_backward_call *call,
-                              const schedule *s, cl_mem scratch)
+typedef struct {
+    NORM_BACKWARD_PARAMETERS(FIELD, )
+} dx_arguments;
+
+typedef struct {
+    NORM_SCALING_PARTS_PARAMETERS(FIELD, )
+} parts_arguments;
+
+typedef struct {
+    NORM_SCALING_JOIN_PARAMETERS(FIELD, )
+} join_arguments;
+
+static weft_status enqueue_dx(weft_launch *launch, const state *s, const weft_call *call,
+                              cl_mem scratch)
 {
-    const weft_axis_job *job = &call->job;
-    const weft_view x = weft_axis_input(job, 0, call->X);
-    const weft_view dy = weft_axis_input(job, 1, call->dY);
-    const weft_view dx = weft_view_of(&job->axes, 2);
+    const numbers *given = call->own;
+    const weft_tensor *X = call->operands[OF_X], *dY = call->operands[OF_DY];
+    const weft_tensor *dX = call->operands[OF_DX];
     // Where there is no w X stands in: it is not read as such.
-    const weft_tensor *weight = call->weight ? call->weight : call->X;
-    const weft_view weight_view = call->weight ? weft_axis_input(job, 3, weight) : x;
-    weft_scalar epsilon;
-    const weft_argument arguments[] = {
-        VIEW_ARGUMENTS(x),
-        VIEW_ARGUMENTS(dy),
-        VIEW_ARGUMENTS(weight_view),
-        VIEW_ARGUMENTS(dx),
-        ARGUMENT(call->X->buffer),
-        ARGUMENT(call->dY->buffer),
-        ARGUMENT(weight->buffer),
-        ARGUMENT(call->dX->buffer),
-        weft_scalar_argument(&epsilon, job->problem.dtype, call->epsilon),
-        ARGUMENT(s->found),
+    const weft_tensor *weight = call->operands[OF_WEIGHT] ? call->operands[OF_WEIGHT] : X;
+    const dx_arguments own = {
+        .walk = s->dx.walk,
+        .x = weft_sweep_input(&s->dx, 0, X, dX),
+        .dy = weft_sweep_input(&s->dx, 1, dY, dX),
+        .weight_view = weft_sweep_input(&s->dx, weight == X ? 0 : 3, weight, dX),
+        .dx = weft_view_of(&s->dx.axes, 2),
+        .X = X->buffer,
+        .dY = dY->buffer,
+        .weight = weight->buffer,
+        .dX = dX->buffer,
+        .epsilon = weft_number_of(s->dtype, given->epsilon),
+        .found = s->found,
     };
-    return weft_axis_enqueue_in(launch, job, &s->dx, scratch,
-                                sizeof(arguments) / sizeof(arguments[0]), arguments);
+    const dx_arguments *a = &own;
+    const weft_argument list[] = {NORM_BACKWARD_PARAMETERS(LISTED, COMMA)};
+    return weft_sweep_enqueue(launch, &s->dx, scratch, sizeof(list) / sizeof(list[0]), list);
 }
 
-static weft_status enqueue_scaling(weft_launch *launch, const weft_norm_backward_call *call,
-                                   const schedule *s, cl_mem scratch)
+static weft_status enqueue_scaling(weft_launch *launch, const state *s, const weft_call *call,
+                                   cl_mem scratch)
 {
-    const weft_axis_job *job = &call->scaling;
-    const weft_view x = weft_view_of(&job->axes, 0), dy = weft_view_of(&job->axes, 1);
-    // Without rows X and dY may have no buffers, and some buffer must stand in.
-    const bool has_rows = call->rows > 0;
-    const weft_argument arguments[] = {
-        VIEW_ARGUMENTS(x),
-        VIEW_ARGUMENTS(dy),
-        has_rows ? ARGUMENT(call->X->buffer) : ARGUMENT(scratch),
-        has_rows ? ARGUMENT(call->dY->buffer) : ARGUMENT(scratch),
-        ARGUMENT(s->found),
-        ARGUMENT(scratch),
+    const weft_sweep *sweep = &s->scaling;
+    const bool has_rows = s->rows > 0;
+    const parts_arguments own = {
+        .walk = sweep->walk,
+        .x = weft_view_of(&sweep->axes, 0),
+        .dy = weft_view_of(&sweep->axes, 1),
+        // Without rows X and dY may have no buffers, and some buffer must stand in.
+        .X = has_rows ? weft_call_tensor(call, OF_X)->buffer : scratch,
+        .dY = has_rows ? weft_call_tensor(call, OF_DY)->buffer : scratch,
+        .found = s->found,
+        .scratch = scratch,
     };
-    return weft_axis_enqueue_sweep(launch, &s->scaling, s->scaling.kernels[0],
-                                   sizeof(arguments) / sizeof(arguments[0]), arguments, NULL);
+    const parts_arguments *a = &own;
+    const weft_argument list[] = {NORM_SCALING_PARTS_PARAMETERS(LISTED, COMMA)};
+    return weft_sweep_enqueue_kernel(launch, sweep, sweep->kernels[0],
+                                     sizeof(list) / sizeof(list[0]), list);
 }
 
 // Where one of them is not wanted the other stands in: it is not written as such.
-static weft_status enqueue_join(weft_launch *launch, const weft_norm_backward_call *call,
-                                const schedule *s, cl_mem scratch)
+static weft_status enqueue_join(weft_launch *launch, const state *s, const weft_call *call,
+                                cl_mem scratch)
 {
-    const weft_axes *axes = &call->scaling.axes;
-    const weft_tensor *dW = call->dW ? call->dW : call->db, *db = call->db ? call->db : call->dW;
-    const weft_view dw_view = weft_view_of(axes, 2);
-    const weft_view db_view = weft_view_of(axes, axes->n_operands - 1);
-    const cl_int wants_dw = call->dW != NULL, wants_db = call->db != NULL;
-    const weft_argument list[] = {
-        WALK_ARGUMENTS(s->scaling.walk),
-        VIEW_ARGUMENTS(dw_view),
-        VIEW_ARGUMENTS(db_view),
-        ARGUMENT(dW->buffer),
-        ARGUMENT(db->buffer),
-        ARGUMENT(wants_dw),
-        ARGUMENT(wants_db),
-        ARGUMENT(s->found),
-        ARGUMENT(scratch),
+    const weft_sweep *sweep = &s->scaling;
+    const weft_tensor *dW = call->operands[OF_DW], *db = call->operands[OF_DB];
+    const join_arguments own = {
+        .walk = sweep->walk,
+        .dw = weft_view_of(&sweep->axes, 2),
+        .db = weft_view_of(&sweep->axes, sweep->axes.n_operands - 1),
+        .dW = (dW ? dW : db)->buffer,
+        .dB = (db ? db : dW)->buffer,
+        .wants_dw = dW != NULL,
+        .wants_db = db != NULL,
+        .found = s->found,
+        .scratch = scratch,
     };
+    const join_arguments *a = &own;
+    const weft_argument list[] = {NORM_SCALING_JOIN_PARAMETERS(LISTED, COMMA)};
     size_t global[3], local[3];
-    weft_walk_join_grid(&s->scaling.walk, &s->scaling.tiling, global, local);
-    return weft_launch_kernel(launch, s->scaling.kernels[1], sizeof(list) / sizeof(list[0]), list,
+    weft_walk_join_grid(&sweep->walk, &sweep->tiling, global, local);
+    return weft_launch_kernel(launch, sweep->kernels[1], sizeof(list) / sizeof(list[0]), list,
                               global, local);
 }
 
-static weft_status enqueue(weft_launch *launch, const weft_norm_backward_call *call,
-                           const schedule *s, cl_mem scratch)
+static weft_status run(weft_launch *launch, const void *memory, const weft_call *call,
+                       cl_mem scratch)
 {
-    if (call->rows > 0)
-        TRY(enqueue_dx(launch, call, s, scratch));
-    if (!is_told(call))
+    const state *s = memory;
+    if (s->rows > 0)
+        TRY(enqueue_dx(launch, s, call, scratch));
+    if (!s->is_told)
         return WEFT_OK;
-    TRY(enqueue_scaling(launch, call, s, scratch));
-    return enqueue_join(launch, call, s, scratch);
+    TRY(enqueue_scaling(launch, s, call, scratch));
+    return enqueue_join(launch, s, call, scratch);
+}
+
+static int print(const void *memory, const weft_call *call, char *text, size_t size)
+{
+    const state *s = memory;
+    char dx[512] = "none", scaling[512];
+    (void)call;
+    if (s->rows > 0)
+        weft_sweep_print(&s->dx, dx, sizeof(dx));
+    if (!s->is_told)
+        return snprintf(text, size, "%s", dx);
+    weft_sweep_print(&s->scaling, scaling, sizeof(scaling));
+    return snprintf(text, size, "dX: %s; dW and db: %s", dx, scaling);
 }
 
 // ---- calls
 
-static weft_status run(weft_launch *launch, weft_norm_backward_call *call, cl_mem workspace)
-{
-    schedule s;
-    if (call->is_empty)
-        return WEFT_OK;
-    TRY(schedule_for(&s, call));
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_norm_backward_workspace_check(call, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue(launch, call, &s, scratch);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
-}
+static const weft_op norm_backward = {
+    .name = "norm_backward",
+    .n_operands = 6,
+    .operands = {[OF_X] = {.name = "X", .access = WEFT_READS_VALUES},
+                 [OF_DY] = {.name = "dY", .access = WEFT_READS_VALUES},
+                 [OF_WEIGHT] = {.name = "weight", .access = WEFT_READS_VALUES, .is_optional = true},
+                 [OF_DX] = {.name = "dX",
+                            .access = WEFT_WRITES_VALUES,
+                            .may_be = 1u << OF_X | 1u << OF_DY},
+                 [OF_DW] = {.name = "dW", .access = WEFT_WRITES_VALUES, .is_optional = true},
+                 [OF_DB] = {.name = "db", .access = WEFT_WRITES_VALUES, .is_optional = true}},
+    .state_bytes = sizeof(state),
+    .key = add_key,
+    .check = check,
+    .numbers_check = numbers_check,
+    .plan = plan,
+    .run = run,
+    .print = print,
+};
 
-static weft_status backward_call(const char *name, bool is_rms, weft_context *ctx,
-                                 cl_command_queue queue, double epsilon, const weft_tensor *X,
-                                 int n_axes, const weft_tensor *dY, const weft_tensor *dX,
-                                 const weft_norm_backward_params *params)
+typedef struct {
+    weft_call call;
+    numbers own;
+} request;
+
+static weft_status request_of(request *r, const char *what, bool is_rms, weft_context *ctx,
+                              double epsilon, const weft_tensor *X, int n_axes,
+                              const weft_tensor *dY, const weft_tensor *dX,
+                              const weft_norm_backward_params *params)
 {
-    params = params ? params : WEFT_NORM_BACKWARD(.weight = NULL);
-    weft_norm_backward_call call;
-    TRY(weft_norm_backward_check(&call, name, is_rms, ctx, epsilon, X, n_axes, dY, dX, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, name, params->n_wait, params->wait,
-                          params->event != NULL));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    weft_norm_backward_params *own = &r->own.params;
+    TRY(PARAMS_READ(own, params, what, "WEFT_NORM_BACKWARD"));
+    r->own.is_rms = is_rms;
+    r->own.epsilon = epsilon;
+    r->own.n_axes = n_axes;
+    r->call = (weft_call){
+        .op = &norm_backward,
+        .ctx = ctx,
+        .what = what,
+        .operands = {X, dY, own->weight, dX, own->dW, own->db},
+        .own = &r->own,
+        .tiling = own->tiling,
+        CALL_PARAMS(own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_layer_norm_backward(weft_context *ctx, cl_command_queue queue, double epsilon,
                                      const weft_tensor *X, int n_axes, const weft_tensor *dY,
                                      const weft_tensor *dX, const weft_norm_backward_params *params)
 {
-    return backward_call("layer_norm_backward", false, ctx, queue, epsilon, X, n_axes, dY, dX,
-                         params);
+    request r;
+    TRY(request_of(&r, "layer_norm_backward", false, ctx, epsilon, X, n_axes, dY, dX, params));
+    return weft_op_run(&r.call, queue);
 }
 
 weft_status weft_rms_norm_backward(weft_context *ctx, cl_command_queue queue, double epsilon,
                                    const weft_tensor *X, int n_axes, const weft_tensor *dY,
                                    const weft_tensor *dX, const weft_norm_backward_params *params)
 {
-    return backward_call("rms_norm_backward", true, ctx, queue, epsilon, X, n_axes, dY, dX, params);
+    request r;
+    TRY(request_of(&r, "rms_norm_backward", true, ctx, epsilon, X, n_axes, dY, dX, params));
+    return weft_op_run(&r.call, queue);
 }
 
 // ---- what a call would do
@@ -227,50 +382,26 @@ weft_status weft_norm_backward_workspace(weft_context *ctx, const weft_tensor *X
                                          const weft_tensor *dY, const weft_tensor *dX,
                                          const weft_norm_backward_params *params, size_t *bytes)
 {
-    static const char name[] = "norm_backward_workspace";
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "%s: bytes is NULL", name);
-    *bytes = 0;
     size_t most = 0;
-    params = params ? params : WEFT_NORM_BACKWARD(.weight = NULL);
     for (int is_rms = 0; is_rms < 2; ++is_rms) {
-        weft_norm_backward_call call;
-        schedule s;
-        TRY(weft_norm_backward_check(&call, name, is_rms, ctx, 0, X, n_axes, dY, dX, params));
-        if (call.is_empty)
-            return WEFT_OK;
-        TRY(schedule_for(&s, &call));
-        most = s.scratch_bytes > most ? s.scratch_bytes : most;
+        request r;
+        TRY(request_of(&r, "norm_backward", is_rms, ctx, 0, X, n_axes, dY, dX, params));
+        TRY(weft_op_workspace(&r.call, bytes));
+        most = *bytes > most ? *bytes : most;
+        *bytes = 0;
     }
     *bytes = most;
     return WEFT_OK;
 }
 
-static int print(const schedule *s, const weft_norm_backward_call *call, char *text, size_t size)
-{
-    char dx[512] = "none", scaling[512] = "none";
-    if (call->rows > 0)
-        weft_axis_schedule_print(&s->dx, dx, sizeof(dx));
-    if (!is_told(call))
-        return snprintf(text, size, "%s", dx);
-    weft_axis_schedule_print(&s->scaling, scaling, sizeof(scaling));
-    return snprintf(text, size, "dX: %s; dW and db: %s", dx, scaling);
-}
-
-static int describe(const char *name, bool is_rms, weft_context *ctx, const weft_tensor *X,
+static int describe(const char *what, bool is_rms, weft_context *ctx, const weft_tensor *X,
                     int n_axes, const weft_tensor *dY, const weft_tensor *dX,
                     const weft_norm_backward_params *params, char *text, size_t size)
 {
-    weft_norm_backward_call call;
-    schedule s;
-    params = params ? params : WEFT_NORM_BACKWARD(.weight = NULL);
-    if (weft_norm_backward_check(&call, name, is_rms, ctx, 0, X, n_axes, dY, dX, params) != WEFT_OK)
-        return -1;
-    if (call.is_empty)
-        return snprintf(text, size, "nothing to do");
-    if (schedule_for(&s, &call) != WEFT_OK)
-        return -1;
-    return print(&s, &call, text, size);
+    request r;
+    return request_of(&r, what, is_rms, ctx, 0, X, n_axes, dY, dX, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }
 
 int weft_norm_backward_describe(weft_context *ctx, const weft_tensor *X, int n_axes,

@@ -35,6 +35,13 @@ weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double
     }
 }
 
+weft_number weft_number_of(weft_dtype dtype, double value)
+{
+    weft_number number;
+    number.size = weft_scalar_argument(&number.value, dtype, value).size;
+    return number;
+}
+
 void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
 {
     assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));

@@ -40,6 +40,14 @@ typedef union weft_scalar {
 // f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
 
+// The same to be kept in a struct of arguments.
+typedef struct weft_number {
+    size_t size;
+    weft_scalar value;
+} weft_number;
+
+weft_number weft_number_of(weft_dtype dtype, double value);
+
 // f64 as it is, all else by way of f32.
 double weft_rounded(weft_dtype dtype, double value);
 

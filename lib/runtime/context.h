@@ -11,6 +11,7 @@ typedef struct weft_program_table weft_program_table; // program.h
 typedef struct weft_cache weft_cache;                 // cache.h
 typedef struct weft_pool weft_pool;                   // workspace.h
 typedef struct weft_notes weft_notes;                 // notes.h
+typedef struct weft_memo weft_memo;                   // memo.h
 
 struct weft_context {
     cl_context cl;
@@ -30,6 +31,7 @@ struct weft_context {
     weft_cache *cache; // NULL: none on disk
     weft_pool *pool;
     weft_notes *notes; // a rehearsal's; NULL: kernels are enqueued
+    weft_memo *memo;   // what calls have worked out; NULL in rehearsals, which tell it each time
 
     atomic_ullong programs_built, programs_loaded, launches;
 };

@@ -10,6 +10,7 @@
 #include "runtime/cache.h"
 #include "runtime/context.h"
 #include "runtime/device_find.h"
+#include "runtime/memo.h"
 #include "runtime/notes.h"
 #include "runtime/probe.h"
 #include "runtime/program.h"
@@ -97,6 +98,7 @@ static weft_status parts_create(weft_context *ctx, const weft_context_params *pa
                           weft_device_keeps_programs(ctx->device)));
     TRY(limits_choose(ctx, params->limits));
     TRY(weft_program_table_create(&ctx->programs));
+    TRY(weft_memo_create(&ctx->memo));
     const uint64_t scratch =
         params->scratch_bytes ? params->scratch_bytes : weft_usual_scratch(&ctx->limits);
     return weft_pool_create(&ctx->pool, scratch);
@@ -193,6 +195,7 @@ void weft_context_destroy(weft_context **address)
     weft_notes_destroy(ctx->notes);
     weft_pool_destroy(ctx->pool);
     weft_program_table_destroy(ctx->programs);
+    weft_memo_destroy(ctx->memo);
     weft_cache_destroy(ctx->cache);
     if (ctx->queue)
         clReleaseCommandQueue(ctx->queue);

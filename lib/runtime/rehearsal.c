@@ -6,6 +6,7 @@
 
 #include "runtime/cache.h"
 #include "runtime/context.h"
+#include "runtime/memo.h"
 #include "runtime/notes.h"
 #include "runtime/program.h"
 #include "runtime/workspace.h"
@@ -41,6 +42,8 @@ static weft_status create_on(weft_context **out, const weft_limits *limits,
                                          .trusts_device = real->trusts_device)));
     if (!limits)
         (*out)->limits = real->limits;
+    weft_memo_destroy((*out)->memo); // a rehearsal tells its reasons each time
+    (*out)->memo = NULL;
     return WEFT_OK;
 }
 

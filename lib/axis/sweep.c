@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweeps along an axis: plan, defines, enqueue.
+#include "axis/sweep.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "axis/axis_plan.h"
+#include "base/clamp.h"
+#include "operand/view.h"
+#include "runtime/context.h"
+
+// ---- plan
+
+void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps)
+{
+    sweep->problem = weft_axis_problem_of(&sweep->axes, dtype);
+    sweep->problem.writes_all = !sweep->joins;
+    sweep->problem.numbers = numbers;
+    sweep->problem.keeps = keeps;
+}
+
+static weft_status forced_check(const weft_sweep *sweep, const weft_call *call,
+                                const weft_axis_tiling *forced, const char *field)
+{
+    char name[WEFT_OPERAND_TEXT];
+    if (!forced)
+        return WEFT_OK;
+    return weft_axis_named_tiling_check(weft_operand_text(name, weft_call_name(call), field),
+                                        forced, &call->ctx->limits, &sweep->problem);
+}
+
+weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_call *call,
+                            const weft_limits *limits, const weft_axis_tiling *forced,
+                            const char *field, const weft_tensor *out)
+{
+    TRY(forced_check(sweep, call, forced, field));
+    sweep->tiling = forced ? *forced : weft_axis_tiling_for(limits, &sweep->problem);
+    sweep->walk = weft_walk_of(&sweep->axes, &sweep->tiling);
+    sweep->walk.stream = !sweep->joins && weft_tensor_is_large(call->ctx, out);
+    // Beside what is written, single vectors do better one after the other.
+    sweep->walk.spread = sweep->walk.spread && (sweep->joins || sweep->tiling.vectors > 1);
+    size_t local[3];
+    *group_items = weft_axis_group(&sweep->tiling, local);
+    const bool is_kept = sweep->joins || sweep->tiling.parts > 1;
+    if (is_kept && !weft_walk_scratch(&sweep->walk, sweep->problem.numbers, &sweep->scratch_bytes))
+        return fail(WEFT_NO_MEMORY,
+                    "%s: %" PRId64 " parts of %" PRId64 " x %" PRId64
+                    " columns are too many to be kept",
+                    weft_call_name(call), sweep->tiling.parts, sweep->axes.high_extent,
+                    sweep->axes.low.extent);
+    return WEFT_OK;
+}
+
+// ---- defines
+
+weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *call,
+                             const weft_sweep_kernels *kernels, weft_defines *defines)
+{
+    weft_axis_defines(defines, call->ctx, &sweep->axes, &sweep->tiling, kernels->keep_much);
+    const bool is_parted = sweep->tiling.parts > 1;
+    weft_defines_add(defines, "PARTED", is_parted);
+    if (sweep->problem.keeps)
+        weft_defines_add(defines, "KEPT", sweep->tiling.keep);
+    const bool is_kept = sweep->joins || is_parted;
+    const char *const names[2] = {is_kept ? kernels->parts : kernels->lines,
+                                  is_kept ? kernels->apply : NULL};
+    for (int i = 0; i < 2; ++i) {
+        sweep->kernels[i] = NULL;
+        if (names[i])
+            TRY(weft_kernel_narrow(&sweep->kernels[i], most, call->ctx, kernels->source, defines,
+                                   names[i]));
+    }
+    return WEFT_OK;
+}
+
+weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call,
+                               const weft_axis_tiling *forced, const char *field,
+                               const weft_tensor *out, const weft_sweep_kernels *kernels,
+                               const weft_defines *defines)
+{
+    weft_limits limits = call->ctx->limits;
+    for (bool fits = false; !fits;) {
+        size_t wanted;
+        TRY(weft_sweep_plan(sweep, &wanted, call, &limits, forced, field, out));
+        size_t most = wanted;
+        weft_defines all = *defines;
+        TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, forced != NULL, weft_call_name(call)));
+    }
+    return WEFT_OK;
+}
+
+// ---- enqueue
+
+weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in,
+                           const weft_tensor *out)
+{
+    weft_view view = weft_view_of(&sweep->axes, i);
+    if (in->buffer == out->buffer)
+        weft_view_close(&view);
+    return view;
+}
+
+weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
+                                      weft_kernel *kernel, size_t n, const weft_argument *arguments)
+{
+    size_t global[3], local[3];
+    weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
+    return weft_launch_kernel(launch, kernel, n, arguments, global, local);
+}
+
+weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
+                               size_t n, const weft_argument *arguments)
+{
+    weft_arguments list = {.n = 0};
+    for (size_t i = 0; i < n; ++i)
+        weft_arguments_add(&list, arguments[i].size, arguments[i].value);
+    if (sweep->tiling.keep)
+        weft_arguments_add(
+            &list, (size_t)weft_axis_tiling_kept_bytes(&sweep->tiling, &sweep->problem), NULL);
+    else if (scratch)
+        ADD_ARGUMENT(&list, scratch);
+    for (int i = 0; i < 2 && sweep->kernels[i]; ++i)
+        TRY(weft_sweep_enqueue_kernel(launch, sweep, sweep->kernels[i], list.n, list.list));
+    return WEFT_OK;
+}
+
+// ---- words
+
+int weft_sweep_print(const weft_sweep *sweep, char *text, size_t size)
+{
+    char tiling[256];
+    weft_axis_tiling_print(&sweep->tiling, tiling, sizeof(tiling));
+    return snprintf(text, size,
+                    "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
+                    " (high, outer, mid, low); %s",
+                    (int64_t)sweep->walk.high, (int64_t)sweep->walk.outer, (int64_t)sweep->walk.mid,
+                    (int64_t)sweep->walk.low, tiling);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running, measuring and describing a call: the same for every operation.
+#include "op/op.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clamp.h"
+#include "op/operands.h"
+#include "runtime/context.h"
+#include "runtime/memo.h"
+#include "runtime/scratch.h"
+
+// Of any operation: its struct, whose beginning the driver knows.
+typedef union any_state {
+    weft_state head;
+    max_align_t aligned;
+    unsigned char bytes[WEFT_OP_STATE_BYTES];
+} any_state;
+
+const char *weft_call_name(const weft_call *call)
+{
+    return call->what ? call->what : call->op->name;
+}
+
+// ---- plans
+
+static weft_status plan_and_build(void *state, const weft_call *call)
+{
+    weft_state *head = state;
+    weft_limits limits = call->ctx->limits;
+    if (!call->op->build)
+        return call->op->plan(state, call, &limits);
+    for (bool fits = false; !fits;) {
+        TRY(call->op->plan(state, call, &limits));
+        size_t most = head->group_items;
+        TRY(call->op->build(state, call, &most));
+        TRY(weft_limits_fit(&fits, &limits, head->group_items, most, head->is_forced,
+                            weft_call_name(call)));
+    }
+    return WEFT_OK;
+}
+
+static weft_status numbers_check(const void *state, const weft_call *call)
+{
+    return call->op->numbers_check ? call->op->numbers_check(state, call) : WEFT_OK;
+}
+
+weft_status weft_op_prepare(void *state, const weft_call *call)
+{
+    memset(state, 0, call->op->state_bytes);
+    TRY(weft_operands_check_forms(call));
+    TRY(call->op->check(state, call));
+    TRY(numbers_check(state, call));
+    return ((weft_state *)state)->is_empty ? WEFT_OK : plan_and_build(state, call);
+}
+
+// ---- what the context remembers
+
+static void key_of(weft_key *key, const weft_call *call)
+{
+    const char *what = weft_call_name(call);
+    key->n = 0;
+    key->is_full = !call->ctx->memo;
+    weft_key_add(key, &call->op, sizeof(call->op));
+    weft_key_add(key, &what, sizeof(what));
+    weft_operands_key(key, call);
+    weft_key_add_text(key, call->tiling);
+    if (call->op->key)
+        call->op->key(key, call);
+}
+
+static weft_status check_buffers(const weft_call *call, const any_state *state)
+{
+    TRY(weft_operands_check_buffers(call, &state->head));
+    return state->head.is_empty ? WEFT_OK : weft_operands_check_apart(call, &state->head);
+}
+
+// A call that nobody knows yet.
+static weft_status find_out(any_state *state, const weft_call *call)
+{
+    memset(state, 0, call->op->state_bytes);
+    TRY(weft_operands_check_forms(call));
+    TRY(call->op->check(state, call));
+    TRY(numbers_check(state, call));
+    TRY(check_buffers(call, state));
+    return state->head.is_empty ? WEFT_OK : plan_and_build(state, call);
+}
+
+static weft_status state_of(any_state *state, const weft_call *call)
+{
+    const size_t bytes = call->op->state_bytes;
+    assert(bytes <= sizeof(*state));
+    TRY(weft_context_check(call->ctx, weft_call_name(call)));
+    weft_key key;
+    key_of(&key, call);
+    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes)) {
+        TRY(numbers_check(state, call));
+        return check_buffers(call, state);
+    }
+    TRY(find_out(state, call));
+    if (!key.is_full)
+        weft_memo_keep(call->ctx->memo, key.bytes, key.n, state, bytes);
+    return WEFT_OK;
+}
+
+// ---- calls
+
+static weft_status enqueue(weft_launch *launch, const any_state *state, const weft_call *call)
+{
+    const size_t bytes = state->head.scratch_bytes;
+    if (call->ctx->check_matrices)
+        TRY(weft_operands_check_content(launch, call));
+    if (state->head.is_empty)
+        return WEFT_OK;
+    if (call->workspace && bytes > 0)
+        TRY(weft_operands_check_workspace(call, &state->head));
+    cl_mem scratch;
+    TRY(weft_scratch_begin(launch, call->workspace, bytes, &scratch));
+    const weft_status status = call->op->run(launch, state, call, scratch);
+    weft_scratch_end(launch, call->workspace, scratch);
+    return status;
+}
+
+weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
+{
+    any_state state;
+    weft_launch launch;
+    TRY(state_of(&state, call));
+    TRY(weft_launch_begin(&launch, call->ctx, queue, weft_call_name(call), call->n_wait, call->wait,
+                          call->event != NULL));
+    const weft_status status = enqueue(&launch, &state, call);
+    return weft_launch_end(&launch, status, call->event);
+}
+
+weft_status weft_op_workspace(const weft_call *call, size_t *bytes)
+{
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "%s_workspace: bytes is NULL", weft_call_name(call));
+    *bytes = 0;
+    any_state state;
+    TRY(state_of(&state, call));
+    *bytes = state.head.scratch_bytes;
+    return WEFT_OK;
+}
+
+int weft_op_describe(const weft_call *call, char *text, size_t size)
+{
+    any_state state;
+    if (state_of(&state, call) != WEFT_OK)
+        return -1;
+    return state.head.is_empty ? snprintf(text, size, "nothing to do")
+                               : call->op->print(&state, call, text, size);
+}

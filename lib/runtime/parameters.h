@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters of kernels, written once for both sides: a list
+//
+//     #define SCALE_PARAMETERS(P, AND) P(LONG, n) AND P(NUMBER(ACC), factor) AND P(OUT(T), Y)
+//
+// stands in a header of cl/. The kernel declares SCALE_PARAMETERS(DECLARE, COMMA)
+// (cl/base/parameters.clh). The host has a struct of them, fills it in by names, and lists the
+// arguments, so that number, order and sizes are the kernel's:
+//
+//     typedef struct { SCALE_PARAMETERS(FIELD, ) } scale_arguments;
+//     const scale_arguments own = {.n = n, .factor = ..., .Y = Y}, *a = &own;
+//     const weft_argument list[] = {SCALE_PARAMETERS(LISTED, COMMA)};
+#ifndef WEFT_LIB_PARAMETERS_H
+#define WEFT_LIB_PARAMETERS_H
+
+#include "runtime/argument.h"
+
+#define COMMA ,
+
+#define FIELD(kind, name) FIELD_##kind name;
+#define FIELD_INT         cl_int
+#define FIELD_LONG        cl_long
+#define FIELD_LONG4       cl_long4
+#define FIELD_IN(T)       cl_mem
+#define FIELD_OUT(T)      cl_mem
+#define FIELD_SOLE_IN(T)  cl_mem // restrict
+#define FIELD_SOLE_OUT(T) cl_mem
+#define FIELD_NUMBER(T)   weft_number
+#define FIELD_LOCAL(T)    size_t // bytes
+
+#define LISTED(kind, name) LISTED_##kind(a->name)
+#define LISTED_INT         ARGUMENT
+#define LISTED_LONG        ARGUMENT
+#define LISTED_LONG4       ARGUMENT
+#define LISTED_IN(T)       ARGUMENT
+#define LISTED_OUT(T)      ARGUMENT
+#define LISTED_SOLE_IN(T)  ARGUMENT
+#define LISTED_SOLE_OUT(T) ARGUMENT
+#define LISTED_NUMBER(T)   NUMBER_ARGUMENT
+#define LISTED_LOCAL(T)    LOCAL_ARGUMENT
+
+#define NUMBER_ARGUMENT(x)                                                                         \
+    {                                                                                              \
+        (x).size, &(x).value                                                                       \
+    }
+#define LOCAL_ARGUMENT(x)                                                                          \
+    {                                                                                              \
+        (x), NULL                                                                                  \
+    }
+
+#endif
