@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "axis/axis_plan.h"
 #include "base/clamp.h"
 #include "operand/view.h"
 #include "runtime/context.h"
@@ -15,23 +14,31 @@
 
 // ---- plan
 
+weft_status weft_axis_forced_read(weft_axis_job *job, const char *text, const char *field)
+{
+    char name[WEFT_OPERAND_TEXT];
+    job->forced_name = field;
+    return weft_tiling_read(&job->is_forced, &job->forced, &weft_axis_tiling_table,
+                            weft_operand_text(name, job->what, field), text);
+}
+
 weft_status weft_axis_problem_check(weft_axis_job *job, weft_dtype dtype, int numbers, bool keeps)
 {
     job->problem = weft_axis_problem_of(&job->axes, dtype);
     job->problem.writes_all = !job->joins;
     job->problem.numbers = numbers;
     job->problem.keeps = keeps;
-    if (!job->forced)
+    if (!job->is_forced)
         return WEFT_OK;
     char name[WEFT_OPERAND_TEXT];
     weft_operand_text(name, job->what, job->forced_name);
-    return weft_axis_named_tiling_check(name, job->forced, &job->ctx->limits, &job->problem);
+    return weft_axis_named_tiling_check(name, &job->forced, &job->ctx->limits, &job->problem);
 }
 
 static weft_status plan(weft_axis_schedule *s, const weft_axis_job *job, const weft_limits *limits)
 {
     *s = (weft_axis_schedule){
-        .tiling = job->forced ? *job->forced : weft_axis_tiling_for(limits, &job->problem),
+        .tiling = job->is_forced ? job->forced : weft_axis_tiling_for(limits, &job->problem),
     };
     s->walk = weft_walk_of(&job->axes, &s->tiling);
     s->walk.stream = !job->joins && weft_tensor_is_large(job->ctx, job->out);
@@ -75,7 +82,7 @@ weft_status weft_axis_schedule_for(weft_axis_schedule *out, const weft_axis_job 
         size_t most = wanted;
         TRY(kernels_for(out, &most, job));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, job->forced != NULL, job->what));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, job->is_forced, job->what));
         if (fits)
             return WEFT_OK;
     }

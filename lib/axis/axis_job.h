@@ -4,6 +4,7 @@
 #ifndef WEFT_LIB_AXIS_JOB_H
 #define WEFT_LIB_AXIS_JOB_H
 
+#include "axis/axis_plan.h"
 #include "axis/axis_walk.h"
 #include "runtime/launch.h"
 
@@ -13,7 +14,8 @@ typedef struct weft_axis_job {
     const char *what; // "softmax", for messages
     weft_axes axes;
     weft_axis_problem problem;
-    const weft_axis_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_axis_tiling forced;
     const char *forced_name; // the field of its params, for messages
     const weft_source *source;
     weft_defines defines;              // the operation's own
@@ -31,6 +33,9 @@ typedef struct weft_axis_schedule {
     size_t scratch_bytes; // what parts find; 0: nothing is kept
     weft_kernel *kernels[2];
 } weft_axis_schedule;
+
+// A tiling that is forced by the text of a field of its params, unless that is NULL.
+weft_status weft_axis_forced_read(weft_axis_job *job, const char *text, const char *field);
 
 // The buffers of its operands, whose shapes and data types agree.
 weft_status weft_axis_buffers_check(const weft_axis_job *job, const char *out_name);

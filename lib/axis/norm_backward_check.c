@@ -226,8 +226,6 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
     TRY(arguments_check(name, X, dY, dX, params));
     const weft_axis_job job = {.ctx = ctx,
                                .what = name,
-                               .forced = params->tiling,
-                               .forced_name = "tiling",
                                .in = {X, dY, params->weight},
                                .in_names = {"X", "dY", "weight"},
                                .out = dX};
@@ -242,11 +240,9 @@ weft_status weft_norm_backward_check(weft_norm_backward_call *out, const char *n
         .dW = params->dW,
         .db = params->db,
         .job = job,
-        .scaling = {.ctx = ctx,
-                    .what = name,
-                    .forced = params->scaling_tiling,
-                    .forced_name = "scaling_tiling",
-                    .joins = true},
+        .scaling = {.ctx = ctx, .what = name, .joins = true},
     };
+    TRY(weft_axis_forced_read(&out->job, params->tiling, "tiling"));
+    TRY(weft_axis_forced_read(&out->scaling, params->scaling_tiling, "scaling_tiling"));
     return operands_check(out, n_axes);
 }

@@ -130,13 +130,12 @@ weft_status weft_norm_check(weft_norm_call *out, const char *name, bool is_rms, 
         .bias = params->bias,
         .job = {.ctx = ctx,
                 .what = name,
-                .forced = params->tiling,
-                .forced_name = "tiling",
                 .in = {X, params->weight ? params->weight : params->bias,
                        params->weight ? params->bias : NULL},
                 .in_names = {"X", params->weight ? "weight" : "bias", "bias"},
                 .out = Y},
     };
+    TRY(weft_axis_forced_read(&out->job, params->tiling, "tiling"));
     char text[WEFT_OPERAND_TEXT];
     TRY(weft_tensor_form_check(X, weft_operand_text(text, name, "X")));
     TRY(weft_norm_numbers_check(name, epsilon, X, n_axes));

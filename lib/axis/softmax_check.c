@@ -100,11 +100,10 @@ weft_status weft_softmax_check(weft_softmax_call *out, const weft_softmax_kind *
         .masked = params->masked,
         .job = {.ctx = ctx,
                 .what = kind->name,
-                .forced = params->tiling,
-                .forced_name = "tiling",
                 .in = {first, second},
                 .in_names = {kind->in_names[0], kind->in_names[1]},
                 .out = last},
     };
+    TRY(weft_axis_forced_read(&out->job, params->tiling, "tiling"));
     return operands_check(out, axis);
 }
