@@ -15,8 +15,10 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "dense/matmul_tiling.h"
 #include "reference.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 16, NOTHING = 0xff, UNTOUCHED = 0xa5 };
 
@@ -328,7 +330,7 @@ weft_matmul_params matmul_params(const matmul_operands *o)
         .inputs = n_inputs(of) > 0 ? o->inputs : NULL,
         .n_values = n_values(of),
         .values = n_values(of) > 0 ? o->values : NULL,
-        .tiling = of->tiling,
+        .tiling = TILING_TEXT(matmul, of->tiling),
         .workspace = o->workspace,
     };
 }

@@ -10,6 +10,7 @@
 
 #include <weft/matmul.h>
 
+#include "dense/matmul_tiling.h"
 #include "strided.h"
 #include "wide.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A good call of weft_matmul() for tests.
 #include "matmul_good.h"
+#include "dense/matmul_tiling.h"
 
 const matmul_case matmul_good_case = {.seed = 3,
                                       .m = 5,

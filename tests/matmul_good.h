@@ -4,6 +4,7 @@
 #ifndef WEFT_TESTS_MATMUL_GOOD_H
 #define WEFT_TESTS_MATMUL_GOOD_H
 
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
 
 // A 2 x 5 x 6, B 6 x 4, C 2 x 5 x 4, and two inputs.

@@ -2,7 +2,10 @@
 // Every public operation, on matrices of 32 rows and columns.
 #include "operation_case.h"
 
+#include "axis/axis_plan.h"
+#include "dense/matmul_tiling.h"
 #include "queues.h"
+#include "tiling_text.h"
 #include "tilings.h"
 
 enum { N = OPERATION_EXTENT, PIECE = 4 };
@@ -445,14 +448,15 @@ static weft_status reduce(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = line(o->outputs[0], WEFT_F32, N);
     STEP(weft_reduce(ctx, o->queue, WEFT_SUM, &o->X, 1, (const int[]){1}, &Y,
-                     WEFT_REDUCE(.tiling = &in_parts, ORDER(o))));
+                     WEFT_REDUCE(.tiling = TILING_TEXT(axis, &in_parts), ORDER(o))));
     return WEFT_OK;
 }
 
 static weft_status softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
-    STEP(weft_softmax(ctx, o->queue, 1, &o->X, 1, &Y, WEFT_SOFTMAX(.tiling = &in_parts, ORDER(o))));
+    STEP(weft_softmax(ctx, o->queue, 1, &o->X, 1, &Y,
+                      WEFT_SOFTMAX(.tiling = TILING_TEXT(axis, &in_parts), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -474,7 +478,7 @@ static weft_status log_softmax_backward(operation_operands *o, weft_context *ctx
 {
     const weft_tensor dX = dense_output(o, 0, WEFT_F32);
     STEP(weft_log_softmax_backward(ctx, o->queue, 1, &o->X, &o->Y, 1, &dX,
-                                   WEFT_SOFTMAX(.tiling = &in_parts, ORDER(o))));
+                                   WEFT_SOFTMAX(.tiling = TILING_TEXT(axis, &in_parts), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -489,8 +493,8 @@ static weft_status layer_norm(operation_operands *o, weft_context *ctx)
 static weft_status rms_norm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = dense_output(o, 0, WEFT_F32);
-    STEP(
-        weft_rms_norm(ctx, o->queue, 1e-5, &o->X, 1, &Y, WEFT_NORM(.tiling = &in_parts, ORDER(o))));
+    STEP(weft_rms_norm(ctx, o->queue, 1e-5, &o->X, 1, &Y,
+                       WEFT_NORM(.tiling = TILING_TEXT(axis, &in_parts), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -500,7 +504,8 @@ static weft_status layer_norm_backward(operation_operands *o, weft_context *ctx)
     const weft_tensor dW = line(o->outputs[1], WEFT_F32, N), db = line(o->outputs[2], WEFT_F32, N);
     STEP(weft_layer_norm_backward(ctx, o->queue, 1e-5, &o->X, 1, &o->Y, &dX,
                                   WEFT_NORM_BACKWARD(.weight = &o->row, .dW = &dW, .db = &db,
-                                                     .tiling = &in_parts, ORDER(o))));
+                                                     .tiling = TILING_TEXT(axis, &in_parts),
+                                                     ORDER(o))));
     return WEFT_OK;
 }
 
@@ -552,8 +557,9 @@ static weft_status matmul(operation_operands *o, weft_context *ctx)
                                                  .block_columns = 16,
                                                  .piece = 16};
     const weft_tensor C = dense_output(o, 0, WEFT_F32);
-    STEP(weft_matmul(ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
-                     WEFT_MATMUL(.tiling = &in_pieces, .epilogue = "relu(c)", ORDER(o))));
+    STEP(weft_matmul(
+        ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
+        WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &in_pieces), .epilogue = "relu(c)", ORDER(o))));
     return WEFT_OK;
 }
 
@@ -577,9 +583,11 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
     TRY(weft_spgemm_workspace(ctx, &o->A, &o->A, &C, NULL, bytes++));
     TRY(weft_spgemm_dense_workspace(ctx, &o->A, &o->A, &D, NULL, bytes++));
     TRY(weft_reduce_workspace(ctx, WEFT_SUM, &o->X, 1, (const int[]){1}, &sums,
-                              WEFT_REDUCE(.tiling = &in_parts), bytes++));
-    TRY(weft_softmax_workspace(ctx, &o->X, 1, &D, WEFT_SOFTMAX(.tiling = &in_parts), bytes++));
-    TRY(weft_norm_workspace(ctx, &o->X, 1, &D, WEFT_NORM(.tiling = &in_parts), bytes++));
+                              WEFT_REDUCE(.tiling = TILING_TEXT(axis, &in_parts)), bytes++));
+    TRY(weft_softmax_workspace(ctx, &o->X, 1, &D,
+                               WEFT_SOFTMAX(.tiling = TILING_TEXT(axis, &in_parts)), bytes++));
+    TRY(weft_norm_workspace(ctx, &o->X, 1, &D, WEFT_NORM(.tiling = TILING_TEXT(axis, &in_parts)),
+                            bytes++));
     TRY(weft_norm_backward_workspace(ctx, &o->X, 1, &o->Y, &D, WEFT_NORM_BACKWARD(.dW = &sums),
                                      bytes++));
     return weft_matmul_workspace(ctx, &o->X, &o->Y, &D, NULL, bytes);

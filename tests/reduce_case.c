@@ -8,6 +8,7 @@
 #include "random.h"
 #include "reference_axis.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
 
@@ -284,7 +285,7 @@ weft_reduce_params reduce_params(const reduce_operands *o)
 {
     return (weft_reduce_params){.size = sizeof(weft_reduce_params),
                                 .correction = o->of.correction,
-                                .tiling = o->of.tiling,
+                                .tiling = TILING_TEXT(axis, o->of.tiling),
                                 .workspace = o->workspace};
 }
 

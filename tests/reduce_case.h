@@ -9,6 +9,7 @@
 
 #include <weft/reduce.h>
 
+#include "axis/axis_plan.h"
 #include "runtime.h"
 
 // Where elements of X and Y stand.

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 16, POISON = 0xff, UNTOUCHED = 0xa5 };
 
@@ -216,7 +217,7 @@ static weft_softmax_params softmax_params(const rewrite_operands *o, const rewri
 {
     return (weft_softmax_params){sizeof(weft_softmax_params),
                                  o->of.masked,
-                                 how->tiling,
+                                 TILING_TEXT(axis, how->tiling),
                                  how->workspace,
                                  how->n_wait,
                                  how->wait,
@@ -225,8 +226,9 @@ static weft_softmax_params softmax_params(const rewrite_operands *o, const rewri
 
 static weft_norm_params norm_params(const rewrite_operands *o, const rewrite_how *how)
 {
-    return (weft_norm_params){sizeof(weft_norm_params), weight_of(o), bias_of(o), how->tiling,
-                              how->workspace,           how->n_wait,  how->wait,  how->event};
+    return (weft_norm_params){
+        sizeof(weft_norm_params), weight_of(o), bias_of(o), TILING_TEXT(axis, how->tiling),
+        how->workspace,           how->n_wait,  how->wait,  how->event};
 }
 
 static weft_norm_backward_params backward_params(const rewrite_operands *o, const rewrite_how *how)
@@ -236,8 +238,8 @@ static weft_norm_backward_params backward_params(const rewrite_operands *o, cons
         .weight = weight_of(o),
         .dW = o->of.wants_dw ? &o->scalings[0].t : NULL,
         .db = o->of.wants_db ? &o->scalings[1].t : NULL,
-        .tiling = how->tiling,
-        .scaling_tiling = o->of.scaling_tiling,
+        .tiling = TILING_TEXT(axis, how->tiling),
+        .scaling_tiling = TILING_TEXT(axis, o->of.scaling_tiling),
         .workspace = how->workspace,
         .n_wait = how->n_wait,
         .wait = how->wait,

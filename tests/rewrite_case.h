@@ -10,6 +10,7 @@
 #include <weft/norm.h>
 #include <weft/softmax.h>
 
+#include "axis/axis_plan.h"
 #include "strided.h"
 
 typedef enum rewrite_op {

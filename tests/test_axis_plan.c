@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weft/axis.h>
-
+#include "axis/axis_plan.h"
 #include "axis_limits.h"
 #include "base/arithmetic.h"
 #include "random.h"
@@ -31,18 +30,18 @@ enum { N_RANDOM = 1000000 };
                 .writes_all = true}
 #define APART(h, m, l) .problem = {.high = (h), .mid = (m), .low = (l)}
 
-#define ON_CPU(columns, steps, unroll, runs, mid, grid)                                            \
-    "items of " columns " columns in groups of 1 x 1, lines of " steps                             \
-    " x low, unrolled by " unroll ", runs of " runs ", mid " mid ", grid " grid
+#define ON_CPU(vectors, fold, widen, unroll, run, parts, x, y)                                     \
+    "fold " #fold ", vectors " #vectors ", items 1, team 1, unroll " #unroll ", widen " #widen     \
+    ", run " #run ", grid_x " #x ", grid_y " #y ", parts " #parts ", teams 1"
 
 typedef struct known {
     weft_axis_problem problem;
     const char *expected;
 } known;
 
-#define ON_GPU(groups, unroll, mid, grid)                                                          \
-    "items of 1 x 1 columns in groups of " groups ", lines of 1 x low, unrolled by " unroll        \
-    ", runs of 1, mid " mid ", grid " grid
+#define ON_GPU(items, team, teams, unroll, parts, x, y)                                            \
+    "fold 1, vectors 1, items " #items ", team " #team ", unroll " #unroll                         \
+    ", widen 1, run 1, grid_x " #x ", grid_y " #y ", parts " #parts ", teams " #teams
 
 #define CHECK_KNOWN(limits, cases)                                                                 \
     check_known(limits, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
@@ -64,50 +63,50 @@ static void test_known_reductions(void **state)
     (void)state;
     static const known on_cpu[] = {
         // rows as they lie
-        {DENSE(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
-        {DENSE(64, 1000, 1024), ON_CPU("64 x 16", "1", "8", "1", "whole", "1 x 64")},
+        {DENSE(512, 896, 48), ON_CPU(3, 16, 1, 8, 7, 1, 1, 74)},
+        {DENSE(64, 1000, 1024), ON_CPU(64, 16, 1, 8, 1, 1, 1, 64)},
         // a row is lines of a vector; sixteen rows are joined at once
-        {DENSE(24576, 896, 1), ON_CPU("1 x 16", "16", "8", "304", "whole", "1 x 81")},
+        {DENSE(24576, 896, 1), ON_CPU(1, 16, 16, 8, 304, 1, 1, 81)},
         // all: parts
-        {DENSE(1, 22020096, 1), ON_CPU("1 x 16", "16", "8", "1", "in 64 parts", "1 x 1")},
+        {DENSE(1, 22020096, 1), ON_CPU(1, 16, 16, 8, 1, 64, 1, 1)},
         // columns: parts of whole rows, not strips of them
-        {DENSE(1, 24576, 896), ON_CPU("56 x 16", "1", "8", "1", "in 64 parts", "1 x 1")},
+        {DENSE(1, 24576, 896), ON_CPU(56, 16, 1, 8, 1, 64, 1, 1)},
         // long lines: four at a time
-        {DENSE(1, 64, 1048576), ON_CPU("2048 x 16", "1", "4", "1", "whole", "32 x 1")},
-        {DENSE(99, 64, 16368), ON_CPU("1023 x 16", "1", "8", "1", "whole", "1 x 99")},
+        {DENSE(1, 64, 1048576), ON_CPU(2048, 16, 1, 4, 1, 1, 32, 1)},
+        {DENSE(99, 64, 16368), ON_CPU(1023, 16, 1, 8, 1, 1, 1, 99)},
         // not where that would leave few strips, nor of what is widened
-        {DENSE(1, 64, 65536), ON_CPU("512 x 16", "1", "8", "1", "whole", "8 x 1")},
-        {DENSE(1000, 17, 1001), ON_CPU("63 x 16", "1", "8", "15", "whole", "1 x 67")},
+        {DENSE(1, 64, 65536), ON_CPU(512, 16, 1, 8, 1, 1, 8, 1)},
+        {DENSE(1000, 17, 1001), ON_CPU(63, 16, 1, 8, 15, 1, 1, 67)},
         // groups of three turns, or two; the same for strips
-        {DENSE(1100, 3000, 100), ON_CPU("25 x 16", "4", "8", "1", "whole", "1 x 367")},
-        {APART(1, 8, 100000), ON_CPU("8 x 16", "1", "8", "1", "whole", "391 x 1")},
+        {DENSE(1100, 3000, 100), ON_CPU(25, 16, 4, 8, 1, 1, 1, 367)},
+        {APART(1, 8, 100000), ON_CPU(8, 16, 1, 8, 1, 1, 391, 1)},
         // sixteen steps of three
-        {DENSE(1000, 30, 3), ON_CPU("3 x 16", "16", "8", "84", "whole", "1 x 12")},
+        {DENSE(1000, 30, 3), ON_CPU(3, 16, 16, 8, 84, 1, 1, 12)},
         // and eight of fifty
-        {DENSE(64, 64, 50), ON_CPU("25 x 16", "8", "8", "3", "whole", "1 x 22")},
+        {DENSE(64, 64, 50), ON_CPU(25, 16, 8, 8, 3, 1, 1, 22)},
         // a row shorter than a vector
-        {DENSE(100000, 5, 1), ON_CPU("1 x 16", "16", "8", "1552", "whole", "1 x 65")},
+        {DENSE(100000, 5, 1), ON_CPU(1, 16, 16, 8, 1552, 1, 1, 65)},
         // too small for a vector
-        {DENSE(1000, 5, 3), ON_CPU("3 x 1", "1", "8", "125", "whole", "1 x 8")},
-        {DENSE(4, 32, 64), ON_CPU("4 x 16", "1", "8", "1", "whole", "1 x 4")},
+        {DENSE(1000, 5, 3), ON_CPU(3, 1, 1, 8, 125, 1, 1, 8)},
+        {DENSE(4, 32, 64), ON_CPU(4, 16, 1, 8, 1, 1, 1, 4)},
         // fetched element by element
-        {APART(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
-        {APART(512, 896, 5), ON_CPU("5 x 1", "1", "8", "8", "whole", "1 x 64")},
-        {APART(512, 896, 1), ON_CPU("1 x 16", "16", "8", "16", "whole", "1 x 32")},
+        {APART(512, 896, 48), ON_CPU(3, 16, 1, 8, 7, 1, 1, 74)},
+        {APART(512, 896, 5), ON_CPU(5, 1, 1, 8, 8, 1, 1, 64)},
+        {APART(512, 896, 1), ON_CPU(1, 16, 16, 8, 16, 1, 1, 32)},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
         // the method's known answer
-        {DENSE(512, 896, 48), ON_GPU("32 x 32", "4", "whole", "2 x 80")},
+        {DENSE(512, 896, 48), ON_GPU(32, 32, 1, 4, 1, 2, 80)},
         // as few items at a row as fill the device: at least a warp, or eight elements each
-        {DENSE(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "8", "whole", "1 x 5120")},
-        {DENSE(2000, 100000, 1), ON_GPU("1 x 128", "8", "whole", "1 x 1280")},
-        {DENSE(1000000, 100, 1), ON_GPU("1 x 16 x 8 teams", "8", "whole", "1 x 5120")},
-        {DENSE(1000000, 3, 5), ON_GPU("8 x 1 x 16 teams", "8", "whole", "1 x 5120")},
+        {DENSE(24576, 896, 1), ON_GPU(1, 32, 4, 8, 1, 1, 5120)},
+        {DENSE(2000, 100000, 1), ON_GPU(1, 128, 1, 8, 1, 1, 1280)},
+        {DENSE(1000000, 100, 1), ON_GPU(1, 16, 8, 8, 1, 1, 5120)},
+        {DENSE(1000000, 3, 5), ON_GPU(8, 1, 16, 8, 1, 1, 5120)},
         // all: parts, for smaller groups
-        {DENSE(1, 22020096, 1), ON_GPU("1 x 256", "4", "in 640 parts", "1 x 1")},
-        {DENSE(1, 24576, 896), ON_GPU("32 x 8", "4", "in 22 parts", "28 x 1")},
-        {APART(512, 896, 5), ON_GPU("8 x 128", "4", "whole", "1 x 160")},
+        {DENSE(1, 22020096, 1), ON_GPU(1, 256, 1, 4, 640, 1, 1)},
+        {DENSE(1, 24576, 896), ON_GPU(32, 8, 1, 4, 22, 28, 1)},
+        {APART(512, 896, 5), ON_GPU(8, 128, 1, 4, 1, 1, 160)},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }
@@ -116,24 +115,24 @@ static void test_known_softmax(void **state)
 {
     (void)state;
     static const known on_cpu[] = {
-        {WRITTEN(512, 896, 48), ON_CPU("3 x 16", "1", "8", "7", "whole", "1 x 74")},
+        {WRITTEN(512, 896, 48), ON_CPU(3, 16, 1, 8, 7, 1, 1, 74)},
         // 1 MB of each: what the second level holds
-        {WRITTEN(64, 1000, 1024), ON_CPU("16 x 16", "1", "8", "2", "whole", "4 x 32")},
-        {WRITTEN(4096, 1024, 16), ON_CPU("1 x 16", "1", "8", "16", "whole", "1 x 256")},
-        {WRITTEN(24576, 896, 1), ON_CPU("1 x 16", "16", "8", "304", "whole", "1 x 81")},
+        {WRITTEN(64, 1000, 1024), ON_CPU(16, 16, 1, 8, 2, 1, 4, 32)},
+        {WRITTEN(4096, 1024, 16), ON_CPU(1, 16, 1, 8, 16, 1, 1, 256)},
+        {WRITTEN(24576, 896, 1), ON_CPU(1, 16, 16, 8, 304, 1, 1, 81)},
         // strips for idle cores rather than a second sweep
-        {WRITTEN(1, 24576, 896), ON_CPU("7 x 16", "1", "8", "1", "whole", "8 x 1")},
-        {WRITTEN(1, 22020096, 1), ON_CPU("1 x 16", "16", "8", "1", "in 8 parts", "1 x 1")},
+        {WRITTEN(1, 24576, 896), ON_CPU(7, 16, 1, 8, 1, 1, 8, 1)},
+        {WRITTEN(1, 22020096, 1), ON_CPU(1, 16, 16, 8, 1, 8, 1, 1)},
     };
     CHECK_KNOWN(&cpu, on_cpu);
     static const known on_gpu[] = {
-        {WRITTEN(512, 896, 48), ON_GPU("32 x 8", "4", "whole", "2 x 320")},
-        {WRITTEN(64, 1000, 1024), ON_GPU("32 x 8", "4", "whole", "32 x 20")},
-        {WRITTEN(4096, 1024, 16), ON_GPU("16 x 16", "4", "whole", "1 x 640")},
-        {WRITTEN(24576, 896, 1), ON_GPU("1 x 32 x 4 teams", "8", "whole", "1 x 5120")},
+        {WRITTEN(512, 896, 48), ON_GPU(32, 8, 1, 4, 1, 2, 320)},
+        {WRITTEN(64, 1000, 1024), ON_GPU(32, 8, 1, 4, 1, 32, 20)},
+        {WRITTEN(4096, 1024, 16), ON_GPU(16, 16, 1, 4, 1, 1, 640)},
+        {WRITTEN(24576, 896, 1), ON_GPU(1, 32, 4, 8, 1, 1, 5120)},
         // no more than 32 elements for an item to find again
-        {WRITTEN(24576, 2048, 1), ON_GPU("1 x 64", "8", "whole", "1 x 2560")},
-        {WRITTEN(24576, 10000, 1), ON_GPU("1 x 256", "4", "whole", "1 x 640")},
+        {WRITTEN(24576, 2048, 1), ON_GPU(1, 64, 1, 8, 1, 1, 2560)},
+        {WRITTEN(24576, 10000, 1), ON_GPU(1, 256, 1, 4, 1, 1, 640)},
     };
     CHECK_KNOWN(&gpu, on_gpu);
 }

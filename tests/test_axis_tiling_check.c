@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-#include <weft/axis.h>
-
+#include "axis/axis_plan.h"
 #include "axis_limits.h"
 
 static const weft_axis_problem usual = {.high = 512,

@@ -11,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include <weft/axis.h>
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
 #include <weft/elementwise.h>
@@ -24,8 +23,10 @@
 #include <weft/spgemm.h>
 #include <weft/spmm.h>
 
+#include "axis/axis_plan.h"
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "dense/matmul_tiling.h"
 #include "random.h"
 
 #define assert_ok(status)                                                                          \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products over every small shape: up to one more than a block in each direction, by every
 // method, cut as on a CPU and as on a GPU, in every data type.
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
 
 static weft_context *ctx;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_matmul() refuses, each in a sentence and without enqueuing anything.
+#include "dense/matmul_tiling.h"
 #include "matmul_good.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -318,24 +320,25 @@ static void test_tilings_that_do_not_serve(void **state)
     const weft_status bad = WEFT_BAD_ARGUMENT;
     weft_matmul_tiling t = matmul_in_pieces;
     t.fold = 3;
-    REFUSE(bad, "matmul: tiling.fold is 3", c.params.tiling = &t);
+    REFUSE(bad, "matmul: tiling.fold is 3", c.params.tiling = TILING_TEXT(matmul, &t));
     t = matmul_in_pieces;
     t.vectors = 9;
-    REFUSE(bad, "matmul: tiling.vectors is 9", c.params.tiling = &t);
+    REFUSE(bad, "matmul: tiling.vectors is 9", c.params.tiling = TILING_TEXT(matmul, &t));
     t = matmul_in_pieces;
     t.items = 1 << 20;
-    REFUSE(bad, "tiling.items", c.params.tiling = &t);
+    REFUSE(bad, "tiling.items", c.params.tiling = TILING_TEXT(matmul, &t));
     t = matmul_in_pieces;
     t.piece = 0;
-    REFUSE(bad, "tiling.piece is 0", c.params.tiling = &t);
+    REFUSE(bad, "tiling.piece is 0", c.params.tiling = TILING_TEXT(matmul, &t));
     t = matmul_in_pieces;
     t.method = WEFT_MATMUL_ROWS;
     REFUSE(bad, "tiling.method is rows: neighbours along n are adjacent then in B",
-           (c.params.tiling = &t, c.B = weft_tensor_transposed(&c.B), c.B.shape[0] = 6,
-            c.B.shape[1] = 4));
+           (c.params.tiling = TILING_TEXT(matmul, &t), c.B = weft_tensor_transposed(&c.B),
+            c.B.shape[0] = 6, c.B.shape[1] = 4));
     t = matmul_in_pieces;
     t.method = (weft_matmul_method)3;
-    REFUSE(bad, "tiling.method is 3", c.params.tiling = &t);
+    REFUSE(bad, "matmul: tiling: there is no method '3', at character 8",
+           c.params.tiling = TILING_TEXT(matmul, &t));
 }
 
 static void test_workspaces_that_do_not_serve(void **state)
@@ -346,18 +349,24 @@ static void test_workspaces_that_do_not_serve(void **state)
     cl_mem foreign = strided_zeros(other, 1 << 16, CL_MEM_READ_WRITE);
     cl_mem constant = strided_zeros(ctx, 1 << 16, CL_MEM_READ_ONLY);
     cl_mem large = strided_zeros(ctx, 1 << 16, CL_MEM_READ_WRITE);
-    REFUSE(bad, "matmul: workspace: the buffer belongs to another OpenCL context",
-           (c.params.tiling = &matmul_in_pieces, c.params.workspace = foreign));
-    REFUSE(bad, "matmul: workspace is an output, its buffer is CL_MEM_READ_ONLY",
-           (c.params.tiling = &matmul_in_pieces, c.params.workspace = constant));
+    REFUSE(
+        bad, "matmul: workspace: the buffer belongs to another OpenCL context",
+        (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces), c.params.workspace = foreign));
+    REFUSE(
+        bad, "matmul: workspace is an output, its buffer is CL_MEM_READ_ONLY",
+        (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces), c.params.workspace = constant));
     REFUSE(bad, "overlaps A",
-           (c.params.tiling = &matmul_in_pieces, c.A.buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces),
+            c.A.buffer = c.params.workspace = large));
     REFUSE(bad, "overlaps B",
-           (c.params.tiling = &matmul_in_pieces, c.B.buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces),
+            c.B.buffer = c.params.workspace = large));
     REFUSE(bad, "overlaps C",
-           (c.params.tiling = &matmul_in_pieces, c.C.buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces),
+            c.C.buffer = c.params.workspace = large));
     REFUSE(bad, "overlaps input x0",
-           (c.params.tiling = &matmul_in_pieces, c.x[0].buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces),
+            c.x[0].buffer = c.params.workspace = large));
     clReleaseMemObject(large);
     clReleaseMemObject(constant);
     clReleaseMemObject(foreign);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products of many terms: whole numbers whose sums wrap, and as many terms as there may be.
 // All elements of A are equal, and those of B, so that few bytes are read again and again.
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static bool is_reduced;
@@ -72,7 +74,7 @@ static void call(const long_product *of, const weft_tensor *A, const weft_tensor
     const weft_elementwise_input inputs[] = {{"x", X}};
     const weft_elementwise_value values[] = {{"v", of->v}};
     weft_matmul_params params = {
-        .size = sizeof(params), .tiling = &of->tiling, .workspace = workspace};
+        .size = sizeof(params), .tiling = TILING_TEXT(matmul, &of->tiling), .workspace = workspace};
     if (of->has_formula) {
         params.epilogue = "v * c - x";
         params.n_inputs = params.n_values = 1;

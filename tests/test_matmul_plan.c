@@ -12,6 +12,7 @@
 #include <weft/matmul.h>
 
 #include "base/clamp.h"
+#include "dense/matmul_tiling.h"
 #include "plan_case.h"
 
 enum { N_RANDOM = 30000 }; // for each profile
@@ -376,43 +377,47 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 4096, 4096, WEFT_F32,
-         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 8 of k at a "
-         "time"},
+         "method blocks, fold 4, vectors 2, rows 8, items 16, team 16, depth 8, block_rows 128, "
+         "block_columns 128, piece 2147479551"},
         {"nvidia-a100", 130, 130, 10000, WEFT_F64,
-         "blocks: 4 rows x 1 vectors of 2, 16 x 16 items a group, blocks of 64 x 32, 16 of k at a "
-         "time, pieces of 288"},
+         "method blocks, fold 2, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
+         "block_columns 32, piece 288"},
         {"nvidia-h200", 1024, 1024, 1024, WEFT_F32,
-         "blocks: 8 rows x 2 vectors of 4, 16 x 16 items a group, blocks of 128 x 128, 8 of k at a "
-         "time, pieces of 256"},
+         "method blocks, fold 4, vectors 2, rows 8, items 16, team 16, depth 8, block_rows 128, "
+         "block_columns 128, piece 256"},
         {"nvidia-h200", 512, 512, 512, WEFT_F32,
-         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at "
-         "a time"},
+         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
+         "block_columns 64, piece 2147479551"},
         {"nvidia-a100", 100, 100, 10000, WEFT_F16,
-         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
-         "time, pieces of 144"},
+         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
+         "block_columns 64, piece 144"},
         {"amd-mi300x", 4096, 1, 4096, WEFT_F32,
-         "dots, turned: 2 rows x 2 vectors of 4, 64 x 2 items a group, blocks of 1 x 4, 1024 of k "
-         "at a time"},
+         "method dots, turned, fold 4, vectors 2, rows 2, items 64, team 2, depth 1024, block_rows "
+         "1, block_columns 4, piece 2147479551"},
         {"intel-arc-a770", 1, 4096, 4096, WEFT_BF16,
-         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 4 x 512, pieces of 512"},
+         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 4, "
+         "block_columns 512, piece 512"},
         {"nvidia-h200", 4096, 4096, 4, WEFT_F32,
-         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 16 x 512"},
+         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 16, "
+         "block_columns 512, piece 2147479551"},
         {"nvidia-h200", 777, 555, 333, WEFT_F32,
-         "blocks: 4 rows x 1 vectors of 4, 16 x 16 items a group, blocks of 64 x 64, 16 of k at a "
-         "time"},
+         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
+         "block_columns 64, piece 2147479551"},
         {"apple-m1", 1000, 1000, 4, WEFT_F32,
-         "rows: 4 rows x 1 vectors of 4, 128 x 1 items a group, blocks of 16 x 512"},
+         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 16, "
+         "block_columns 512, piece 2147479551"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
-         "blocks: 12 rows x 2 vectors of 16, 1 x 1 items a group, blocks of 192 x 128, 256 of k at "
-         "a time"},
+         "method blocks, fold 16, vectors 2, rows 12, items 1, team 1, depth 256, block_rows 192, "
+         "block_columns 128, piece 2147479551"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F64,
-         "blocks: 12 rows x 2 vectors of 8, 1 x 1 items a group, blocks of 348 x 64, 128 of k at a "
-         "time"},
+         "method blocks, fold 8, vectors 2, rows 12, items 1, team 1, depth 128, block_rows 348, "
+         "block_columns 64, piece 2147479551"},
         {"amd-ryzen-5950x", 3, 10000, 1000, WEFT_I8,
-         "rows: 8 rows x 32 vectors of 8, 1 x 1 items a group, blocks of 8 x 456, pieces of 334"},
+         "method rows, fold 8, vectors 32, rows 8, items 1, team 1, depth 8, block_rows 8, "
+         "block_columns 456, piece 334"},
         {"arm-graviton2", 10000, 2, 1000, WEFT_F32,
-         "dots, turned: 2 rows x 4 vectors of 4, 1 x 1 items a group, blocks of 2 x 80, 1000 of k "
-         "at a time"},
+         "method dots, turned, fold 4, vectors 4, rows 2, items 1, team 1, depth 1000, block_rows "
+         "2, block_columns 80, piece 2147479551"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         weft_matmul_problem problem = row_major(known[i].m, known[i].n, known[i].k);

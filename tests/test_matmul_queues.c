@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products among other work, and in a batch.
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
 #include "queue_case.h"
 

@@ -5,7 +5,9 @@
 
 #include <math.h>
 
+#include "dense/matmul_tiling.h"
 #include "short_memory.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -41,7 +43,7 @@ static void test_workspace_of_the_size_asked_for(void **state)
     char part[96];
     matmul_good c;
     matmul_good_make(&c, &o);
-    c.params.tiling = &matmul_in_pieces;
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
     const size_t bytes = workspace_of(&c), least = 2 * 3 * 5 * 4 * sizeof(float);
     assert_in_range(bytes, least, least + 256);
     cl_mem enough = strided_zeros(ctx, bytes, CL_MEM_READ_WRITE);
@@ -63,7 +65,7 @@ static void test_no_workspace_where_none_is_needed(void **state)
     matmul_good c;
     size_t bytes = 1;
     matmul_good_make(&c, &o);
-    c.params.tiling = &matmul_in_pieces;
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
     c.A.shape[2] = c.B.shape[0] = 2; // one piece
     assert_int_equal(workspace_of(&c), 0);
     c.A.shape[2] = c.B.shape[0] = 0;
@@ -120,9 +122,9 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
     const weft_tensor B = {.buffer = line, .ndim = 2, .shape = {most, 1000}};
     cl_mem many = strided_zeros(ctx, 1000 * 1000 * sizeof(float), CL_MEM_READ_WRITE);
     const weft_tensor C = weft_matrix(many, WEFT_F32, 1000, 1000);
-    assert_int_equal(
-        weft_matmul(ctx, queue, 1, &A, &B, 0, &C, WEFT_MATMUL(.tiling = &matmul_in_pieces)),
-        WEFT_NO_MEMORY);
+    assert_int_equal(weft_matmul(ctx, queue, 1, &A, &B, 0, &C,
+                                 WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &matmul_in_pieces))),
+                     WEFT_NO_MEMORY);
     assert_says("matmul");
     clReleaseMemObject(many);
 }
@@ -183,7 +185,7 @@ static void test_describe(void **state)
     char text[512], tiling_text[256], little[8];
     matmul_good c;
     matmul_good_make(&c, &o);
-    c.params.tiling = &matmul_in_pieces;
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
     const int length = describe(&c, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     weft_matmul_tiling_print(&matmul_in_pieces, tiling_text, sizeof(tiling_text));
@@ -227,7 +229,7 @@ static void test_empty_products(void **state)
     matmul_good c;
     matmul_good_make_bare(&c, &o);
     c.A.shape[0] = c.C.shape[0] = 0;
-    c.params.tiling = &nonsense; // there is nothing to cut
+    c.params.tiling = TILING_TEXT(matmul, &nonsense); // there is nothing to cut
     check_empty(&c);
     matmul_good_make_bare(&c, &o);
     c.A.shape[1] = c.C.shape[1] = 0;
@@ -321,7 +323,7 @@ static void test_every_allocation_may_fail(void **state)
     cl_mem own = strided_zeros(ctx, 4096, CL_MEM_READ_WRITE);
     matmul_good c;
     matmul_good_make(&c, &o);
-    c.params.tiling = &matmul_in_pieces;
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
     c.params.workspace = is_on("oclgrind") ? own : NULL; // which knows nothing of the pool
     assert_in_range(fail_one_after_the_other(&c), 1, 200);
     clReleaseMemObject(own);

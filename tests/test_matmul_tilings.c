@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products by every kind of tiling, whether or not it would be chosen for the device at
 // hand.
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
 
 static weft_context *ctx;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix products through every kind of view: layouts, starts, batches that broadcast, formulas of
 // inputs that do, alpha and beta, and what must not be read.
+#include "dense/matmul_tiling.h"
 #include "matmul_case.h"
 
 #include <math.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layer and RMS normalisation: every data type, kind of number and set of last axes, with w and b
 // and without, what the calls refuse, and what they say that they would do.
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -316,7 +318,7 @@ static void test_refusals(void **state)
     REFUSE(WEFT_BAD_BUFFER, "layer_norm: Y [6 x 10] needs", c.Y.offset += 1000);
     REFUSE(WEFT_BAD_BUFFER, "X", (c.X.buffer = c.Y.buffer, c.X.offset = c.Y.offset + 1));
     REFUSE(WEFT_BAD_BUFFER, "weight", (c.w.buffer = c.Y.buffer, c.w.offset = c.Y.offset + 3));
-    REFUSE(bad, "layer_norm: tiling.items is 0", c.params.tiling = &unfilled);
+    REFUSE(bad, "layer_norm: tiling.items is 0", c.params.tiling = TILING_TEXT(axis, &unfilled));
     REFUSE(WEFT_BAD_BUFFER, "bias", (c.b = c.Y, c.b.ndim = 1, c.b.shape[0] = 10));
     assert_int_equal(weft_rms_norm(ctx, operands.queue, 0, NULL, 1, &operands.out.t, NULL), bad);
     assert_says("rms_norm: X is NULL");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The backward of layer and RMS normalisation: every data type, kind of number and set of last
 // axes, dW and db with dX and alone, sums over many rows, and finite differences.
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
 #include "tilings.h"
 

@@ -3,7 +3,9 @@
 // enqueuing anything; which views may be one another; no rows; scratch memory, queues, events, and
 // what the calls say that they would do.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -257,13 +259,16 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_axis_tiling t = in_parts;
     t.unroll = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: tiling.unroll is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: tiling.unroll is 5",
+           c.params.tiling = TILING_TEXT(axis, &t));
     REFUSE(WEFT_BAD_ARGUMENT, "layer_norm_backward: scaling_tiling.unroll is 5",
-           c.params.scaling_tiling = &t);
+           c.params.scaling_tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.keep = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "backward: tiling.keep is set", c.params.tiling = &t);
-    REFUSE(WEFT_BAD_ARGUMENT, "backward: scaling_tiling.keep is set", c.params.scaling_tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: tiling.keep is set",
+           c.params.tiling = TILING_TEXT(axis, &t));
+    REFUSE(WEFT_BAD_ARGUMENT, "backward: scaling_tiling.keep is set",
+           c.params.scaling_tiling = TILING_TEXT(axis, &t));
 }
 
 // A team that has local memory for five numbers of each lane, and not for ten.
@@ -281,9 +286,9 @@ static void test_teams_that_keep_too_much(void **state)
     for (int i = 0; i < 3; i++)
         row[i] = weft_matrix(strided_zeros(ctx, 256, CL_MEM_READ_WRITE), WEFT_F32, 1, 64);
     char text[64];
-    assert_int_equal(weft_norm_backward_describe(ctx, &row[0], 1, &row[1], &row[2],
-                                                 WEFT_NORM_BACKWARD(.tiling = &t), text,
-                                                 sizeof(text)),
+    assert_int_equal(weft_norm_backward_describe(
+                         ctx, &row[0], 1, &row[1], &row[2],
+                         WEFT_NORM_BACKWARD(.tiling = TILING_TEXT(axis, &t)), text, sizeof(text)),
                      -1);
     assert_says("norm_backward: tiling.team takes ");
     for (int i = 0; i < 3; i++)
@@ -327,7 +332,8 @@ static void test_workspaces_that_do_not_serve(void **state)
     cl_mem large = strided_zeros(ctx, 1 << 16, CL_MEM_READ_WRITE);
     snprintf(part, sizeof(part), "workspace [%zu] needs %zu bytes, its buffer has %zu", bytes,
              bytes, bytes - 1);
-#define WITH(memory, change) (c.params.tiling = &in_parts, c.params.workspace = (memory), (change))
+#define WITH(memory, change)                                                                       \
+    (c.params.tiling = TILING_TEXT(axis, &in_parts), c.params.workspace = (memory), (change))
     REFUSE(WEFT_BAD_BUFFER, part, WITH(less, c.epsilon = 1));
     REFUSE(WEFT_BAD_BUFFER, "workspace", WITH(large, c.X.buffer = large));
     REFUSE(WEFT_BAD_BUFFER, "workspace", WITH(large, c.dY.buffer = large));
@@ -351,12 +357,12 @@ static void test_words(void **state)
     char text[600], cut[8];
     const weft_tensor *X = &o.in[0].t, *dY = &o.in[1].t, *dX = &o.out.t;
     const weft_norm_backward_params params = {
-        .size = sizeof(params), .dW = &o.scalings[0].t, .tiling = &in_parts};
+        .size = sizeof(params), .dW = &o.scalings[0].t, .tiling = TILING_TEXT(axis, &in_parts)};
     const int length =
         weft_rms_norm_backward_describe(ctx, X, 1, dY, dX, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    if (strncmp(text, "dX: 6 x 1 x 10 x 1 (high, outer, mid, low); items of 3 x 1", 57) != 0 ||
-        !strstr(text, "mid in 3 parts, grid 4 x 2; dW and db: "))
+    if (strncmp(text, "dX: 6 x 1 x 10 x 1 (high, outer, mid, low); fold 1, vectors 3", 61) != 0 ||
+        !strstr(text, ", grid_x 4, grid_y 2, parts 3; dW and db: "))
         fail_msg("%s", text);
     assert_int_equal(weft_rms_norm_backward_describe(ctx, X, 1, dY, dX, &params, cut, sizeof(cut)),
                      length);

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "axis/axis_plan.h"
 #include "scalar.h"
 
 static weft_context *ctx;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weft_reduce() refuses, each in a sentence and without enqueuing anything; how much scratch
 // memory it wants; events; and operands side by side in one buffer.
+#include "axis/axis_plan.h"
 #include "reduce_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static reduce_operands o; // of the running test: 4 x 6 x 5, reduced along axis 1
@@ -166,7 +168,7 @@ static void test_tilings(void **state)
                                           .grid_y = 1,
                                           .parts = 1};
     REFUSE(WEFT_BAD_ARGUMENT, "reduce: tiling.fold is 8, but lines have 5 columns",
-           c.params.tiling = &wide);
+           c.params.tiling = TILING_TEXT(axis, &wide));
 }
 
 // ---- scratch memory
@@ -243,7 +245,7 @@ static void test_unfit_workspaces(void **state)
 static void test_description(void **state)
 {
     (void)state;
-    assert_non_null(strstr(reduce_words(&o), "4 x 1 x 6 x 5 (high, outer, mid, low); items of "));
+    assert_non_null(strstr(reduce_words(&o), "4 x 1 x 6 x 5 (high, outer, mid, low); fold "));
     assert_int_equal(
         weft_reduce_describe(ctx, WEFT_MAX, &o.X, 1, (const int[]){7}, &o.Y, NULL, NULL, 0), -1);
     assert_says("axes[0] is 7");

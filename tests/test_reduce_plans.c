@@ -8,7 +8,9 @@
 
 #include <weft/rehearsal.h>
 
+#include "axis/axis_plan.h"
 #include "random.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static bool is_reduced; // the small set
@@ -214,9 +216,9 @@ static const char *options_for(int items, int team, int teams)
     const weft_tensor X = weft_matrix(buffer, WEFT_F32, 300, 50);
     const weft_tensor Y = weft_matrix(weft_rehearsal_buffer(there, NULL), WEFT_F32, 1, 50);
     weft_rehearsal_begin(there);
-    assert_int_equal(
-        weft_reduce(there, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y, WEFT_REDUCE(.tiling = &tiling)),
-        WEFT_OK);
+    assert_int_equal(weft_reduce(there, NULL, WEFT_SUM, &X, 1, (int[]){0}, &Y,
+                                 WEFT_REDUCE(.tiling = TILING_TEXT(axis, &tiling))),
+                     WEFT_OK);
     const weft_rehearsal *told = weft_rehearsal_end(there);
     assert_int_equal(told->n_launches, 1);
     snprintf(options, sizeof(options), "%s ", told->launches[0].options);

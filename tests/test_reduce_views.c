@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "axis/axis_plan.h"
 #include "random.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static bool is_reduced; // the small set
@@ -146,7 +148,7 @@ static void add_exponentials(const weft_axis_tiling *tiling, float fill, float y
     const weft_tensor X = {in, WEFT_F32, 0, 2, {PADDED_ROWS, PADDED}, {PITCH, 1}};
     const weft_tensor Y = {out, WEFT_F32, 0, 1, {PADDED_ROWS}, {1}};
     const weft_status status = weft_reduce(ctx, queue, WEFT_LOGSUMEXP, &X, 1, (int[]){1}, &Y,
-                                           WEFT_REDUCE(.tiling = tiling));
+                                           WEFT_REDUCE(.tiling = TILING_TEXT(axis, tiling)));
     if (status != WEFT_OK)
         fail_msg("%s", weft_last_error());
     assert_int_equal(

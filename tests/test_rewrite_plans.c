@@ -2,6 +2,7 @@
 // Softmax and normalisation by every kind of tiling, whether or not it would be chosen for the
 // device at hand, and as planned for every known device.
 #define _POSIX_C_SOURCE 200809L // setenv
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
 #include "tilings.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and normalisation along every axis of tensors of up to six dimensions, whatever their
 // strides; lines that leave their neighbours alone; and how few programs a thousand shapes take.
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
 #include "tilings.h"
 

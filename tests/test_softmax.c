@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax, log-softmax and their backward: every data type and kind of number, the extents around
 // every tile, what stands beside NaN and infinities, and the same bits each time.
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
+#include "tiling_text.h"
 #include "tilings.h"
 
 #include <float.h>
@@ -242,7 +244,7 @@ static void soften(rewrite_op op, const weft_axis_tiling *tiling, float fill, bo
     const weft_tensor X = {in, WEFT_F32, 0, 2, {PADDED_ROWS, PADDED}, {PITCH, 1}};
     weft_tensor Y = X;
     Y.buffer = in_place ? in : out;
-    const weft_softmax_params *params = WEFT_SOFTMAX(.tiling = tiling);
+    const weft_softmax_params *params = WEFT_SOFTMAX(.tiling = TILING_TEXT(axis, tiling));
     const weft_status status = op == SOFTMAX ? weft_softmax(ctx, queue, 1, &X, -1, &Y, params)
                                              : weft_log_softmax(ctx, queue, 1, &X, -1, &Y, params);
     if (status != WEFT_OK)

@@ -2,7 +2,9 @@
 // What softmax and its kin refuse, each in a sentence and without enqueuing anything; views that
 // may be one another; scratch memory, events, and what the call says that it would do.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "axis/axis_plan.h"
 #include "rewrite_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -217,19 +219,21 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_axis_tiling t = in_parts;
     t.unroll = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "softmax: tiling.unroll is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "softmax: tiling.unroll is 5",
+           c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.fold = 8;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8, but lines have 7", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8, but lines have 7",
+           c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.items = 1 << 20;
-    REFUSE(WEFT_BAD_ARGUMENT, "1048576", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "1048576", c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.widen = 51;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.widen is 51", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.widen is 51", c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.widen = 2; // lines of 14 columns, 8 of an item
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.widen is 2", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.widen is 2", c.params.tiling = TILING_TEXT(axis, &t));
 }
 
 static void test_workspace(void **state)
@@ -244,9 +248,10 @@ static void test_workspace(void **state)
     char part[96];
     snprintf(part, sizeof(part), "softmax: workspace [%zu] needs %zu bytes, its buffer has %zu",
              bytes, bytes, bytes - 1);
-    REFUSE(WEFT_BAD_BUFFER, part, (c.params.tiling = &in_parts, c.params.workspace = less));
+    REFUSE(WEFT_BAD_BUFFER, part,
+           (c.params.tiling = TILING_TEXT(axis, &in_parts), c.params.workspace = less));
     REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY",
-           (c.params.tiling = &in_parts, c.params.workspace = constant));
+           (c.params.tiling = TILING_TEXT(axis, &in_parts), c.params.workspace = constant));
     const uint64_t held = weft_context_get_stats(ctx).scratch_bytes;
     o.workspace = strided_zeros(ctx, bytes, CL_MEM_READ_WRITE);
     p.workspace = strided_zeros(ctx, bytes, CL_MEM_READ_WRITE);
@@ -270,9 +275,11 @@ static void test_workspaces_among_the_operands(void **state)
     (void)state;
     cl_mem large = strided_zeros(ctx, 1 << 16, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "workspace",
-           (c.params.tiling = &in_parts, c.params.workspace = large, c.X.buffer = large));
+           (c.params.tiling = TILING_TEXT(axis, &in_parts), c.params.workspace = large,
+            c.X.buffer = large));
     REFUSE(WEFT_BAD_BUFFER, "workspace",
-           (c.params.tiling = &in_parts, c.params.workspace = large, c.Y.buffer = large));
+           (c.params.tiling = TILING_TEXT(axis, &in_parts), c.params.workspace = large,
+            c.Y.buffer = large));
     clReleaseMemObject(large);
 }
 
@@ -283,11 +290,12 @@ static void test_words(void **state)
     (void)state;
     char text[300], cut[8];
     const weft_tensor *X = &o.in[0].t, *Y = &o.out.t;
-    const weft_softmax_params params = {.size = sizeof(params), .tiling = &in_parts};
+    const weft_softmax_params params = {.size = sizeof(params),
+                                        .tiling = TILING_TEXT(axis, &in_parts)};
     const int length = weft_softmax_describe(ctx, X, 1, Y, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    const char *start = "4 x 1 x 50 x 7 (high, outer, mid, low); items of 8 x 1 columns";
-    if (strncmp(text, start, strlen(start)) != 0 || !strstr(text, "mid in 3 parts"))
+    const char *start = "4 x 1 x 50 x 7 (high, outer, mid, low); fold 1, vectors 8, items ";
+    if (strncmp(text, start, strlen(start)) != 0 || !strstr(text, ", parts 3"))
         fail_msg("%s", text);
     assert_int_equal(weft_softmax_describe(ctx, X, 1, Y, &params, cut, sizeof(cut)), length);
     assert_string_equal(cut, "4 x 1 x");
@@ -308,7 +316,7 @@ static void test_words_are_the_call_s_own(void **state)
     assert_true(weft_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[2], 300) > 0);
     assert_true(weft_log_softmax_backward_describe(v100, &t, &t, 1, &t, NULL, text[3], 300) > 0);
     for (int i = 0; i < 4; i++)
-        if ((strstr(text[i], "mid whole and kept") != NULL) != (i == 0))
+        if ((strstr(text[i], ", parts 1, keep") != NULL) != (i == 0))
             fail_msg("%s", text[i]);
     assert_int_equal(weft_softmax_backward_describe(v100, &t, NULL, 1, &t, NULL, text[2], 300), -1);
     assert_says("softmax_backward: dY is NULL");

@@ -4,7 +4,7 @@
 #ifndef WEFT_TESTS_TILINGS_H
 #define WEFT_TESTS_TILINGS_H
 
-#include <weft/axis.h>
+#include "axis/axis_plan.h"
 
 #include "runtime.h"
 

@@ -8,68 +8,7 @@
 
 WEFT_BEGIN
 
-// How a product is cut.
-typedef enum weft_matmul_method {
-    WEFT_MATMUL_BLOCKS = 0, // blocks of C: m, n and k are long
-    WEFT_MATMUL_DOTS,       // dot products: few rows of C, neighbours along k are adjacent in B
-    WEFT_MATMUL_ROWS, // rows of C as sums of rows of B, where neighbours are adjacent: few rows, or
-                      // k of a few
-} weft_matmul_method;
-
-// "blocks" for WEFT_MATMUL_BLOCKS, and so on; NULL for what is none. Static storage.
-WEFT_API const char *weft_matmul_method_name(weft_matmul_method method);
-
-enum {
-    WEFT_MATMUL_FEW = 8,    // rows of C that DOTS takes at most
-    WEFT_MATMUL_INPUTS = 4, // of the formula, besides the product
-};
-
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_matmul_problem {
-    int64_t m, n, k;           // C is m x n, A m x k
-    int64_t n_batches;         // 0 counts as 1; changes blocks, but no bit of a product
-    weft_dtype dtype;          // of A and B; WEFT_DEFAULT is f32
-    bool a_along_m, a_along_k; // neighbours in that direction are adjacent in memory
-    bool b_along_k, b_along_n;
-    bool c_along_m, c_along_n;
-} weft_matmul_problem;
-
-// How the work is cut. A group has a block of C, and each item goes through its part of that with
-// rows x vectors x fold sums at a time: with BLOCKS and ROWS numbers of C, with DOTS lanes of rows
-// x vectors numbers. Local memory has room for a strip of A, a step of B and the sums of a block,
-// with DOTS for all rows of A in one step. With BLOCKS, where several items have a whole block at a
-// time, sums need no local memory, strip and step have two buffers each, and of pieces there are up
-// to 32768. With ROWS an item's rows of the block, min(m, rows) of them, have no more than rows x
-// vectors vectors.
-typedef struct weft_matmul_tiling {
-    weft_matmul_method method;
-    bool turned;           // C^T = B^T A^T is what is multiplied, and below m and n change places
-    int fold;              // elements in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;           // 1 to 8; with ROWS 1 to 64
-    int rows;              // 1 to 16; with ROWS 1, 2, 4 or 8
-    int items, team;       // of a group, powers of two: along columns and along rows; with DOTS
-                           // along k and along columns
-    int depth;             // of k that stands in local memory at a time: a multiple of fold, with
-                           // DOTS of items x fold; ROWS takes no notice
-    int64_t block_rows;    // of C that a group has: with BLOCKS a multiple of team x rows; with
-                           // DOTS all of them
-    int64_t block_columns; // with BLOCKS a multiple of items x vectors x fold; with ROWS of items x
-                           // fold; with DOTS of team x vectors and of fold
-    int64_t piece; // of k that one group sums up: where there are several, they are added in order
-} weft_matmul_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
-                                                   const weft_matmul_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_matmul_tiling_check(const weft_matmul_tiling *tiling,
-                                              const weft_limits *limits,
-                                              const weft_matmul_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_matmul_tiling_print(const weft_matmul_tiling *tiling, char *text, size_t size);
+enum { WEFT_MATMUL_INPUTS = 4 }; // of the formula, besides the product
 
 typedef struct weft_matmul_params {
     size_t size;          // sizeof(weft_matmul_params): WEFT_MATMUL() fills it in
@@ -78,10 +17,10 @@ typedef struct weft_matmul_params {
     const weft_elementwise_input *inputs; // each with a name, which is not c
     int n_values;
     const weft_elementwise_value *values;
-    const weft_matmul_tiling *tiling; // NULL: what weft_matmul_tiling_for() chooses; where alpha
-                                      // or k is 0 nobody looks at it
-    cl_mem workspace;                 // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                   // events to wait for
+    const char *tiling; // NULL: what weft chooses; else a text as weft_matmul_describe() prints it,
+                        // which need not suit where alpha or k is 0
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_matmul_params;

@@ -3,18 +3,17 @@
 #ifndef WEFT_NORM_H
 #define WEFT_NORM_H
 
-#include <weft/axis.h>
 #include <weft/tensor.h>
 
 WEFT_BEGIN
 
 typedef struct weft_norm_params {
-    size_t size;                    // sizeof(weft_norm_params): WEFT_NORM() fills it in
-    const weft_tensor *weight;      // w; NULL: 1
-    const weft_tensor *bias;        // b; NULL: 0
-    const weft_axis_tiling *tiling; // NULL: what weft_axis_tiling_for() chooses
-    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                 // events to wait for
+    size_t size;               // sizeof(weft_norm_params): WEFT_NORM() fills it in
+    const weft_tensor *weight; // w; NULL: 1
+    const weft_tensor *bias;   // b; NULL: 0
+    const char *tiling; // NULL: what weft chooses; else a text as weft_norm_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_norm_params;
@@ -81,13 +80,14 @@ WEFT_API int weft_rms_norm_describe(weft_context *ctx, const weft_tensor *X, int
 
 typedef struct weft_norm_backward_params {
     size_t size; // sizeof(weft_norm_backward_params): WEFT_NORM_BACKWARD() fills it in
-    const weft_tensor *weight;              // w; NULL: 1
-    const weft_tensor *dW;                  // gradient by w; NULL: not wanted
-    const weft_tensor *db;                  // gradient by b; NULL: not wanted
-    const weft_axis_tiling *tiling;         // of dX; NULL: what weft_axis_tiling_for() chooses
-    const weft_axis_tiling *scaling_tiling; // of dW and db, if they are wanted; NULL: so, too
-    cl_mem workspace;                       // scratch of the caller's; NULL: the context's pool
-    cl_uint n_wait;                         // events to wait for
+    const weft_tensor *weight;  // w; NULL: 1
+    const weft_tensor *dW;      // gradient by w; NULL: not wanted
+    const weft_tensor *db;      // gradient by b; NULL: not wanted
+    const char *tiling;         // of dX. NULL: what weft chooses; else a text as
+                                // weft_norm_backward_describe() prints it
+    const char *scaling_tiling; // of dW and db, if they are wanted: the same
+    cl_mem workspace;           // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;             // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the results; the caller releases it
 } weft_norm_backward_params;

@@ -3,7 +3,6 @@
 #ifndef WEFT_REDUCE_H
 #define WEFT_REDUCE_H
 
-#include <weft/axis.h>
 #include <weft/tensor.h>
 
 WEFT_BEGIN
@@ -38,11 +37,11 @@ WEFT_API const char *weft_reduction_name(weft_reduction op);
 WEFT_API bool weft_reduction_find(const char *name, weft_reduction *op);
 
 typedef struct weft_reduce_params {
-    size_t size;                    // sizeof(weft_reduce_params): WEFT_REDUCE() fills it in
-    int64_t correction;             // c of var and std: 0 divides by n, 1 by n - 1
-    const weft_axis_tiling *tiling; // NULL: what weft_axis_tiling_for() chooses
-    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                 // events to wait for
+    size_t size;        // sizeof(weft_reduce_params): WEFT_REDUCE() fills it in
+    int64_t correction; // c of var and std: 0 divides by n, 1 by n - 1
+    const char *tiling; // NULL: what weft chooses; else a text as weft_reduce_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the reduction; the caller releases it
 } weft_reduce_params;

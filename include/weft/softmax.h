@@ -3,7 +3,6 @@
 #ifndef WEFT_SOFTMAX_H
 #define WEFT_SOFTMAX_H
 
-#include <weft/axis.h>
 #include <weft/tensor.h>
 
 WEFT_BEGIN
@@ -11,9 +10,9 @@ WEFT_BEGIN
 typedef struct weft_softmax_params {
     size_t size; // sizeof(weft_softmax_params): WEFT_SOFTMAX() fills it in
     bool masked; // where every scale x is -inf: softmax 0 and log-softmax -inf, in place of NaN
-    const weft_axis_tiling *tiling; // NULL: what weft_axis_tiling_for() chooses
-    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                 // events to wait for
+    const char *tiling; // NULL: what weft chooses; else a text as weft_softmax_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_softmax_params;

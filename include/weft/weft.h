@@ -5,7 +5,6 @@
 
 #include <weft/activation.h>
 #include <weft/api.h>
-#include <weft/axis.h>
 #include <weft/context.h>
 #include <weft/csc.h>
 #include <weft/csr.h>

@@ -4,7 +4,8 @@
 #ifndef WEFT_LIB_AXES_H
 #define WEFT_LIB_AXES_H
 
-#include <weft/axis.h>
+#include <weft/dtype.h>
+#include <weft/geometry.h>
 #include <weft/tensor.h>
 
 enum { WEFT_AXES_MOST_OPERANDS = 6 };

@@ -3,7 +3,6 @@
 #include "axis/axis_plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/caches.h"
@@ -608,18 +607,20 @@ weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_li
     return weft_axis_named_tiling_check("axis: tiling", tiling, limits, problem);
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_axis_tiling, fold),   TILING_FIELD(weft_axis_tiling, vectors),
+    TILING_FIELD(weft_axis_tiling, items),  TILING_FIELD(weft_axis_tiling, team),
+    TILING_FIELD(weft_axis_tiling, unroll), TILING_FIELD(weft_axis_tiling, widen),
+    TILING_FIELD(weft_axis_tiling, run),    TILING_FIELD(weft_axis_tiling, grid_x),
+    TILING_FIELD(weft_axis_tiling, grid_y), TILING_FIELD(weft_axis_tiling, parts),
+    TILING_FIELD(weft_axis_tiling, keep),   TILING_FIELD(weft_axis_tiling, teams),
+};
+
+const weft_tiling_table weft_axis_tiling_table = TILING_TABLE(fields);
+
 int weft_axis_tiling_print(const weft_axis_tiling *tiling, char *text, size_t size)
 {
-    char parts[48] = "whole", teams[32] = "";
-    if (tiling->teams > 1)
-        snprintf(teams, sizeof(teams), " x %d teams", tiling->teams);
-    if (tiling->parts > 1)
-        snprintf(parts, sizeof(parts), "in %" PRId64 " parts", tiling->parts);
-    return snprintf(text, size,
-                    "items of %d x %d columns in groups of %d x %d%s, lines of %" PRId64
-                    " x low, unrolled by %d, runs of %" PRId64 ", mid %s%s, grid %" PRId64
-                    " x %" PRId64,
-                    tiling->vectors, tiling->fold, tiling->items, tiling->team, teams,
-                    tiling->widen, tiling->unroll, tiling->run, parts,
-                    tiling->keep ? " and kept" : "", tiling->grid_x, tiling->grid_y);
+    return weft_tiling_print(&weft_axis_tiling_table, tiling, text, size);
 }

@@ -5,6 +5,7 @@
 #define WEFT_LIB_AXIS_WALK_H
 
 #include "axis/axes.h"
+#include "axis/axis_plan.h"
 #include "runtime/program.h"
 
 // `walk` and `view` of cl/axis/axis.clh, as the two arguments that they come in, vectors or

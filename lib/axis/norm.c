@@ -65,6 +65,7 @@ static weft_status check(void *memory, const weft_call *call)
         if (call->operands[i])
             TRY(weft_norm_scaling_check(what, X, weft_call_tensor(call, i),
                                         call->op->operands[i].name, given->n_axes));
+    TRY(weft_sweep_read_tiling(&s->sweep, call, call->tiling, "tiling"));
     s->dtype = weft_dtype_or(X->dtype, WEFT_F32);
     s->head.is_empty = weft_tensor_is_empty(X);
     if (s->head.is_empty)
@@ -93,8 +94,8 @@ static void add_key(weft_key *key, const weft_call *call)
 static weft_status plan(void *memory, const weft_call *call, const weft_limits *limits)
 {
     state *s = memory;
-    s->head.is_forced = call->tiling != NULL;
-    TRY(weft_sweep_plan(&s->sweep, &s->head.group_items, call, limits, call->tiling, "tiling",
+    s->head.is_forced = s->sweep.is_forced;
+    TRY(weft_sweep_plan(&s->sweep, &s->head.group_items, call, limits, "tiling",
                         weft_call_tensor(call, OF_Y)));
     s->head.scratch_bytes = s->sweep.scratch_bytes;
     return WEFT_OK;

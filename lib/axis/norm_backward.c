@@ -86,6 +86,8 @@ static weft_status check(void *memory, const weft_call *call)
     const numbers *given = call->own;
     const weft_tensor *X = weft_call_tensor(call, OF_X);
     TRY(shapes_check(call, given->n_axes));
+    TRY(weft_sweep_read_tiling(&s->dx, call, call->tiling, "tiling"));
+    TRY(weft_sweep_read_tiling(&s->scaling, call, given->params.scaling_tiling, "scaling_tiling"));
     s->dtype = weft_dtype_or(X->dtype, WEFT_F32);
     s->rows = product_of(X, 0, X->ndim - given->n_axes);
     s->is_told = call->operands[OF_DW] || call->operands[OF_DB];
@@ -131,6 +133,7 @@ static void add_key(weft_key *key, const weft_call *call)
     const numbers *given = call->own;
     weft_key_add_number(key, given->is_rms);
     weft_key_add_number(key, given->n_axes);
+    weft_key_add_text(key, given->params.scaling_tiling);
 }
 
 static weft_status dx_prepare(state *s, const weft_call *call)
@@ -146,8 +149,7 @@ static weft_status dx_prepare(state *s, const weft_call *call)
     weft_defines_add(&defines, "RMS", given->is_rms);
     weft_defines_add(&defines, "WEIGHTED", call->operands[OF_WEIGHT] != NULL);
     weft_defines_add(&defines, "TELLS", s->is_told);
-    return weft_sweep_prepare(&s->dx, call, call->tiling, "tiling", call->operands[OF_DX], &kernels,
-                              &defines);
+    return weft_sweep_prepare(&s->dx, call, "tiling", call->operands[OF_DX], &kernels, &defines);
 }
 
 static weft_status scaling_prepare(state *s, const weft_call *call)
@@ -159,8 +161,7 @@ static weft_status scaling_prepare(state *s, const weft_call *call)
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
     weft_defines_add(&defines, "RMS", given->is_rms);
-    TRY(weft_sweep_prepare(&s->scaling, call, given->params.scaling_tiling, "scaling_tiling", NULL,
-                           &kernels, &defines));
+    TRY(weft_sweep_prepare(&s->scaling, call, "scaling_tiling", NULL, &kernels, &defines));
     if (s->rows == 0)
         weft_walk_clear(&s->scaling.walk);
     return WEFT_OK;

@@ -27,7 +27,7 @@ typedef struct {
 static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const weft_limits *limits)
 {
     *s = (schedule){
-        .tiling = c->forced ? *c->forced : weft_axis_tiling_for(limits, &c->problem),
+        .tiling = c->is_forced ? c->forced : weft_axis_tiling_for(limits, &c->problem),
     };
     s->x = weft_view_of(&c->axes, 0);
     s->y = weft_view_of(&c->axes, 1);
@@ -79,7 +79,7 @@ static weft_status prepare(schedule *s, const weft_reduce_call *c)
         size_t most = wanted;
         TRY(kernels_for(s, &most, c));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, c->forced != NULL, "reduce"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, c->is_forced, "reduce"));
         if (fits)
             return WEFT_OK;
     }

@@ -6,6 +6,7 @@
 #include <weft/reduce.h>
 
 #include "axis/axes.h"
+#include "axis/axis_plan.h"
 
 // Y's data types where X holds integers.
 typedef enum weft_result_kind {
@@ -33,7 +34,8 @@ typedef struct weft_reduce_call {
     weft_reduction op; // with `of_none` put in where there are no elements
     const weft_reduction_facts *facts;
     const weft_tensor *X, *Y;
-    const weft_axis_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_axis_tiling forced;
     weft_dtype dtype, result, arithmetic;
     int64_t correction;
     int64_t n;         // elements of each result

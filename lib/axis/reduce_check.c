@@ -173,8 +173,7 @@ static weft_axes sorted_axes(const weft_reduce_call *call, const bool is_reduced
     return weft_axes_sort(&request);
 }
 
-static weft_status operands_check(weft_reduce_call *call, const weft_reduce_params *params,
-                                  int n_axes, const int *axes)
+static weft_status operands_check(weft_reduce_call *call, int n_axes, const int *axes)
 {
     bool is_reduced[WEFT_MAX_NDIM];
     int y_axis[WEFT_MAX_NDIM];
@@ -201,8 +200,8 @@ static weft_status operands_check(weft_reduce_call *call, const weft_reduce_para
     call->problem = weft_axis_problem_of(&call->axes, call->dtype);
     call->problem.accumulator_bytes = (int)weft_dtype_size(call->arithmetic);
     call->problem.numbers = call->facts->n_numbers;
-    if (params->tiling)
-        TRY(weft_axis_named_tiling_check("reduce: tiling", params->tiling, &call->ctx->limits,
+    if (call->is_forced)
+        TRY(weft_axis_named_tiling_check("reduce: tiling", &call->forced, &call->ctx->limits,
                                          &call->problem));
     return WEFT_OK;
 }
@@ -221,12 +220,13 @@ weft_status weft_reduce_check(weft_reduce_call *out, weft_context *ctx, weft_red
         .facts = weft_reduction_facts_of(op),
         .X = X,
         .Y = Y,
-        .forced = params->tiling,
         .correction = params->correction,
     };
     if (!out->facts)
         return fail(WEFT_BAD_ARGUMENT, "reduce: op is %d, which is no reduction", (int)op);
-    TRY(operands_check(out, params, n_axes, axes));
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_axis_tiling_table, "reduce: tiling",
+                         params->tiling));
+    TRY(operands_check(out, n_axes, axes));
     if (out->n == 0)
         out->op = out->facts->of_none;
     return WEFT_OK;

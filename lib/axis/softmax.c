@@ -78,6 +78,7 @@ static weft_status check(void *memory, const weft_call *call)
         TRY(weft_same_check(first, rules[0].name, weft_call_tensor(call, i), rules[i].name,
                             call->op->name));
     TRY(weft_floating_check(call->ctx, first, rules[0].name, call->op->name));
+    TRY(weft_sweep_read_tiling(&s->sweep, call, call->tiling, "tiling"));
     s->dtype = weft_dtype_or(first->dtype, WEFT_F32);
     s->head.is_empty = weft_tensor_is_empty(first);
     if (s->head.is_empty)
@@ -116,9 +117,8 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
 {
     state *s = memory;
     const weft_tensor *out = weft_call_tensor(call, last_of(call->own));
-    s->head.is_forced = call->tiling != NULL;
-    TRY(weft_sweep_plan(&s->sweep, &s->head.group_items, call, limits, call->tiling, "tiling",
-                        out));
+    s->head.is_forced = s->sweep.is_forced;
+    TRY(weft_sweep_plan(&s->sweep, &s->head.group_items, call, limits, "tiling", out));
     s->head.scratch_bytes = s->sweep.scratch_bytes;
     return WEFT_OK;
 }

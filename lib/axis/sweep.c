@@ -21,22 +21,29 @@ void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, b
     sweep->problem.keeps = keeps;
 }
 
-static weft_status forced_check(const weft_sweep *sweep, const weft_call *call,
-                                const weft_axis_tiling *forced, const char *field)
+weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
+                                   const char *field)
 {
     char name[WEFT_OPERAND_TEXT];
-    if (!forced)
-        return WEFT_OK;
-    return weft_axis_named_tiling_check(weft_operand_text(name, weft_call_name(call), field),
-                                        forced, &call->ctx->limits, &sweep->problem);
+    return weft_tiling_read(&sweep->is_forced, &sweep->tiling, &weft_axis_tiling_table,
+                            weft_operand_text(name, weft_call_name(call), field), text);
+}
+
+static weft_status choose(weft_sweep *sweep, const weft_call *call, const weft_limits *limits,
+                          const char *field)
+{
+    char name[WEFT_OPERAND_TEXT];
+    if (sweep->is_forced)
+        return weft_axis_named_tiling_check(weft_operand_text(name, weft_call_name(call), field),
+                                            &sweep->tiling, &call->ctx->limits, &sweep->problem);
+    sweep->tiling = weft_axis_tiling_for(limits, &sweep->problem);
+    return WEFT_OK;
 }
 
 weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_call *call,
-                            const weft_limits *limits, const weft_axis_tiling *forced,
-                            const char *field, const weft_tensor *out)
+                            const weft_limits *limits, const char *field, const weft_tensor *out)
 {
-    TRY(forced_check(sweep, call, forced, field));
-    sweep->tiling = forced ? *forced : weft_axis_tiling_for(limits, &sweep->problem);
+    TRY(choose(sweep, call, limits, field));
     sweep->walk = weft_walk_of(&sweep->axes, &sweep->tiling);
     sweep->walk.stream = !sweep->joins && weft_tensor_is_large(call->ctx, out);
     // Beside what is written, single vectors do better one after the other.
@@ -75,19 +82,18 @@ weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *c
     return WEFT_OK;
 }
 
-weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call,
-                               const weft_axis_tiling *forced, const char *field,
+weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const char *field,
                                const weft_tensor *out, const weft_sweep_kernels *kernels,
                                const weft_defines *defines)
 {
     weft_limits limits = call->ctx->limits;
     for (bool fits = false; !fits;) {
         size_t wanted;
-        TRY(weft_sweep_plan(sweep, &wanted, call, &limits, forced, field, out));
+        TRY(weft_sweep_plan(sweep, &wanted, call, &limits, field, out));
         size_t most = wanted;
         weft_defines all = *defines;
         TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, forced != NULL, weft_call_name(call)));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call)));
     }
     return WEFT_OK;
 }

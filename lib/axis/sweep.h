@@ -12,7 +12,8 @@
 typedef struct weft_sweep {
     weft_axes axes;
     weft_axis_problem problem;
-    bool joins; // apply joins what parts found, as of reductions, also where mid is in one part
+    bool joins;     // apply joins what parts found, as of reductions, also where mid is in one part
+    bool is_forced; // the tiling is the caller's
     weft_axis_tiling tiling;
     weft_walk walk;
     size_t scratch_bytes; // what parts find; 0: nothing is kept
@@ -30,11 +31,13 @@ typedef struct weft_sweep_kernels {
 // operation has kernels for that, elements that may be kept.
 void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps);
 
-// Items of a group. The tiling is `forced`, the call's field of that name, unless that is NULL; `out`
-// is what is written.
+// The tiling that the caller forces, if any, by the params' field of that name.
+weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
+                                   const char *field);
+
+// Gives the items of a group. `out` is what is written; a forced tiling is checked as `field`.
 weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_call *call,
-                            const weft_limits *limits, const weft_axis_tiling *forced,
-                            const char *field, const weft_tensor *out);
+                            const weft_limits *limits, const char *field, const weft_tensor *out);
 
 // `defines` are the operation's own; the sweep's follow them.
 weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *call,
@@ -42,8 +45,7 @@ weft_status weft_sweep_build(weft_sweep *sweep, size_t *most, const weft_call *c
 
 // Both, and again where a built kernel takes fewer items than the device promised: of an operation
 // that has several sweeps. `defines` stays as it is.
-weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call,
-                               const weft_axis_tiling *forced, const char *field,
+weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const char *field,
                                const weft_tensor *out, const weft_sweep_kernels *kernels,
                                const weft_defines *defines);
 

@@ -77,7 +77,7 @@ static weft_status schedule_for(schedule *s, const weft_matmul_call *call,
 {
     const weft_matmul_problem *p = &call->problem;
     *s = (schedule){.n_batches = products_of(&call->nest)};
-    s->tiling = call->forced ? *call->forced : weft_matmul_tiling_for(limits, p);
+    s->tiling = call->is_forced ? call->forced : weft_matmul_tiling_for(limits, p);
     s->m = s->tiling.turned ? p->n : p->m;
     s->n = s->tiling.turned ? p->m : p->n;
     s->n_pieces = max_i64(ceil_div(p->k, s->tiling.piece), 1);
@@ -173,7 +173,7 @@ static weft_status prepare(schedule *s, kernels *k, const weft_matmul_call *call
         size_t most = wanted;
         TRY(build(k, &most, call, s));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, "matmul"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, "matmul"));
         if (fits)
             return WEFT_OK;
     }

@@ -5,15 +5,9 @@
 
 #include <weft/matmul.h>
 
+#include "dense/matmul_tiling.h"
 #include "formula/expression.h"
 #include "operand/nest.h"
-
-// What 32-bit extents in the kernels leave room for: a step along k, and what a group's items have
-// at a time, may reach past the end by that.
-enum { WEFT_MATMUL_MARGIN = 4096, WEFT_MATMUL_MAX_EXTENT = INT32_MAX - WEFT_MATMUL_MARGIN };
-
-// Groups along one direction of a launch, and so pieces of k where a block is one tile.
-enum { WEFT_MATMUL_MOST_GROUPS = 1 << 15 };
 
 enum { WEFT_MATMUL_OPERANDS = 3 + WEFT_MATMUL_INPUTS };
 
@@ -36,7 +30,8 @@ typedef struct weft_matmul_call {
     weft_dtype arithmetic; // f32, f64 or i32
     bool has_formula;
     weft_expression formula;
-    const weft_matmul_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_matmul_tiling forced;
     weft_matmul_problem problem;
 } weft_matmul_call;
 
@@ -54,16 +49,5 @@ bool weft_matmul_is_empty(const weft_matmul_call *call);
 // The caller's workspace: large enough, writable, and apart from every operand.
 weft_status weft_matmul_workspace_check(const weft_matmul_call *call, cl_mem workspace,
                                         size_t bytes);
-
-// Arrays in local memory that a group of the tiling has, for m rows of C; how large, in bytes.
-enum { WEFT_MATMUL_ARRAYS = 3 };
-void weft_matmul_arrays(int64_t bytes[WEFT_MATMUL_ARRAYS], const weft_matmul_tiling *tiling,
-                        weft_dtype dtype, int64_t m);
-
-// All of them together; INT64_MAX where that does not fit.
-int64_t weft_matmul_local_bytes(const weft_matmul_tiling *tiling, weft_dtype dtype, int64_t m);
-
-// A block is what its items have in registers.
-bool weft_matmul_is_one_tile(const weft_matmul_tiling *tiling);
 
 #endif

@@ -329,6 +329,8 @@ weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double a
     TRY(weft_context_check(ctx, "matmul"));
     TRY(params_check(params));
     *out = (weft_matmul_call){.ctx = ctx, .params = params};
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_matmul_tiling_table, "matmul: tiling",
+                         params->tiling));
     list_operands(out, A, B, C);
     TRY(operands_check(out));
     const weft_dtype a = out->problem.dtype;
@@ -342,11 +344,9 @@ weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double a
         out->problem.k = 0;
     if (out->problem.k == 0) // and A and B are not read
         out->problem.a_along_m = out->problem.b_along_n = true;
-    if (params->tiling && out->problem.k > 0) { // else there is no k to cut
-        out->forced = params->tiling;
-        TRY(weft_matmul_tiling_check(out->forced, &ctx->limits, &out->problem));
-    }
-    return WEFT_OK;
+    out->is_forced = out->is_forced && out->problem.k > 0; // else there is no k to cut
+    return out->is_forced ? weft_matmul_tiling_check(&out->forced, &ctx->limits, &out->problem)
+                          : WEFT_OK;
 }
 
 weft_status weft_matmul_workspace_check(const weft_matmul_call *call, cl_mem workspace,

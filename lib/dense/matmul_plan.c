@@ -7,7 +7,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/refuse.h"
-#include "dense/matmul_call.h"
+#include "dense/matmul_tiling.h"
 #include "operand/view.h"
 
 enum { FEW_TERMS = 8 }; // of k, for which sums of rows are better than blocks

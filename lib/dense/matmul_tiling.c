@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings of dense products: what they take of local memory, whether they can run, and in words.
+// Tilings of dense products: what they take of local memory, whether they can run, and as text.
+#include "dense/matmul_tiling.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
-#include "dense/matmul_call.h"
 #include "operand/view.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_SPAN = 64, MAX_ROWS = 16, MAX_SPAN_ROWS = 8 };
@@ -226,17 +226,20 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
     return WEFT_OK;
 }
 
-int weft_matmul_tiling_print(const weft_matmul_tiling *t, char *text, size_t size)
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_WORD(weft_matmul_tiling, method, names), TILING_FIELD(weft_matmul_tiling, turned),
+    TILING_FIELD(weft_matmul_tiling, fold),         TILING_FIELD(weft_matmul_tiling, vectors),
+    TILING_FIELD(weft_matmul_tiling, rows),         TILING_FIELD(weft_matmul_tiling, items),
+    TILING_FIELD(weft_matmul_tiling, team),         TILING_FIELD(weft_matmul_tiling, depth),
+    TILING_FIELD(weft_matmul_tiling, block_rows),   TILING_FIELD(weft_matmul_tiling, block_columns),
+    TILING_FIELD(weft_matmul_tiling, piece),
+};
+
+const weft_tiling_table weft_matmul_tiling_table = TILING_TABLE(fields);
+
+int weft_matmul_tiling_print(const weft_matmul_tiling *tiling, char *text, size_t size)
 {
-    char pieces[48] = "", depth[32] = "";
-    if (t->method != WEFT_MATMUL_ROWS)
-        snprintf(depth, sizeof(depth), ", %d of k at a time", t->depth);
-    if (t->piece < WEFT_MATMUL_MAX_EXTENT)
-        snprintf(pieces, sizeof(pieces), ", pieces of %" PRId64, t->piece);
-    return snprintf(text, size,
-                    "%s%s: %d rows x %d vectors of %d, %d x %d items a group, blocks of %" PRId64
-                    " x %" PRId64 "%s%s",
-                    weft_matmul_method_name(t->method), t->turned ? ", turned" : "", t->rows,
-                    t->vectors, t->fold, t->items, t->team, t->block_rows, t->block_columns, depth,
-                    pieces);
+    return weft_tiling_print(&weft_matmul_tiling_table, tiling, text, size);
 }

@@ -19,11 +19,6 @@ typedef union any_state {
     unsigned char bytes[WEFT_OP_STATE_BYTES];
 } any_state;
 
-const char *weft_call_name(const weft_call *call)
-{
-    return call->what ? call->what : call->op->name;
-}
-
 // ---- plans
 
 static weft_status plan_and_build(void *state, const weft_call *call)

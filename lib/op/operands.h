@@ -3,7 +3,7 @@
 #ifndef WEFT_LIB_OPERANDS_H
 #define WEFT_LIB_OPERANDS_H
 
-#include "op/op.h"
+#include "op/call.h"
 
 // None is NULL that may not be, and each has a sound form. No buffer is looked at.
 weft_status weft_operands_check_forms(const weft_call *call);

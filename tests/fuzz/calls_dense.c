@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of dense operations out of bytes.
+#include "../tiling_text.h"
+#include "axis/axis_plan.h"
 #include "calls.h"
+#include "dense/matmul_tiling.h"
 
 static weft_axis_tiling take_axis_tiling(call_input *in)
 {
@@ -129,7 +132,7 @@ call_result call_matmul(call_input *in)
         p.n_values = o.n_values;
         p.values = o.values;
     }
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(matmul, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_matmul_params *params = take_chance(in, 64) ? NULL : &p;
     const double alpha = take_real(in), beta = take_real(in);
@@ -157,7 +160,7 @@ call_result call_reduce(call_input *in)
     const weft_axis_tiling tiling = take_axis_tiling(in);
     weft_reduce_params p = {.size = take_struct_size(in, sizeof(p))};
     p.correction = take_number(in);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(axis, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_reduce_params *params = take_chance(in, 64) ? NULL : &p;
     const int *which = take_chance(in, 4) ? NULL : axes;
@@ -178,7 +181,7 @@ call_result call_softmax(call_input *in)
     const weft_axis_tiling tiling = take_axis_tiling(in);
     weft_softmax_params p = {.size = take_struct_size(in, sizeof(p))};
     p.masked = take_chance(in, 64);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(axis, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_softmax_params *params = take_chance(in, 64) ? NULL : &p;
     const double scale = take_real(in);
@@ -211,8 +214,8 @@ static call_result call_norm_backward(call_input *in, bool is_rms)
     p.weight = take_extra(in);
     p.dW = take_extra(in);
     p.db = take_extra(in);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
-    p.scaling_tiling = take_chance(in, 64) ? &scaling : NULL;
+    p.tiling = TILING_TEXT(axis, take_chance(in, 64) ? &tiling : NULL);
+    p.scaling_tiling = TILING_TEXT(axis, take_chance(in, 64) ? &scaling : NULL);
     p.workspace = take_workspace(in);
     const weft_norm_backward_params *params = take_chance(in, 64) ? NULL : &p;
     const double epsilon = take_real(in);
@@ -238,7 +241,7 @@ call_result call_norm(call_input *in)
     weft_norm_params p = {.size = take_struct_size(in, sizeof(p))};
     p.weight = take_extra(in);
     p.bias = take_extra(in);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(axis, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_norm_params *params = take_chance(in, 64) ? NULL : &p;
     const double epsilon = take_real(in);
