@@ -121,8 +121,7 @@ weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_
                                size_t n, const weft_argument *arguments)
 {
     weft_arguments list = {.n = 0};
-    for (size_t i = 0; i < n; ++i)
-        weft_arguments_add(&list, arguments[i].size, arguments[i].value);
+    weft_arguments_add_all(&list, n, arguments);
     if (sweep->tiling.keep)
         weft_arguments_add(
             &list, (size_t)weft_axis_tiling_kept_bytes(&sweep->tiling, &sweep->problem), NULL);

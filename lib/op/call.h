@@ -28,7 +28,7 @@ typedef enum weft_access {
 } weft_access;
 
 typedef struct weft_operand_rule {
-    const char *name; // "X"; NULL: the call names it
+    const char *name; // "X", or "input ", behind which stands the name that the call has for it
     weft_operand_kind kind;
     weft_access access;
     bool is_optional; // may be NULL
@@ -85,7 +85,7 @@ struct weft_call {
     const char *what; // for messages, where the table's name will not do; else NULL
     int n_operands;   // 0: as many as the table has
     const void *operands[WEFT_OP_OPERANDS]; // in the table's order; NULL: not given
-    const char *names[WEFT_OP_OPERANDS];    // where the table has none
+    const char *names[WEFT_OP_OPERANDS];    // that the caller gave them; else NULL
     unsigned unread;                        // operands, by bits, whose values are not looked at
     const void *own;                        // what else the operation takes
     const char *tiling;                     // that the caller forces; NULL: the plan's

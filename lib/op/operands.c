@@ -3,6 +3,8 @@
 // most calls are right.
 #include "op/operands.h"
 
+#include <stdio.h>
+
 #include "operand/csr_content.h"
 #include "operand/view.h"
 
@@ -18,10 +20,14 @@ static const weft_operand_rule *rule_of(const weft_call *call, int i)
     return &call->op->operands[i < last ? i : last];
 }
 
-static const char *name_of(const weft_call *call, int i)
+// "X", or "input bias" where the call names it.
+static const char *name_of(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i)
 {
-    const char *given = rule_of(call, i)->name;
-    return given ? given : call->names[i];
+    const char *name = rule_of(call, i)->name;
+    if (!call->names[i])
+        return name;
+    snprintf(text, WEFT_OPERAND_TEXT, "%s%s", name, call->names[i]);
+    return text;
 }
 
 static bool is_there(const weft_call *call, int i, weft_operand_kind kind)
@@ -54,23 +60,25 @@ static weft_tensor tensor_of(const weft_call *call, int i)
 static weft_status form_check(const weft_call *call, int i)
 {
     const char *op = weft_call_name(call);
-    char name[WEFT_OPERAND_TEXT];
-    weft_operand_text(name, op, name_of(call, i));
+    char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
+    const char *name = name_of(text, call, i);
+    weft_operand_text(what, op, name);
     if (rule_of(call, i)->kind == WEFT_OPERAND_CSR)
-        return weft_csr_form_check(weft_call_csr(call, i), name);
+        return weft_csr_form_check(weft_call_csr(call, i), what);
     if (rule_of(call, i)->kind == WEFT_OPERAND_ROWS)
-        return weft_dcsr_rows_form_check(call->operands[i], op, name_of(call, i));
+        return weft_dcsr_rows_form_check(call->operands[i], op, name);
     const weft_tensor view = tensor_of(call, i);
-    return is_written(call, i) ? weft_output_form_check(&view, name)
-                               : weft_tensor_form_check(&view, name);
+    return is_written(call, i) ? weft_output_form_check(&view, what)
+                               : weft_tensor_form_check(&view, what);
 }
 
 weft_status weft_operands_check_forms(const weft_call *call)
 {
+    char name[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i)
         if (!call->operands[i] && !rule_of(call, i)->is_optional)
             return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", weft_call_name(call),
-                        name_of(call, i));
+                        name_of(name, call, i));
     for (int i = 0; i < count_of(call); ++i)
         if (call->operands[i])
             TRY(form_check(call, i));
@@ -80,74 +88,103 @@ weft_status weft_operands_check_forms(const weft_call *call)
 // ---- buffers
 
 static weft_status csr_buffers_check(const weft_call *call, const weft_state *state, int i,
-                                     const char *name)
+                                     const char *what)
 {
     const weft_csr *csr = weft_call_csr(call, i);
     const weft_access access = access_of(call, i);
     if (access & WEFT_READS_VALUES)
         return weft_csr_view_check(call->ctx, csr, state->n_batches > 0 ? state->n_batches : 1,
-                                   name);
-    return access & WEFT_READS_INDICES ? weft_pattern_view_check(call->ctx, csr, name)
-                                       : weft_offsets_view_check(call->ctx, csr, name);
+                                   what);
+    return access & WEFT_READS_INDICES ? weft_pattern_view_check(call->ctx, csr, what)
+                                       : weft_offsets_view_check(call->ctx, csr, what);
 }
 
 static weft_status buffers_check(const weft_call *call, const weft_state *state, int i,
-                                 const char *name)
+                                 const char *name, const char *what)
 {
     if (rule_of(call, i)->kind == WEFT_OPERAND_CSR)
-        return csr_buffers_check(call, state, i, name);
+        return csr_buffers_check(call, state, i, what);
     if (rule_of(call, i)->kind == WEFT_OPERAND_ROWS)
-        return weft_dcsr_rows_view_check(call->ctx, call->operands[i], weft_call_name(call),
-                                         name_of(call, i));
+        return weft_dcsr_rows_view_check(call->ctx, call->operands[i], weft_call_name(call), name);
     const weft_tensor view = tensor_of(call, i);
-    return is_written(call, i) ? weft_output_check(call->ctx, &view, name)
-                               : weft_tensor_check(call->ctx, &view, name);
+    return is_written(call, i) ? weft_output_check(call->ctx, &view, what)
+                               : weft_tensor_check(call->ctx, &view, what);
 }
 
-// Asked once more, with the name, where something is wrong.
+// Asked once more, by name, where something is wrong.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state)
 {
+    char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i) {
-        if (!call->operands[i] || buffers_check(call, state, i, "") == WEFT_OK)
+        if (!call->operands[i] || buffers_check(call, state, i, "", "") == WEFT_OK)
             continue;
-        char name[WEFT_OPERAND_TEXT];
-        weft_operand_text(name, weft_call_name(call), name_of(call, i));
-        return buffers_check(call, state, i, name);
+        const char *name = name_of(text, call, i);
+        weft_operand_text(what, weft_call_name(call), name);
+        return buffers_check(call, state, i, name, what);
     }
     return WEFT_OK;
 }
 
 // ---- what is written
 
-// `output`, and whether it may be operand i itself.
-static weft_status apart_from(const weft_call *call, const weft_state *state,
-                              const weft_tensor *output, const char *name, int i, bool may_be)
+// What is held against what, with names where they are told.
+typedef struct {
+    const weft_call *call;
+    const weft_state *state;
+    const weft_tensor *output;
+    const char *output_name, *name;
+    bool may_be; // the other operand itself
+} pair;
+
+static weft_status apart_from_csr(const pair *p, int i)
 {
-    const char *op = weft_call_name(call), *other = name_of(call, i);
-    if (is_there(call, i, WEFT_OPERAND_ROWS))
-        return weft_dcsr_rows_overlap_check(output, name, call->operands[i], other, op);
-    if (is_there(call, i, WEFT_OPERAND_TENSOR)) {
-        const weft_tensor view = tensor_of(call, i);
-        return may_be ? weft_alias_check(output, name, &view, other, op)
-                      : weft_tensor_overlap_check(output, name, &view, other, op);
+    const char *op = weft_call_name(p->call);
+    const weft_csr *csr = weft_call_csr(p->call, i);
+    const int64_t n_batches = p->state->n_batches;
+    if (access_of(p->call, i) & WEFT_READS_VALUES && csr->nnz > 0) {
+        const weft_tensor values = weft_csr_values(csr, p->output->ndim > 1 ? n_batches : 0);
+        if (!p->may_be || !weft_tensor_is_same(p->output, &values))
+            return weft_csr_overlap_check(p->output, p->output_name, csr, p->name, n_batches, op);
     }
-    const weft_csr *csr = weft_call_csr(call, i);
-    if (!(access_of(call, i) & WEFT_READS_VALUES))
-        return weft_pattern_overlap_check(output, name, csr, other, op);
-    const weft_tensor values = weft_csr_values(csr, output->ndim > 1 ? state->n_batches : 0);
-    if (may_be && csr->nnz > 0 && weft_tensor_is_same(output, &values))
-        return weft_pattern_overlap_check(output, name, csr, other, op);
-    return weft_csr_overlap_check(output, name, csr, other, state->n_batches, op);
+    return weft_pattern_overlap_check(p->output, p->output_name, csr, p->name, op);
+}
+
+static weft_status apart_from(const pair *p, int i)
+{
+    const char *op = weft_call_name(p->call);
+    if (is_there(p->call, i, WEFT_OPERAND_CSR))
+        return apart_from_csr(p, i);
+    if (is_there(p->call, i, WEFT_OPERAND_ROWS))
+        return weft_dcsr_rows_overlap_check(p->output, p->output_name, p->call->operands[i],
+                                            p->name, op);
+    const weft_tensor view = tensor_of(p->call, i);
+    return p->may_be ? weft_alias_check(p->output, p->output_name, &view, p->name, op)
+                     : weft_tensor_overlap_check(p->output, p->output_name, &view, p->name, op);
+}
+
+// Asked once more, by names, where they overlap. `name` is of what is no operand, or NULL.
+static weft_status pair_check(pair *p, int output, const char *name, int i)
+{
+    char text[2][WEFT_OPERAND_TEXT];
+    p->output_name = p->name = "";
+    if (apart_from(p, i) == WEFT_OK)
+        return WEFT_OK;
+    p->output_name = name ? name : name_of(text[0], p->call, output);
+    p->name = name_of(text[1], p->call, i);
+    return apart_from(p, i);
 }
 
 static weft_status output_apart(const weft_call *call, const weft_state *state, int output)
 {
-    const unsigned may_be = rule_of(call, output)->may_be;
     const weft_tensor view = tensor_of(call, output);
-    for (int i = 0; i < count_of(call); ++i)
+    pair p = {.call = call, .state = state, .output = &view};
+    for (int i = 0; i < count_of(call); ++i) {
         // Of two outputs the later one is held against the earlier one.
-        if (i != output && call->operands[i] && !(is_written(call, i) && i > output))
-            TRY(apart_from(call, state, &view, name_of(call, output), i, may_be & 1u << i));
+        if (i == output || !call->operands[i] || (is_written(call, i) && i > output))
+            continue;
+        p.may_be = rule_of(call, output)->may_be & 1u << i;
+        TRY(pair_check(&p, output, NULL, i));
+    }
     return WEFT_OK;
 }
 
@@ -164,9 +201,10 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, call->ctx, call->workspace, state->scratch_bytes,
                             weft_call_name(call)));
+    pair p = {.call = call, .state = state, .output = &scratch};
     for (int i = 0; i < count_of(call); ++i)
         if (call->operands[i])
-            TRY(apart_from(call, state, &scratch, "workspace", i, false));
+            TRY(pair_check(&p, i, "workspace", i));
     return WEFT_OK;
 }
 
@@ -174,13 +212,15 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
 
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call)
 {
+    char text[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i) {
+        const char *name = name_of(text, call, i);
         if (is_there(call, i, WEFT_OPERAND_CSR))
             TRY(access_of(call, i) & WEFT_READS_INDICES
-                    ? weft_csr_content_check(launch, call->operands[i], name_of(call, i))
-                    : weft_offsets_content_check(launch, call->operands[i], name_of(call, i)));
+                    ? weft_csr_content_check(launch, call->operands[i], name)
+                    : weft_offsets_content_check(launch, call->operands[i], name));
         if (is_there(call, i, WEFT_OPERAND_ROWS))
-            TRY(weft_rows_content_check(launch, call->operands[i], name_of(call, i)));
+            TRY(weft_rows_content_check(launch, call->operands[i], name));
     }
     return WEFT_OK;
 }

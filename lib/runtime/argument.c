@@ -47,3 +47,9 @@ void weft_arguments_add(weft_arguments *arguments, size_t size, const void *valu
     assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
     arguments->list[arguments->n++] = (weft_argument){size, value};
 }
+
+void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more)
+{
+    for (size_t i = 0; i < n; ++i)
+        weft_arguments_add(arguments, more[i].size, more[i].value);
+}

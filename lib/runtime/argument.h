@@ -27,6 +27,8 @@ typedef struct weft_arguments {
 
 void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
 
+void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more);
+
 #define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
 
 // A number as kernels reckon with the data type.

@@ -39,6 +39,13 @@
 #define LISTED_NUMBER(T)   NUMBER_ARGUMENT
 #define LISTED_LOCAL(T)    LOCAL_ARGUMENT
 
+// Adds those of a list, which point into *a.
+#define ADD_LISTED(arguments, ...)                                                                 \
+    do {                                                                                           \
+        const weft_argument listed[] = {__VA_ARGS__};                                              \
+        weft_arguments_add_all(arguments, sizeof(listed) / sizeof(listed[0]), listed);             \
+    } while (0)
+
 #define NUMBER_ARGUMENT(x)                                                                         \
     {                                                                                              \
         (x).size, &(x).value                                                                       \
