@@ -6,7 +6,9 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "elementwise/elementwise_plan.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 const weft_elementwise_tiling elementwise_one_by_one = {.fold = 1,
                                                         .vectors = 1,
@@ -249,7 +251,7 @@ weft_elementwise_params elementwise_params(const elementwise_operands *o)
                                      .n_values = o->of.n_values,
                                      .values = o->of.n_values > 0 ? o->values : NULL,
                                      .arithmetic = o->of.arithmetic,
-                                     .tiling = o->of.tiling};
+                                     .tiling = TILING_TEXT(elementwise, o->of.tiling)};
 }
 
 weft_status elementwise_call_with(const elementwise_operands *o,

@@ -9,6 +9,7 @@
 
 #include <weft/elementwise.h>
 
+#include "elementwise/elementwise_plan.h"
 #include "strided.h"
 #include "wide.h"
 

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "elementwise/elementwise_plan.h"
 #include "scalar.h"
 
 enum { MOST_COLUMNS = 4, TURNS = 3 }; // each row stands in several lanes

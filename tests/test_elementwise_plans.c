@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations by every kind of tiling, whether or not it would be chosen for the device
 // at hand, and as planned for known devices of every make.
+#include "elementwise/elementwise_plan.h"
 #include "elementwise_case.h"
 #include "tilings.h"
 

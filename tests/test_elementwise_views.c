@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations over views of every kind: any shapes of up to eight dimensions, broadcast
 // and strided in every way, past 2^31 elements; and how few programs a thousand shapes take.
+#include "elementwise/elementwise_plan.h"
 #include "elementwise_case.h"
 #include "tilings.h"
 

@@ -262,7 +262,7 @@ static void test_known_geometry(void **state)
                              .numbers = FRACTIONS};
     reduce_operands o;
     reduce_create(&o, there, &one);
-    if (has_room && !strstr(reduce_words(&o), "groups of 32 x 32, "))
+    if (has_room && !strstr(reduce_words(&o), "items 32, team 32, "))
         fail_msg("%s", reduce_words(&o));
     if (has_room && !strstr(reduce_words(&o), "grid 2 x 80"))
         fail_msg("%s", reduce_words(&o));

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how
 // much scratch memory it wants; what it says that it would do; and calls with nothing to do.
+#include "sparse/sparse_softmax_plan.h"
 #include "sparse_softmax_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -225,7 +227,8 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_sparse_softmax_tiling t = cutting;
     t.fold = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5",
+           c.params.tiling = TILING_TEXT(sparse_softmax, &t));
 }
 
 // ---- scratch memory
@@ -240,7 +243,7 @@ static void test_workspace_of_the_size_asked_for(void **state)
     (void)state;
     size_t bytes;
     call c = good_call();
-    c.params.tiling = &cutting;
+    c.params.tiling = TILING_TEXT(sparse_softmax, &cutting);
     c.Y.n_cols = 18; // a row may have 18 entries: no more than two pieces of 9
     assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
     assert_int_equal(bytes, 0);

@@ -4,6 +4,7 @@
 #include "spmm_case.h"
 
 #include "random.h"
+#include "sparse/spmm_tiling.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;

@@ -29,7 +29,8 @@ typedef struct {
 static schedule schedule_for(const weft_csr_dense_call *call, const weft_limits *limits)
 {
     schedule s = {
-        .tiling = call->forced ? *call->forced : weft_csr_dense_tiling_for(limits, &call->problem),
+        .tiling =
+            call->is_forced ? call->forced : weft_csr_dense_tiling_for(limits, &call->problem),
     };
     s.n_bundles = ceil_div(call->A.n_rows, s.tiling.rows);
     s.sums = weft_csr_dense_sums(limits, s.tiling.columns, &call->problem);
@@ -76,7 +77,7 @@ static weft_status prepare(schedule *s, const weft_csr_dense_call *call)
         size_t most = wanted;
         TRY(kernels_for(s, &most, call));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, call->name));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, call->name));
         if (fits)
             return WEFT_OK;
     }

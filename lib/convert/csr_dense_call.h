@@ -6,6 +6,7 @@
 
 #include <weft/csr_dense.h>
 
+#include "convert/csr_dense_plan.h"
 #include "operand/outputs.h"
 
 typedef enum weft_csr_dense_step {
@@ -24,7 +25,8 @@ typedef struct weft_csr_dense_call {
     weft_dense D;
     int64_t n_batches;
     double threshold;
-    const weft_csr_dense_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_csr_dense_tiling forced;
     weft_outputs outputs; // all that is written
 } weft_csr_dense_call;
 
@@ -36,11 +38,5 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
 // The caller's scratch memory: large enough, and apart from all operands.
 weft_status weft_csr_dense_workspace_check(const weft_csr_dense_call *call, cl_mem workspace,
                                            size_t bytes);
-
-// Local memory of a group: bytes of a bit for each of so many columns, and how many sums: 1 where
-// elements hold them.
-size_t weft_csr_dense_words_bytes(int columns);
-int weft_csr_dense_sums(const weft_limits *limits, int columns,
-                        const weft_csr_dense_problem *problem);
 
 #endif

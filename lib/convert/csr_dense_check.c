@@ -115,7 +115,6 @@ static weft_csr_dense_call call_of(weft_csr_dense_step step, weft_context *ctx, 
         .D_view = D,
         .n_batches = D->ndim == 3 ? D->shape[0] : 1,
         .threshold = fabs(params->threshold),
-        .forced = params->tiling,
         .outputs = {.op = names[step]},
     };
     call.A.offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32);
@@ -137,6 +136,8 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
     *out = call_of(step, ctx, A, D, params);
     char a[WEFT_OPERAND_TEXT], d[WEFT_OPERAND_TEXT];
     TRY(params_check(out, params));
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_csr_dense_tiling_table,
+                         weft_operand_text(a, out->name, "tiling"), params->tiling));
     TRY(weft_csr_form_check(&out->A, weft_operand_text(a, out->name, "A")));
     TRY(weft_tensor_form_check(D, weft_operand_text(d, out->name, "D")));
     TRY(shapes_check(out));
@@ -144,8 +145,8 @@ weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step s
     TRY(weft_tensor_check(ctx, D, d));
     TRY(operands_check(out));
     out->D = weft_dense_of(D);
-    return out->forced ? weft_csr_dense_tiling_check(out->forced, &ctx->limits, &out->problem)
-                       : WEFT_OK;
+    return out->is_forced ? weft_csr_dense_tiling_check(&out->forced, &ctx->limits, &out->problem)
+                          : WEFT_OK;
 }
 
 weft_status weft_csr_dense_workspace_check(const weft_csr_dense_call *call, cl_mem workspace,

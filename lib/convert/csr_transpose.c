@@ -49,7 +49,7 @@ static schedule schedule_for(const weft_csr_transpose_call *call, const weft_lim
 {
     const weft_csr_transpose_problem *problem = &call->problem;
     schedule s = {
-        .tiling = call->forced ? *call->forced : weft_csr_transpose_tiling_for(limits, problem),
+        .tiling = call->is_forced ? call->forced : weft_csr_transpose_tiling_for(limits, problem),
         .n_offsets = problem->n_cols + 1,
     };
     const int items = s.tiling.items;
@@ -94,7 +94,7 @@ static weft_status prepare(schedule *s, const weft_csr_transpose_call *call)
         size_t most = wanted;
         TRY(kernels_for(s, &most, call));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, "csr_transpose"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, "csr_transpose"));
         if (fits)
             return WEFT_OK;
     }

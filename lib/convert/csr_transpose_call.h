@@ -5,6 +5,7 @@
 
 #include <weft/csr_transpose.h>
 
+#include "convert/csr_transpose_plan.h"
 #include "operand/outputs.h"
 
 typedef struct weft_csr_transpose_call {
@@ -14,7 +15,8 @@ typedef struct weft_csr_transpose_call {
     const weft_csr *T;
     const weft_tensor *source; // NULL: not wanted
     bool has_values;
-    const weft_csr_transpose_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_csr_transpose_tiling forced;
     weft_outputs outputs; // all that is written
 } weft_csr_transpose_call;
 
@@ -26,11 +28,5 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
 // The caller's scratch memory: large enough, and apart from all operands.
 weft_status weft_csr_transpose_workspace_check(const weft_csr_transpose_call *call,
                                                cl_mem workspace, size_t bytes);
-
-// Of a group.
-int64_t weft_csr_transpose_counters(const weft_csr_transpose_tiling *tiling);
-
-// So many that they go through all bits of a column; at least 1.
-int weft_csr_transpose_passes(const weft_csr_transpose_tiling *tiling, int64_t n_cols);
 
 #endif

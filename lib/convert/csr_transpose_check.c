@@ -101,14 +101,16 @@ weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context 
         .T = T,
         .source = params->source,
         .has_values = T->values && A->nnz > 0,
-        .forced = params->tiling,
     };
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_csr_transpose_tiling_table,
+                         "csr_transpose: tiling", params->tiling));
     TRY(source_check(out));
     TRY(out->has_values ? weft_csr_view_check(ctx, A, 1, "csr_transpose: A")
                         : weft_csr_given_check(ctx, A, "csr_transpose: A"));
     TRY(outputs_check(out));
-    return out->forced ? weft_csr_transpose_tiling_check(out->forced, &ctx->limits, &out->problem)
-                       : WEFT_OK;
+    return out->is_forced
+               ? weft_csr_transpose_tiling_check(&out->forced, &ctx->limits, &out->problem)
+               : WEFT_OK;
 }
 
 weft_status weft_csr_transpose_workspace_check(const weft_csr_transpose_call *call,

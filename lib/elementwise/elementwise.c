@@ -217,19 +217,19 @@ static weft_status kernel_for(weft_elementwise_plan *plan, const weft_expression
 }
 
 // Plans again where the built kernel takes fewer items than the device promised.
-static weft_status schedule(weft_elementwise_plan *plan, const weft_elementwise_tiling *forced,
-                            const weft_expression *expressions)
+static weft_status schedule(weft_elementwise_plan *plan, const weft_expression *expressions)
 {
     weft_limits limits = plan->ctx->limits;
-    if (forced)
-        TRY(weft_elementwise_tiling_check(forced, &limits, &plan->problem));
+    if (plan->is_forced)
+        TRY(weft_elementwise_tiling_check(&plan->tiling, &limits, &plan->problem));
     for (;;) {
-        plan->tiling = forced ? *forced : weft_elementwise_tiling_for(&limits, &plan->problem);
+        if (!plan->is_forced)
+            plan->tiling = weft_elementwise_tiling_for(&limits, &plan->problem);
         TRY(kernel_for(plan, expressions));
         const size_t wanted = (size_t)plan->tiling.items * (size_t)plan->tiling.team;
         const size_t most = weft_kernel_max_items(plan->kernel);
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, forced != NULL, "elementwise"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, plan->is_forced, "elementwise"));
         if (fits)
             return WEFT_OK;
     }
@@ -270,7 +270,7 @@ static weft_status prepare(weft_elementwise_plan *plan, weft_context *ctx,
         find_nest(plan);
         status = arguments_check(plan);
         if (status == WEFT_OK)
-            status = schedule(plan, operands->params->tiling, expressions);
+            status = schedule(plan, expressions);
     }
     free(expressions);
     return status;
@@ -474,7 +474,7 @@ static int print(const weft_elementwise_plan *plan, bool pairs, char *text, size
                     "%" PRId64 " x %" PRId64 " x %" PRId64 " (outers, rows, columns) in %s%s; %s%s",
                     plan->problem.outers, plan->problem.rows, plan->problem.columns,
                     weft_dtype_name(plan->arithmetic), plan->is_wide ? ", 64-bit indices" : "",
-                    tiling, pairs ? ", in pairs" : "");
+                    tiling, pairs ? "; in pairs" : "");
 }
 
 int weft_elementwise_describe(weft_context *ctx, int n_inputs, const weft_elementwise_input *inputs,

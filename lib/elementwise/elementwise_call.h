@@ -6,6 +6,7 @@
 
 #include <weft/elementwise.h>
 
+#include "elementwise/elementwise_plan.h"
 #include "formula/expression.h"
 #include "operand/nest.h"
 #include "runtime/program.h"
@@ -37,6 +38,7 @@ struct weft_elementwise_plan {
     weft_nest nest;
     weft_way ways[WEFT_NEST_OPERANDS];
     weft_elementwise_problem problem;
+    bool is_forced; // to the tiling
     weft_elementwise_tiling tiling;
     int rank;     // loops that the kernel has room for
     bool is_wide; // its indices are 64 bits

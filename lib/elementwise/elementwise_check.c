@@ -256,6 +256,8 @@ weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ct
                                    weft_expression *expressions)
 {
     TRY(counts_check(ctx, operands));
+    TRY(weft_tiling_read(&plan->is_forced, &plan->tiling, &weft_elementwise_tiling_table,
+                         "elementwise: tiling", operands->params->tiling));
     const weft_names names = names_of(operands);
     TRY(weft_names_check(&names, "elementwise"));
     TRY(views_check(ctx, operands));

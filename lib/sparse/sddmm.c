@@ -94,12 +94,12 @@ static weft_status schedule_scratch(schedule *s, const weft_sddmm_product *p,
 {
     const uint64_t most = weft_workspace_most(p->ctx);
     bool counts = count_scratch(s, p);
-    if (p->forced && !counts)
+    if (p->is_forced && !counts)
         return fail(WEFT_NO_MEMORY,
                     "sddmm: sums of %" PRId64 " entries and copies of %" PRId64
                     " columns of B, for each of %" PRId64 " matrices, are too large",
                     p->problem.nnz, p->problem.n, p->problem.n_batches);
-    if (p->forced)
+    if (p->is_forced)
         return WEFT_OK;
     const bool has_less = s->tiling.window > 0 || s->tiling.turned;
     if (has_less && (!counts || scratch_bytes(s) > most)) {
@@ -127,7 +127,7 @@ static weft_status schedule_for(schedule *s, const weft_sddmm_product *p, const 
                                 bool is_scale)
 {
     *s = (schedule){
-        .tiling = p->forced ? *p->forced : weft_sddmm_tiling_for(limits, &p->problem),
+        .tiling = p->is_forced ? p->forced : weft_sddmm_tiling_for(limits, &p->problem),
     };
     if (!is_scale) {
         TRY(schedule_scratch(s, p, limits));
@@ -231,7 +231,7 @@ static weft_status prepare(schedule *s, kernels *k, const weft_sddmm_product *p,
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "sddmm"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->is_forced, "sddmm"));
         if (fits)
             return WEFT_OK;
     }

@@ -138,7 +138,6 @@ static weft_sddmm_product views_of(weft_context *ctx, const weft_tensor *A, cons
         .B_view = B,
         .D_view = D,
         .indicator = params->indicator,
-        .forced = params->tiling,
     };
 }
 
@@ -150,12 +149,14 @@ weft_status weft_sddmm_product_of(weft_sddmm_product *out, weft_context *ctx, co
     TRY(weft_tensor_shift(&shift, A, "sddmm: A"));
     TRY(weft_tensor_shift(&shift, B, "sddmm: B"));
     *out = views_of(ctx, A, B, C, D, params);
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_sddmm_tiling_table, "sddmm: tiling",
+                         params->tiling));
     out->A = weft_dense_of(A);
     out->B = weft_dense_of(B);
     out->d_batch = D->ndim == 2 ? D->stride[0] : 0;
     out->problem = problem_of(out, shift);
     if (weft_sddmm_is_empty(out) || out->problem.k == 0)
-        out->forced = NULL; // there is no k to cut
+        out->is_forced = false; // there is no k to cut
     return WEFT_OK;
 }
 
@@ -170,8 +171,8 @@ weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const w
     const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
     TRY(operands_check(&views));
     TRY(weft_sddmm_product_of(out, ctx, A, B, C, D, params));
-    if (out->forced)
-        TRY(weft_sddmm_tiling_check(out->forced, &ctx->limits, &out->problem));
+    if (out->is_forced)
+        TRY(weft_sddmm_tiling_check(&out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
 }
 

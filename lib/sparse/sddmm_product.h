@@ -7,24 +7,19 @@
 
 #include "operand/view.h"
 #include "runtime/launch.h"
+#include "sparse/sddmm_plan.h"
 
 typedef struct weft_sddmm_product {
     weft_context *ctx;
     const weft_csr *C;
     const weft_tensor *A_view, *B_view, *D_view;
     bool indicator;
-    const weft_sddmm_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_sddmm_tiling forced;
     weft_sddmm_problem problem;
     weft_dense A, B;
     int64_t d_batch; // elements from D of one matrix to that of the next
 } weft_sddmm_product;
-
-enum { WEFT_SDDMM_TURNED_BLOCK = 32 }; // columns of B that are turned in local memory, and rows
-
-// The tiling without windows, or without B turned, for scratch memory that has room for `most`
-// bytes only.
-weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
-                                             const weft_sddmm_problem *problem, uint64_t most);
 
 // Everything that can be wrong with a call, before anything is done about it.
 weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,

@@ -57,14 +57,14 @@ static weft_status prepare(weft_sddmm_sparse_tiling *tiling, weft_kernel **kerne
     weft_limits limits = call->ctx->limits;
     for (;;) {
         *tiling =
-            call->forced ? *call->forced : weft_sddmm_sparse_tiling_for(&limits, &call->problem);
+            call->is_forced ? call->forced : weft_sddmm_sparse_tiling_for(&limits, &call->problem);
         weft_defines defines = {0};
         defines_of(&defines, call, tiling);
         const size_t wanted = (size_t)tiling->items;
         size_t most = wanted;
         TRY(weft_kernel_narrow(kernel, &most, call->ctx, &weft_source_sddmm_sparse, &defines, op));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, op));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, op));
         if (fits)
             return WEFT_OK;
     }

@@ -146,7 +146,6 @@ static weft_sddmm_sparse_call call_of(weft_context *ctx, const weft_factor *A, c
         .C = weft_csr_settled(C),
         .D = D,
         .indicator = params->indicator,
-        .forced = params->tiling,
     };
     call.problem = (weft_sddmm_sparse_problem){
         .m = C->n_rows,
@@ -178,10 +177,13 @@ weft_status weft_sddmm_sparse_check(weft_sddmm_sparse_call *out, weft_context *c
     TRY(weft_csr_form_check(C, "sddmm_sparse: C"));
     TRY(weft_output_form_check(D, "sddmm_sparse: D"));
     *out = call_of(ctx, A, B, C, D, params);
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_sddmm_sparse_tiling_table,
+                         "sddmm_sparse: tiling", params->tiling));
     TRY(shapes_check(out));
     TRY(dtypes_check(out));
     TRY(results_check(out));
     TRY(buffers_check(out, A, B));
-    return out->forced ? weft_sddmm_sparse_tiling_check(out->forced, &ctx->limits, &out->problem)
-                       : WEFT_OK;
+    return out->is_forced
+               ? weft_sddmm_sparse_tiling_check(&out->forced, &ctx->limits, &out->problem)
+               : WEFT_OK;
 }

@@ -43,16 +43,16 @@ static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call 
     const weft_status status = weft_attention_steps_for(&s->steps, &fits, call);
     weft_refuse_unheard(false);
     TRY(status);
-    if (call->forced && !fits)
+    if (call->is_forced && !fits)
         return fail(WEFT_NO_MEMORY,
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
                     " heads are too many",
                     call->problem.nnz, call->n_heads);
-    s->tiling.in_steps = call->forced ||
+    s->tiling.in_steps = call->is_forced ||
                          (fits && s->steps.bytes <= weft_workspace_most(call->ctx)) ||
                          refuse("three steps", "scratch memory has room for %" PRIu64 " bytes",
                                 weft_workspace_most(call->ctx));
-    if (s->tiling.in_steps && !call->forced)
+    if (s->tiling.in_steps && !call->is_forced)
         refuse("one sweep", "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once",
                call->problem.d, slice_of(&s->tiling));
     s->scratch_bytes = s->steps.bytes;
@@ -72,7 +72,7 @@ static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call 
         .sum_bytes = weft_sum_bytes(p->dtype),
     };
     s->n_slices = ceil_div(p->d, slice_of(&s->tiling));
-    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->forced != NULL,
+    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->is_forced,
                          weft_workspace_most(call->ctx)))
         return weft_pieces_too_many(&s->cut, &rows, "sparse_attention");
     s->tiling.piece = s->cut.length;
@@ -84,8 +84,8 @@ static weft_status schedule_for(schedule *s, const weft_sparse_attention_call *c
                                 const weft_limits *limits)
 {
     *s = (schedule){
-        .tiling =
-            call->forced ? *call->forced : weft_sparse_attention_tiling_for(limits, &call->problem),
+        .tiling = call->is_forced ? call->forced
+                                  : weft_sparse_attention_tiling_for(limits, &call->problem),
     };
     s->tiling.in_steps = s->tiling.in_steps && call->problem.nnz > 0;
     if (s->tiling.in_steps)
@@ -152,8 +152,7 @@ static weft_status prepare(schedule *s, kernels *k, const weft_sparse_attention_
         size_t most = wanted;
         TRY(kernels_for(k, &most, call, s));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL,
-                            "sparse_attention"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, "sparse_attention"));
         if (fits)
             return WEFT_OK;
     }

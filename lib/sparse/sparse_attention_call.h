@@ -7,6 +7,7 @@
 
 #include "operand/view.h"
 #include "runtime/launch.h"
+#include "sparse/sparse_attention_plan.h"
 
 // The dense operands, the last of which is written.
 enum { WEFT_ATTENTION_Q, WEFT_ATTENTION_K, WEFT_ATTENTION_V, WEFT_ATTENTION_O, WEFT_ATTENTION_N };
@@ -22,7 +23,8 @@ typedef struct weft_sparse_attention_call {
     const weft_csr *M;
     const weft_tensor *views[WEFT_ATTENTION_N];
     double scale;
-    const weft_sparse_attention_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_sparse_attention_tiling forced;
     weft_sparse_attention_problem problem;
     weft_heads dense[WEFT_ATTENTION_N];
     int64_t n_heads; // the extent of `inner`

@@ -222,15 +222,16 @@ weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_co
         .M = M,
         .views = {Q, K, V, O},
         .scale = scale,
-        .forced = params->tiling,
     };
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_sparse_attention_tiling_table,
+                         "sparse_attention: tiling", params->tiling));
     TRY(operands_check(out));
     TRY(settle(out));
-    if (out->forced && !weft_sparse_attention_is_empty(out))
-        TRY(weft_sparse_attention_tiling_check(out->forced, &ctx->limits, &out->problem));
+    if (out->is_forced && !weft_sparse_attention_is_empty(out))
+        TRY(weft_sparse_attention_tiling_check(&out->forced, &ctx->limits, &out->problem));
     // Without entries there are no steps to take: a sweep, as it is planned, writes the zeros.
-    if (out->forced && out->forced->in_steps && M->nnz == 0)
-        out->forced = NULL;
+    if (out->is_forced && out->forced.in_steps && M->nnz == 0)
+        out->is_forced = false;
     return WEFT_OK;
 }
 

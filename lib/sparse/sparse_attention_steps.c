@@ -70,8 +70,8 @@ static weft_status find_steps(three_steps *out, weft_context *ctx, const operand
 {
     TRY(weft_sddmm_product_of(&out->products, ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
                               WEFT_SDDMM(.indicator = true)));
-    out->softmax = weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL,
-                                               &o->products, WEFT_SPARSE_SOFTMAX(.tiling = NULL));
+    out->softmax =
+        weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products);
     return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
                                 WEFT_SPMM(.plan = NULL));
 }

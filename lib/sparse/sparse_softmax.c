@@ -39,7 +39,7 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
 {
     *s = (schedule){
         .tiling =
-            call->forced ? *call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
+            call->is_forced ? call->forced : weft_sparse_softmax_tiling_for(limits, &call->problem),
     };
     if (s->tiling.keep == 0)
         s->tiling.keep = s->tiling.lanes;
@@ -51,7 +51,7 @@ static weft_status schedule_for(schedule *s, const weft_sparse_softmax_call *cal
         .n_batches = p->n_batches,
         .sum_bytes = weft_sum_bytes(p->dtype),
     };
-    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->forced != NULL,
+    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->is_forced,
                          weft_workspace_most(call->ctx)))
         return weft_pieces_too_many(&s->cut, &rows, call->kind->name);
     s->tiling.piece = s->cut.length;
@@ -108,7 +108,7 @@ static weft_status prepare(schedule *s, const weft_sparse_softmax_call *call)
         size_t most = wanted;
         TRY(kernels_for(s, &most, call));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, call->kind->name));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, call->kind->name));
         if (fits)
             return WEFT_OK;
     }

@@ -7,6 +7,7 @@
 
 #include "runtime/launch.h"
 #include "sparse/sparse_limits.h"
+#include "sparse/sparse_softmax_plan.h"
 
 // The operation: its operands are X and Y, or Y, dY and dX.
 typedef struct weft_sparse_softmax_kind {
@@ -22,7 +23,8 @@ typedef struct weft_sparse_softmax_call {
     const weft_csr *csr;
     const weft_tensor *dY; // backward
     const weft_tensor *out;
-    const weft_sparse_softmax_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_sparse_softmax_tiling forced;
     weft_sparse_softmax_problem problem;
     bool is_empty; // nothing to do
 } weft_sparse_softmax_call;
@@ -38,8 +40,7 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
 weft_sparse_softmax_call weft_sparse_softmax_call_of(const weft_sparse_softmax_kind *kind,
                                                      weft_context *ctx, double scale,
                                                      const weft_csr *csr, const weft_tensor *dY,
-                                                     const weft_tensor *output,
-                                                     const weft_sparse_softmax_params *params);
+                                                     const weft_tensor *output);
 
 // Bytes of scratch memory that it wants. Looks at no buffer; compiles what it will run.
 weft_status weft_sparse_softmax_wants(size_t *bytes, const weft_sparse_softmax_call *call);

@@ -99,8 +99,7 @@ static weft_status operands_check(const weft_sparse_softmax_call *call)
 
 static weft_sparse_softmax_call views_of(const weft_sparse_softmax_kind *kind, weft_context *ctx,
                                          double scale, const weft_csr *csr, const weft_tensor *dY,
-                                         const weft_tensor *output,
-                                         const weft_sparse_softmax_params *params)
+                                         const weft_tensor *output)
 {
     return (weft_sparse_softmax_call){
         .kind = kind,
@@ -109,17 +108,15 @@ static weft_sparse_softmax_call views_of(const weft_sparse_softmax_kind *kind, w
         .csr = csr,
         .dY = dY,
         .out = output,
-        .forced = params->tiling,
     };
 }
 
 weft_sparse_softmax_call weft_sparse_softmax_call_of(const weft_sparse_softmax_kind *kind,
                                                      weft_context *ctx, double scale,
                                                      const weft_csr *csr, const weft_tensor *dY,
-                                                     const weft_tensor *output,
-                                                     const weft_sparse_softmax_params *params)
+                                                     const weft_tensor *output)
 {
-    weft_sparse_softmax_call call = views_of(kind, ctx, scale, csr, dY, output, params);
+    weft_sparse_softmax_call call = views_of(kind, ctx, scale, csr, dY, output);
     call.problem = (weft_sparse_softmax_problem){
         .n_rows = csr->n_rows,
         .nnz = csr->nnz,
@@ -137,14 +134,17 @@ weft_status weft_sparse_softmax_check(weft_sparse_softmax_call *out,
                                       const weft_tensor *output,
                                       const weft_sparse_softmax_params *params)
 {
-    const weft_sparse_softmax_call views = views_of(kind, ctx, scale, csr, dY, output, params);
+    const weft_sparse_softmax_call views = views_of(kind, ctx, scale, csr, dY, output);
     TRY(weft_context_check(ctx, kind->name));
     TRY(nulls_check(&views));
     TRY(params_check(kind, params));
     TRY(operands_check(&views));
-    *out = weft_sparse_softmax_call_of(kind, ctx, scale, csr, dY, output, params);
-    return out->forced && !out->is_empty
-               ? weft_sparse_softmax_tiling_check(out->forced, &ctx->limits, &out->problem)
+    *out = weft_sparse_softmax_call_of(kind, ctx, scale, csr, dY, output);
+    char name[WEFT_OPERAND_TEXT];
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_sparse_softmax_tiling_table,
+                         weft_operand_text(name, kind->name, "tiling"), params->tiling));
+    return out->is_forced && !out->is_empty
+               ? weft_sparse_softmax_tiling_check(&out->forced, &ctx->limits, &out->problem)
                : WEFT_OK;
 }
 
