@@ -59,19 +59,23 @@ static operands operands_of(const weft_sparse_attention_call *call, int64_t batc
 // for them.
 typedef struct {
     weft_sddmm_product products;
-    weft_sparse_softmax_call softmax;
+    weft_call softmax;
+    weft_sparse_softmax_state softmax_state;
     weft_spmm_product sums;
 } three_steps;
 
-static const weft_sparse_softmax_kind softmax_kind = {
-    .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
+static const weft_sparse_softmax_numbers unscaled = {.scale = 1};
 
 static weft_status find_steps(three_steps *out, weft_context *ctx, const operands *o)
 {
     TRY(weft_sddmm_product_of(&out->products, ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
                               WEFT_SDDMM(.indicator = true)));
-    out->softmax =
-        weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products);
+    out->softmax = (weft_call){.op = &weft_sparse_softmax_op,
+                               .ctx = ctx,
+                               .what = "sparse_attention",
+                               .operands = {&o->weights, &o->products},
+                               .own = &unscaled};
+    TRY(weft_op_prepare(&out->softmax_state, &out->softmax));
     return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
                                 WEFT_SPMM(.plan = NULL));
 }
@@ -79,11 +83,11 @@ static weft_status find_steps(three_steps *out, weft_context *ctx, const operand
 static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
 {
     three_steps three;
-    size_t products, softmax, sums;
+    size_t products, sums;
     TRY(find_steps(&three, ctx, o));
     TRY(weft_sddmm_wants(&products, &three.products));
-    TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
     TRY(weft_spmm_wants(&sums, &three.sums));
+    const size_t softmax = three.softmax_state.head.scratch_bytes;
     const size_t more = softmax > sums ? softmax : sums;
     *most = *most > products ? *most : products;
     *most = *most > more ? *most : more;
@@ -125,7 +129,7 @@ static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_ca
     three_steps three;
     TRY(find_steps(&three, call->ctx, o));
     TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
-    TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
+    TRY(weft_sparse_softmax_op.run(launch, &three.softmax_state, &three.softmax, workspace));
     return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
 }
 
