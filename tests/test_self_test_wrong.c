@@ -96,7 +96,7 @@ static void what_is_wrong_is_told(void **state)
     expect_part(out.output, "1 of 4 right, 3 wrong, 0 failed, 0 skipped");
     expect_part(out.output, "\n"
                             "A check is WRONG if a result exceeds its error bound, ");
-    assert_null(strstr(out.output, "All is well"));
+    assert_null(strstr(out.output, "All checked results are right"));
     expect_part(out.output, "weft info --json");
     expect_part(out.output, "weft self-test --json");
     assert_string_equal(out.errors, "");

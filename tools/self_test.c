@@ -164,29 +164,26 @@ static void print_end(const self_test_job *job)
     printf("\n%d of %d right, %d wrong, %d failed, %d skipped, in %.1f s\n", job->n_right, n,
            job->n_wrong, job->n_failed, job->n_skipped, job->seconds);
     if (job->device.limits.failed_trials != 0)
-        puts("Some features that the device reports do not work: the quirks above name those that "
-             "weft does not use.");
+        puts("Some features of the device do not work: the quirks above name those that weft does "
+             "not use.");
     if (is_all_right(job)) {
         puts(n > 0 ? "All checked results are right on this device."
                    : "Nothing could be checked on this device.");
         return;
     }
-    puts("A check is WRONG if a result exceeds its error bound, and FAILED if a call or the driver "
-         "failed.\n"
+    puts("A check is WRONG if a result exceeds its error bound, and FAILED if a call or the\n"
+         "driver failed.\n"
          "\n"
-         "Do not trust these operations on this device. To report the fault, open an issue at the "
-         "place\n"
-         "where you got weft, with all of the above and the output of these two, for the same "
-         "device:\n"
+         "Do not trust these operations on this device. To report the fault, open an issue\n"
+         "at the place where you got weft, with all of the above and the output of these two\n"
+         "commands for the same device:\n"
          "\n"
          "    weft info --json\n"
          "    weft self-test --json\n"
          "\n"
-         "They name device, driver and version; `weft self-test OP --verbose' prints the build "
-         "options of\n"
-         "kernels. Say also whether another or an older driver is right on the same machine. A "
-         "fault of a\n"
-         "compiler should be reported to its vendor as well.");
+         "They name device, driver and version; `weft self-test OP --verbose' prints the\n"
+         "build options of kernels. Say also whether another or an older driver is right on\n"
+         "the same machine. A fault of a compiler should be reported to its vendor as well.");
 }
 
 static bool run(self_test_job *job, complaint *why)
