@@ -226,7 +226,7 @@ static void sddmm_takes_sparse_factors(void **state)
         json_t *report = run_json(line);
         expect_D(WEFT_DEFAULT, 3, asked[i].want);
         assert_string_equal(string(report, "op"), "sddmm");
-        expect_part(string(report, "plan"), " lanes for an entry");
+        expect_part(string(report, "plan"), "lanes ");
         assert_true(number(report, "m") == 3 && number(report, "n") == 3);
         assert_true(number(report, "k") == 2 && number(report, "nnz") == 3);
         const double gflops = 1e-6 * 2 * asked[i].n_terms / number(report, "median_ms");
