@@ -7,7 +7,7 @@
 #include "base/arithmetic.h"
 #include "runtime/context.h"
 #include "runtime/scratch.h"
-#include "sparse/sddmm_product.h"
+#include "sparse/sddmm_call.h"
 #include "sparse/sparse_attention_call.h"
 #include "sparse/sparse_softmax_call.h"
 #include "sparse/spmm_product.h"
@@ -58,7 +58,9 @@ static operands operands_of(const weft_sparse_attention_call *call, int64_t batc
 // And they themselves, which point into the operands: what has passed the door of attention is good
 // for them.
 typedef struct {
-    weft_sddmm_product products;
+    weft_call products_call;
+    weft_sddmm_numbers numbers;
+    weft_sddmm_state products;
     weft_sparse_softmax_call softmax;
     weft_spmm_product sums;
 } three_steps;
@@ -66,10 +68,17 @@ typedef struct {
 static const weft_sparse_softmax_kind softmax_kind = {
     .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
 
-static weft_status find_steps(three_steps *out, weft_context *ctx, const operands *o)
+static weft_status find_steps(three_steps *out, weft_context *ctx, const operands *o, double scale)
 {
-    TRY(weft_sddmm_product_of(&out->products, ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
-                              WEFT_SDDMM(.indicator = true)));
+    out->numbers = (weft_sddmm_numbers){.alpha = scale};
+    out->products_call = (weft_call){
+        .op = &weft_sddmm_op,
+        .ctx = ctx,
+        .operands = {&o->Q, &o->K_turned, &o->weights, &o->products},
+        .unread = 1u << WEFT_SDDMM_C,
+        .own = &out->numbers,
+    };
+    TRY(weft_op_prepare(&out->products, &out->products_call));
     out->softmax =
         weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products);
     return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
@@ -79,9 +88,9 @@ static weft_status find_steps(three_steps *out, weft_context *ctx, const operand
 static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
 {
     three_steps three;
-    size_t products, softmax, sums;
-    TRY(find_steps(&three, ctx, o));
-    TRY(weft_sddmm_wants(&products, &three.products));
+    size_t softmax, sums;
+    TRY(find_steps(&three, ctx, o, 1));
+    const size_t products = three.products.head.scratch_bytes;
     TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
     TRY(weft_spmm_wants(&sums, &three.sums));
     const size_t more = softmax > sums ? softmax : sums;
@@ -123,8 +132,8 @@ static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_ca
                              const operands *o, cl_mem workspace)
 {
     three_steps three;
-    TRY(find_steps(&three, call->ctx, o));
-    TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
+    TRY(find_steps(&three, call->ctx, o, call->scale));
+    TRY(weft_sddmm_op.run(launch, &three.products, &three.products_call, workspace));
     TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
     return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
 }
