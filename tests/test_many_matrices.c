@@ -330,8 +330,9 @@ static void test_sddmm_of_many_matrices(void **state)
 static weft_status soften_backward(const operands *o, const void *with)
 {
     const weft_tensor dY = entries(o->numbers), dX = entries(o->out);
-    return weft_sparse_softmax_backward(o->on, weft_context_queue(o->on), 1, &o->csr, &dY, &dX,
-                                        WEFT_SPARSE_SOFTMAX(.tiling = with));
+    return weft_sparse_softmax_backward(
+        o->on, weft_context_queue(o->on), 1, &o->csr, &dY, &dX,
+        WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, with)));
 }
 
 static void test_softmax_of_many_matrices(void **state)
@@ -435,7 +436,7 @@ static weft_status fill_out(const operands *o, const void *with)
 {
     const weft_tensor D = matrices(o->out, o->csr.n_cols == MANY ? 1 : MANY, ROWS, o->csr.n_cols);
     return weft_csr_to_dense(o->on, weft_context_queue(o->on), &o->csr, &D,
-                             WEFT_CSR_DENSE(.tiling = with));
+                             WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, with)));
 }
 
 static void run_to_dense(bool is_far, int64_t n_batches, int columns)

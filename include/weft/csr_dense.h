@@ -84,7 +84,7 @@ WEFT_API weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_t
 
 // What weft_csr_to_dense() or weft_dense_to_csr() would do with these operands, in words, as
 // snprintf() does it. Compiles as above. The line is the tiling (its fields:
-// docs/kernels/convert.md). Returns the length, or -1 after a failure.
+// docs/kernels/spgemm.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                         const weft_csr_dense_params *params, char *text,
                                         size_t size);

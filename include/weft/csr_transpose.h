@@ -61,7 +61,7 @@ WEFT_API weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_
                                                   size_t *bytes);
 
 // What weft_csr_transpose() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. What stands behind the ';' is the tiling (its fields: docs/kernels/convert.md). Returns
+// as above. What stands behind the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns
 // the length, or -1 after a failure.
 WEFT_API int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                          const weft_csr_transpose_params *params, char *text,

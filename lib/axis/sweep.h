@@ -58,11 +58,6 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
                                size_t n, const weft_argument *arguments);
 
-// One of them, with the n arguments alone.
-weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
-                                      weft_kernel *kernel, size_t n,
-                                      const weft_argument *arguments);
-
 // The plan in words, as snprintf() does it.
 int weft_sweep_print(const weft_sweep *sweep, char *text, size_t size);
 

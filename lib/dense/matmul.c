@@ -217,7 +217,9 @@ typedef struct {
     weft_launch *launch;
     const weft_matmul_state *s;
     const weft_call *call;
-    cl_int m, n, k; // of which m are the rows of this launch
+    int64_t at[WEFT_MAX_NDIM]; // indices of the loops that the kernel does not know
+    int64_t from;              // row of what is multiplied
+    cl_int m, n, k;            // of which m are the rows of this launch
     factor factors[WEFT_MATMUL_OPERANDS];
     batch batch;
     ending ending;
@@ -346,43 +348,16 @@ static weft_status enqueue_combine(product *p)
     return weft_launch_kernel(p->launch, p->s->combine, arguments.n, arguments.list, global, local);
 }
 
-static weft_status enqueue_batches(product *p)
-{
-    batch *b = &p->batch;
-    for (b->first_batch = 0; b->first_batch < p->s->n_batches; b->first_batch += p->s->at_once) {
-        b->n_batches = min_i64(p->s->at_once, p->s->n_batches - b->first_batch);
-        TRY(enqueue_product(p));
-        if (p->s->n_pieces > 1)
-            TRY(enqueue_combine(p));
-    }
-    return WEFT_OK;
-}
-
 // So many rows further on. Strides of a factor without elements may be anything.
 static int64_t moved(int64_t start, int64_t rows, int64_t row)
 {
     return (int64_t)((uint64_t)start + (uint64_t)rows * (uint64_t)row);
 }
 
-// B has no rows of C's.
-static weft_status enqueue_rows(product *p)
-{
-    for (int64_t from = 0; from < p->s->m; from += p->s->rows) {
-        p->m = (cl_int)min_i64(p->s->rows, p->s->m - from);
-        TRY(enqueue_batches(p));
-        for (int i = 0; i < p->s->n_operands; ++i) {
-            factor *f = &p->factors[i];
-            if (i != WEFT_MATMUL_B)
-                f->view_start = moved(f->view_start, p->s->rows, f->view_row);
-        }
-    }
-    return WEFT_OK;
-}
-
 // Operand i, where the loops that the kernel does not know are at `at`. Turned, A and B change
 // places, and all change rows for columns. Where A and B are not read they may have no buffers, and
 // C stands in.
-static factor factor_at(const product *p, int i, const int64_t at[WEFT_MAX_NDIM])
+static factor factor_at(const product *p, int i)
 {
     const weft_nest *nest = &p->s->nest;
     const bool turned = p->s->tiling.turned, is_read = p->k > 0 || i >= WEFT_MATMUL_INPUT;
@@ -398,7 +373,9 @@ static factor factor_at(const product *p, int i, const int64_t at[WEFT_MAX_NDIM]
     for (int d = 0; d < loops_of(nest); ++d)
         f.view_batch.s[d] = nest->stride[from][d];
     for (int d = KERNEL_LOOPS; d < nest->n_loops; ++d)
-        f.view_start += at[d] * nest->stride[from][d];
+        f.view_start += p->at[d] * nest->stride[from][d];
+    if (i != WEFT_MATMUL_B) // which has no rows of C's
+        f.view_start = moved(f.view_start, p->from, f.view_row);
     return f;
 }
 
@@ -411,6 +388,21 @@ static bool next_at(const weft_nest *nest, int64_t at[WEFT_MAX_NDIM])
         at[d] = 0;
     }
     return false;
+}
+
+// Goes on to what the next launch multiplies: products, then rows, then the outer loops.
+static bool next_launch(product *p)
+{
+    const weft_matmul_state *s = p->s;
+    p->batch.first_batch += s->at_once;
+    if (p->batch.first_batch < s->n_batches)
+        return true;
+    p->batch.first_batch = 0;
+    p->from += s->rows;
+    if (p->from < s->m)
+        return true;
+    p->from = 0;
+    return next_at(&s->nest, p->at);
 }
 
 static void set_up(product *p, cl_mem scratch)
@@ -437,14 +429,17 @@ static void set_up(product *p, cl_mem scratch)
 static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
                        cl_mem scratch)
 {
-    int64_t at[WEFT_MAX_NDIM] = {0};
     product p = {.launch = launch, .s = state, .call = call};
     set_up(&p, scratch);
     do {
+        p.m = (cl_int)min_i64(p.s->rows, p.s->m - p.from);
+        p.batch.n_batches = min_i64(p.s->at_once, p.s->n_batches - p.batch.first_batch);
         for (int i = 0; i < p.s->n_operands; ++i)
-            p.factors[i] = factor_at(&p, i, at);
-        TRY(enqueue_rows(&p));
-    } while (next_at(&p.s->nest, at));
+            p.factors[i] = factor_at(&p, i);
+        TRY(enqueue_product(&p));
+        if (p.s->n_pieces > 1)
+            TRY(enqueue_combine(&p));
+    } while (next_launch(&p));
     return WEFT_OK;
 }
 

@@ -39,7 +39,8 @@ typedef struct weft_operand_rule {
     weft_access access;
     bool is_optional; // may be NULL
     bool may_be_i8;   // a tensor, which elsewhere may not
-    unsigned may_be;  // operands, by bits, that what is written may be itself: the same view
+    unsigned may_be;  // operands, by bits, that what is written may be itself: the same view;
+                      // of outputs none
 } weft_operand_rule;
 
 typedef struct weft_call weft_call;
@@ -90,12 +91,14 @@ struct weft_call {
     weft_context *ctx;
     const char *what; // for messages, where the table's name will not do; else NULL
     int n_operands;   // 0: as many as the table has
+    int n_first;      // of them, that are like the table's first; 0 counts as 1
     const void *operands[WEFT_OP_OPERANDS]; // in the table's order; NULL: not given
     const char *names[WEFT_OP_OPERANDS];    // that the caller gave them; else NULL
     unsigned unread;                        // matrices, by bits, whose values are not looked at
     const void *own;                        // what else the operation takes
-    const char *tiling;                     // that the caller forces; NULL: the plan's
-    cl_mem workspace;                       // of the caller's; NULL: from the context's pool
+    const void *state;  // that is known already, as weft_op_prepare() gave it; else NULL
+    const char *tiling; // that the caller forces; NULL: the plan's
+    cl_mem workspace;   // of the caller's; NULL: from the context's pool
     cl_uint n_wait;
     const cl_event *wait;
     cl_event *event;

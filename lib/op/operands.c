@@ -13,11 +13,13 @@ static int count_of(const weft_call *call)
     return call->n_operands > 0 ? call->n_operands : call->op->n_operands;
 }
 
-// Further operands are like the last one of the table.
+// There may be more than the table has: like the first of it, or like the last.
 static const weft_operand_rule *rule_of(const weft_call *call, int i)
 {
     const int last = call->op->n_operands - 1;
-    return &call->op->operands[i < last ? i : last];
+    const int further = call->n_first > 0 ? call->n_first - 1 : 0;
+    const int place = i > further ? i - further : 0;
+    return &call->op->operands[place < last ? place : last];
 }
 
 // "X", or "input bias" where the call names it.
@@ -309,7 +311,7 @@ static weft_status output_apart(const weft_call *call, const weft_state *state, 
     const weft_tensor view = part_view(call, output, p);
     pair both = {.call = call, .state = state, .output = &view};
     for (int i = 0; i < count_of(call); ++i) {
-        both.may_be = rule_of(call, output)->may_be & 1u << i;
+        both.may_be = rule_of(call, output)->may_be & 1u << i && !is_written(call, i, VALUES);
         for (part q = OFFSETS; q < PARTS; ++q) {
             const bool is_later = i * PARTS + (int)q >= output * PARTS + (int)p;
             if (is_touched(call, i, q) && !(is_later && is_written(call, i, q)))
@@ -409,6 +411,7 @@ static void add_operand(weft_key *key, const weft_call *call, int i)
 void weft_operands_key(weft_key *key, const weft_call *call)
 {
     weft_key_add_number(key, count_of(call));
+    weft_key_add_number(key, call->n_first);
     weft_key_add_number(key, call->unread);
     for (int i = 0; i < count_of(call); ++i)
         add_operand(key, call, i);

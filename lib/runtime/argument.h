@@ -50,6 +50,18 @@ typedef struct weft_number {
 
 weft_number weft_number_of(weft_dtype dtype, double value);
 
+// Whole numbers as wide as a program's indices: one, or a vector of them.
+enum { WEFT_MOST_INDICES = 8 };
+typedef struct weft_indices {
+    size_t size;
+    union {
+        cl_int narrow[WEFT_MOST_INDICES];
+        cl_long wide[WEFT_MOST_INDICES];
+    } value;
+} weft_indices;
+
+weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers);
+
 // f64 as it is, all else by way of f32.
 double weft_rounded(weft_dtype dtype, double value);
 

@@ -26,6 +26,7 @@
 #define FIELD_SOLE_IN(T)  cl_mem // restrict
 #define FIELD_SOLE_OUT(T) cl_mem
 #define FIELD_NUMBER(T)   weft_number
+#define FIELD_WHOLE(T)    weft_indices
 #define FIELD_LOCAL(T)    size_t // bytes
 
 #define LISTED(kind, name) LISTED_##kind(a->name)
@@ -37,6 +38,7 @@
 #define LISTED_SOLE_IN(T)  ARGUMENT
 #define LISTED_SOLE_OUT(T) ARGUMENT
 #define LISTED_NUMBER(T)   NUMBER_ARGUMENT
+#define LISTED_WHOLE(T)    NUMBER_ARGUMENT
 #define LISTED_LOCAL(T)    LOCAL_ARGUMENT
 
 // Adds those of a list, which point into *a.
