@@ -135,7 +135,7 @@ static void expect_words(const variant *v, const elementwise_case *of,
     const bool pairs = of->in[1].twin && v->tiling.tiled && v->tiling.fold > 1 &&
                        v->tiling.columns == v->tiling.rows;
     if (strncmp(words, sizes, strlen(sizes)) != 0 || !strstr(words, tiling) ||
-        pairs != (strstr(words, ", in pairs") != NULL))
+        pairs != (strstr(words, "; in pairs") != NULL))
         fail_msg("%s: %s", v->what, words);
 }
 
