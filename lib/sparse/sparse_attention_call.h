@@ -38,6 +38,7 @@ typedef struct weft_attention_state {
     weft_kernel *rows, *pieces, *combine;
     size_t own_bytes; // of steps
     weft_sddmm_state products;
+    weft_sparse_softmax_state softmax;
 } weft_attention_state;
 
 // One of the dense operands as kernels take it: [outer x inner x rows x columns], strides in
@@ -58,8 +59,7 @@ typedef struct weft_attention_steps {
     weft_tensor Q, K_turned, V, O, products;
     weft_csr weights; // M with the products as its values
     weft_sddmm_numbers numbers;
-    weft_call products_call;
-    weft_sparse_softmax_call softmax;
+    weft_call products_call, softmax_call;
     weft_spmm_product sums;
 } weft_attention_steps;
 

@@ -53,8 +53,7 @@ static void find_operands(weft_attention_steps *o, const weft_attention_state *s
     o->products = weft_csr_values(&o->weights, s->n_heads);
 }
 
-static const weft_sparse_softmax_kind softmax_kind = {
-    .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
+static const weft_sparse_softmax_numbers unscaled = {.scale = 1};
 
 static weft_status find_steps(weft_attention_steps *o, const weft_call *call)
 {
@@ -67,8 +66,13 @@ static weft_status find_steps(weft_attention_steps *o, const weft_call *call)
         .unread = 1u << WEFT_SDDMM_C,
         .own = &o->numbers,
     };
-    o->softmax =
-        weft_sparse_softmax_call_of(&softmax_kind, call->ctx, 1, &o->weights, NULL, &o->products);
+    o->softmax_call = (weft_call){
+        .op = &weft_sparse_softmax_op,
+        .ctx = call->ctx,
+        .what = weft_call_name(call),
+        .operands = {&o->weights, &o->products},
+        .own = &unscaled,
+    };
     return weft_spmm_product_of(&o->sums, call->ctx, &o->weights, NULL, &o->V, &o->O,
                                 WEFT_SPMM(.plan = NULL));
 }
@@ -78,16 +82,17 @@ static weft_status prepare(weft_attention_state *s, const weft_call *call)
 {
     weft_attention_steps steps;
     int64_t batches[WEFT_ATTENTION_N];
-    size_t softmax, sums;
+    size_t sums;
     for (int i = 0; i < WEFT_ATTENTION_N; ++i)
         batches[i] = worst_batch(s, weft_call_tensor(call, i));
     s->own_bytes = 0;
     find_operands(&steps, s, call, batches, NULL);
     TRY(find_steps(&steps, call));
     TRY(weft_op_prepare(&s->products, &steps.products_call));
-    TRY(weft_sparse_softmax_wants(&softmax, &steps.softmax));
+    TRY(weft_op_prepare(&s->softmax, &steps.softmax_call));
     TRY(weft_spmm_wants(&sums, &steps.sums));
-    const size_t more = softmax > sums ? softmax : sums, products = s->products.head.scratch_bytes;
+    const size_t products = s->products.head.scratch_bytes;
+    const size_t softmax = s->softmax.head.scratch_bytes, more = softmax > sums ? softmax : sums;
     s->own_bytes = products > more ? products : more;
     return WEFT_OK;
 }
@@ -116,7 +121,7 @@ weft_status weft_attention_steps_run(weft_launch *launch, const weft_attention_s
         find_operands(&steps, s, call, batches, scratch);
         TRY(find_steps(&steps, call));
         TRY(weft_sddmm_op.run(launch, &s->products, &steps.products_call, workspace));
-        TRY(weft_sparse_softmax_run(launch, &steps.softmax, workspace));
+        TRY(weft_sparse_softmax_op.run(launch, &s->softmax, &steps.softmax_call, workspace));
         TRY(weft_spmm_run(launch, &steps.sums, 1, 0, workspace));
     }
     return WEFT_OK;
