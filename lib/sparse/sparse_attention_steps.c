@@ -10,7 +10,7 @@
 #include "sparse/sddmm_product.h"
 #include "sparse/sparse_attention_call.h"
 #include "sparse/sparse_softmax_call.h"
-#include "sparse/spmm_product.h"
+#include "sparse/spmm_call.h"
 
 enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
 
@@ -60,7 +60,9 @@ static operands operands_of(const weft_sparse_attention_call *call, int64_t batc
 typedef struct {
     weft_sddmm_product products;
     weft_sparse_softmax_call softmax;
-    weft_spmm_product sums;
+    weft_call sums_call;
+    weft_spmm_numbers sums_numbers;
+    weft_spmm_state sums;
 } three_steps;
 
 static const weft_sparse_softmax_kind softmax_kind = {
@@ -72,18 +74,24 @@ static weft_status find_steps(three_steps *out, weft_context *ctx, const operand
                               WEFT_SDDMM(.indicator = true)));
     out->softmax =
         weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL, &o->products);
-    return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
-                                WEFT_SPMM(.plan = NULL));
+    out->sums_numbers = (weft_spmm_numbers){.alpha = 1};
+    out->sums_call = (weft_call){
+        .op = &weft_spmm_op,
+        .ctx = ctx,
+        .operands = {[WEFT_SPMM_A] = &o->weights, [WEFT_SPMM_B] = &o->V, [WEFT_SPMM_C] = &o->O},
+        .own = &out->sums_numbers,
+    };
+    return weft_op_prepare(&out->sums, &out->sums_call);
 }
 
 static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
 {
     three_steps three;
-    size_t products, softmax, sums;
+    size_t products, softmax;
     TRY(find_steps(&three, ctx, o));
     TRY(weft_sddmm_wants(&products, &three.products));
     TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
-    TRY(weft_spmm_wants(&sums, &three.sums));
+    const size_t sums = three.sums.head.scratch_bytes;
     const size_t more = softmax > sums ? softmax : sums;
     *most = *most > products ? *most : products;
     *most = *most > more ? *most : more;
@@ -126,7 +134,7 @@ static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_ca
     TRY(find_steps(&three, call->ctx, o));
     TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
     TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
-    return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
+    return weft_spmm_op.run(launch, &three.sums, &three.sums_call, workspace);
 }
 
 weft_status weft_attention_steps_run(weft_launch *launch, const weft_sparse_attention_call *call,
