@@ -37,10 +37,10 @@ typedef struct weft_operand_rule {
     const char *name; // "X", or "input ", behind which stands the name that the call has for it
     weft_operand_kind kind;
     weft_access access;
-    bool is_optional; // may be NULL
-    bool may_be_i8;   // a tensor, which elsewhere may not
-    unsigned may_be;  // operands, by bits, that what is written may be itself: the same view;
-                      // of outputs none
+    bool is_optional;           // may be NULL
+    bool may_be_i8, may_be_i16; // a tensor, which elsewhere may not
+    unsigned may_be; // operands, by bits, that what is written may be itself: the same view;
+                     // of outputs none
 } weft_operand_rule;
 
 typedef struct weft_call weft_call;

@@ -49,12 +49,14 @@ static weft_access access_of(const weft_call *call, int i)
     return access;
 }
 
-// In memory i8 is like u8, which every check knows.
+// In memory i8 is like u8 and i16 like f16, which every check knows.
 static weft_tensor tensor_of(const weft_call *call, int i)
 {
     weft_tensor view = *weft_call_tensor(call, i);
     if (view.dtype == WEFT_I8 && rule_of(call, i)->may_be_i8)
         view.dtype = WEFT_U8;
+    if (view.dtype == WEFT_I16 && rule_of(call, i)->may_be_i16)
+        view.dtype = WEFT_F16;
     return view;
 }
 

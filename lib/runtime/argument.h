@@ -37,6 +37,7 @@ typedef union weft_scalar {
     cl_double f64;
     cl_int i32;
     cl_long i64;
+    cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
 // f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.

@@ -4,6 +4,7 @@
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,6 +257,12 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
     return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
 }
 
+static int64_t next_serial(void)
+{
+    static atomic_llong last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 // A: all rows, or those that `stored` stores.
 static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
                                const weft_csr *A, const weft_dcsr *stored,
@@ -271,6 +278,7 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %zu bytes", sizeof(*plan));
     *plan = (weft_spmm_plan){
         .ctx = ctx,
+        .serial = next_serial(),
         .transpose_a = params->transpose_a,
         .is_dcsr = stored != NULL,
         .n_stored = A->n_rows,
