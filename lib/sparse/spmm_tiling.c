@@ -8,7 +8,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
-#include "base/refuse.h"
+#include "base/lanes.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
@@ -28,7 +28,7 @@ int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits 
 {
     const int64_t items = weft_spmm_team_items(tiling) * tiling->rows_per_group;
     const int64_t held = (int64_t)limits->max_blocks * limits->max_block;
-    return weft_lanes_are_folded(limits) ? limits->max_blocks : max_i64(held / items, 1);
+    return weft_lanes_are_folded(limits, NULL) ? limits->max_blocks : max_i64(held / items, 1);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)

@@ -7,6 +7,7 @@
 #include <weft/spmm.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_spmm_problem {
@@ -20,6 +21,7 @@ typedef struct weft_spmm_problem {
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
     weft_spmm_reduction reduction;
     weft_spmm_order order; // the plan object's; with QUEUE there are no windows, and no B is held
+    const weft_why *why;   // where reasons go; NULL: nowhere
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reasons of plans, handed to whoever asked.
+#include "base/why.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool weft_refuse(const weft_why *why, const char *variant, const char *format, ...)
+{
+    if (!why)
+        return false;
+    char reason[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
+    why->told(why->user, variant, reason);
+    return false;
+}
