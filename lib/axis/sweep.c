@@ -20,7 +20,7 @@ void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtyp
     sweep->problem.writes_all = !sweep->reduces;
     sweep->problem.numbers = numbers;
     sweep->problem.keeps = keeps;
-    sweep->problem.why = call->ctx->why;
+    sweep->problem.why = weft_call_why(call);
 }
 
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -97,7 +97,7 @@ weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const c
         weft_defines all = *defines;
         TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
         TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call),
-                            call->ctx->why));
+                            weft_call_why(call)));
     }
     return WEFT_OK;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes as elements of vectors, or as items.
 #include "base/lanes.h"
+#include "base/refuse.h"
 
 bool weft_lanes_are_folded(const weft_limits *limits, const weft_why *why)
 {

@@ -7,7 +7,7 @@
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/fail.h"
-#include "base/why.h"
+#include "base/refuse.h"
 
 static weft_status range_check(const char *field, int64_t value, int64_t least, int64_t most)
 {

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a plan does without a variant: `return density >= 0.4 || refuse(p->why, "windows of B",
-// "5% of A are entries, ...")`. Whoever asks for a plan says where reasons go; NULL is nowhere, and
-// costs nothing.
+// Who wants to know why a plan does without variants.
 #ifndef WEFT_LIB_WHY_H
 #define WEFT_LIB_WHY_H
-
-#include <stdbool.h>
 
 // The texts are good for the call.
 typedef struct weft_why {
     void (*told)(void *user, const char *variant, const char *reason);
     void *user;
 } weft_why;
-
-// Always false, which is also 0 of whatever is asked for.
-bool weft_refuse(const weft_why *why, const char *variant, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-#define refuse weft_refuse
 
 #endif

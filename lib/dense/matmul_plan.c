@@ -7,6 +7,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/lanes.h"
+#include "base/refuse.h"
 #include "dense/matmul_tiling.h"
 #include "operand/view.h"
 

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "base/groups.h"
 #include "base/lanes.h"
+#include "base/refuse.h"
 #include "base/tiling_given.h"
 
 enum { MAX_FOLD = 16, MAX_VECTORS = 8 };

@@ -7,7 +7,7 @@
 
 #include "base/arithmetic.h"
 #include "base/fail.h"
-#include "base/why.h"
+#include "base/refuse.h"
 #include "runtime/scratch.h"
 #include "sparse/sparse_limits.h"
 

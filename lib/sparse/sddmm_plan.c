@@ -11,6 +11,7 @@
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/lanes.h"
+#include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"

@@ -6,8 +6,8 @@
 
 #include "base/arithmetic.h"
 #include "base/fail.h"
+#include "base/refuse.h"
 #include "base/text.h"
-#include "base/why.h"
 #include "runtime/context.h"
 #include "sparse/spmm_order.h"
 

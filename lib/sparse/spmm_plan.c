@@ -9,6 +9,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/lanes.h"
+#include "base/refuse.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
 #include "sparse/sparse_plan.h"

@@ -182,7 +182,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
     plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits);
+    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
     plan->window =
         tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
     plan->window_from = tiling.window_from;

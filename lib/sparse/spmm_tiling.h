@@ -88,7 +88,8 @@ typedef struct weft_spmm_facts {
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
 
 // Groups that the device holds at once. A CPU's limits count its groups of one item as they are.
-int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits);
+int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                              const weft_why *why);
 
 // Items along x of groups that sum rows.
 static inline int64_t weft_spmm_team_items(const weft_spmm_tiling *tiling)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reasons of plans, handed to whoever asked.
-#include "base/why.h"
+#include "base/refuse.h"
 
 #include <stdarg.h>
 #include <stdio.h>
