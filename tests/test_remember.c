@@ -36,7 +36,8 @@ bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, v
 // all 0. A call ignores what its operation does not have.
 typedef struct given {
     int axis, more_axes;
-    double number; // that is added: to the scale, to epsilon, to the correction
+    double number; // that is added: to the scale, to epsilon, to the correction; or alpha
+    double beta;
     weft_reduction op;
     bool is_rms;
     const char *tiling, *scaling_tiling;
@@ -46,8 +47,9 @@ typedef struct given {
     int64_t offset;   // of the first one
     bool is_transposed, lacks_buffer;
     bool lacks_weight, lacks_bias, lacks_dw, lacks_db;
-    bool is_indicator; // a matrix says where, and its values are not read
-    bool is_dense;     // a factor that is sparse otherwise
+    bool is_indicator;  // a matrix says where, and its values are not read
+    bool is_dense;      // a factor that is sparse otherwise
+    bool lacks_entries; // a sparse output
 
     weft_status wanted; // of the call
 } given;
@@ -73,6 +75,10 @@ typedef struct remembered_case {
 #define IN_SHORT_ROWS                                                                              \
     "fold 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, piece 3"
 #define IN_THREE_STEPS "in_steps"
+
+// Kernels for long rows as well.
+#define IN_PIECES "fold 4, lanes 1, rows_per_group 1, keep 16, chunk 40, piece 4"
+#define LONG_ROWS "items 1, rows 4, columns 16, long_from 3, long_columns 64, long_groups 2"
 
 // ---- operands
 
@@ -177,10 +183,68 @@ static weft_status reduce(weft_context *ctx, const given *by)
                        WEFT_REDUCE(.correction = (int64_t)by->number, .tiling = by->tiling));
 }
 
-// Numbers for the entries of A.
-static weft_tensor entries_output(void)
+// The sparse matrix.
+static weft_csr matrix(const given *by)
 {
-    return (weft_tensor){.buffer = o.outputs[0], .ndim = 1, .shape = {o.A.nnz}, .stride = {1}};
+    weft_csr A = o.A;
+    A.values = by->lacks_buffer ? NULL : A.values;
+    return A;
+}
+
+// Values of its entries.
+static weft_tensor entries(cl_mem buffer)
+{
+    return (weft_tensor){.buffer = buffer, .ndim = 1, .shape = {o.A.nnz}, .stride = {1}};
+}
+
+// Where the offsets are those of A, the first entries of each row are written.
+static weft_csr product_of(cl_mem offsets)
+{
+    return (weft_csr){.n_rows = OPERATION_EXTENT,
+                      .n_cols = OPERATION_EXTENT,
+                      .nnz = o.A.nnz,
+                      .offsets = offsets,
+                      .indices = o.outputs[1],
+                      .values = o.outputs[2],
+                      .offsets_start = offsets == o.A.offsets ? o.A.offsets_start : 0};
+}
+
+static weft_status sparse_softmax(weft_context *ctx, const given *by)
+{
+    const weft_csr X = matrix(by);
+    const weft_tensor Y = entries(o.outputs[0]);
+    return weft_sparse_softmax(ctx, o.queue, 1 + by->number, &X, &Y,
+                               WEFT_SPARSE_SOFTMAX(.tiling = by->tiling));
+}
+
+static weft_status sparse_softmax_backward(weft_context *ctx, const given *by)
+{
+    const weft_csr Y = matrix(by);
+    const weft_tensor dX = entries(o.outputs[0]);
+    return weft_sparse_softmax_backward(ctx, o.queue, 1 + by->number, &Y, &o.values, &dX,
+                                        WEFT_SPARSE_SOFTMAX(.tiling = by->tiling));
+}
+
+static weft_status spgemm_count(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by), C = product_of(o.outputs[0]);
+    return weft_spgemm_count(ctx, o.queue, &A, &o.A, &C, NULL, WEFT_SPGEMM(.tiling = by->tiling));
+}
+
+static weft_status spgemm(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by);
+    weft_csr C = product_of(o.A.offsets);
+    C.nnz = by->lacks_entries ? 0 : C.nnz;
+    return weft_spgemm(ctx, o.queue, &A, &o.A, &C, WEFT_SPGEMM(.tiling = by->tiling));
+}
+
+static weft_status spgemm_dense(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by);
+    const weft_tensor C = weft_matrix(o.outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
+    return weft_spgemm_dense(ctx, o.queue, by->number, &A, &o.A, by->beta, &C,
+                             WEFT_SPGEMM(.tiling = by->tiling));
 }
 
 // All rows, and N columns.
@@ -193,7 +257,7 @@ static weft_tensor tall_block(weft_tensor narrow)
 static weft_status sddmm(weft_context *ctx, const given *by)
 {
     const weft_tensor X = tall_block(first_block(by)), Y = tall_block(block(o.Y.buffer, by));
-    const weft_tensor B = weft_tensor_transposed(&Y), D = entries_output();
+    const weft_tensor B = weft_tensor_transposed(&Y), D = entries(o.outputs[0]);
     return weft_sddmm(ctx, o.queue, 1 + by->number, &X, &B, &o.A, 0, &D,
                       WEFT_SDDMM(.indicator = by->is_indicator, .tiling = by->tiling));
 }
@@ -201,7 +265,7 @@ static weft_status sddmm(weft_context *ctx, const given *by)
 static weft_status sddmm_sparse(weft_context *ctx, const given *by)
 {
     const weft_factor *A = WEFT_SPARSE(&o.A), *B = by->is_dense ? WEFT_DENSE(&o.X) : A;
-    const weft_tensor D = entries_output();
+    const weft_tensor D = entries(o.outputs[0]);
     return weft_sddmm_sparse(
         ctx, o.queue, 1 + by->number, A, B, &o.A, 0, &D,
         WEFT_SDDMM_SPARSE(.indicator = by->is_indicator, .tiling = by->tiling));
@@ -382,6 +446,30 @@ static const remembered_case cases[] = {
       {"correction", {.number = 1}},
       {"too large a correction", {.number = 0x1p62 * 1.5, .wanted = WEFT_BAD_ARGUMENT}},
       {"tiling", {.tiling = IN_PARTS}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sparse_softmax",
+     sparse_softmax,
+     {{"scale", {.number = 1}},
+      {"an infinite scale", {.number = INFINITY, .wanted = WEFT_BAD_ARGUMENT}},
+      {"tiling", {.tiling = IN_PIECES}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sparse_softmax_backward",
+     sparse_softmax_backward,
+     {{"scale", {.number = 1}}, {"tiling", {.tiling = IN_PIECES}}}},
+    {"spgemm_count", spgemm_count, {{"tiling", {.tiling = LONG_ROWS}}}},
+    {"spgemm",
+     spgemm,
+     {{"entries of C", {.lacks_entries = true}},
+      {"tiling", {.tiling = LONG_ROWS}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"spgemm_dense",
+     spgemm_dense,
+     {{"beta", {.beta = 3}},
+      {"beta that changes nothing", {.beta = 1}},
+      {"another beta", {.beta = 2}},
+      {"alpha", {.number = 1}},
+      {"alpha and beta", {.number = 2, .beta = 1}},
+      {"tiling", {.tiling = LONG_ROWS, .number = 1}},
       {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
     {"sddmm",
      sddmm,

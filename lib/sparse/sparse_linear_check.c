@@ -6,7 +6,7 @@
 
 #include "operand/view.h"
 #include "runtime/context.h"
-#include "sparse/spmm_product.h"
+#include "sparse/spmm_call.h"
 
 static weft_status null_check(const weft_linear_call *call)
 {

@@ -4,13 +4,13 @@
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/element.h"
-#include "base/refuse.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 #include "runtime/buffer.h"
@@ -171,10 +171,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .rows = &plan->rows,
         .order = plan->order_kind,
     };
-    weft_refuse_unheard(true);
-    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&plan->ctx->limits, &typical);
-    weft_refuse_unheard(false);
-    return tiling;
+    return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
 // Rows in order, long ones cut, and windows where the products to come will want them.
@@ -185,7 +182,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
     plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits);
+    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
     plan->window =
         tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
     plan->window_from = tiling.window_from;
@@ -256,6 +253,12 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
     return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
 }
 
+static int64_t next_serial(void)
+{
+    static atomic_llong last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 // A: all rows, or those that `stored` stores.
 static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
                                const weft_csr *A, const weft_dcsr *stored,
@@ -271,6 +274,7 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %zu bytes", sizeof(*plan));
     *plan = (weft_spmm_plan){
         .ctx = ctx,
+        .serial = next_serial(),
         .transpose_a = params->transpose_a,
         .is_dcsr = stored != NULL,
         .n_stored = A->n_rows,
