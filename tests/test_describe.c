@@ -339,7 +339,7 @@ static const char *cut_out(char *part, const char *text, int before)
 
 static void check_taken_back(const operation *o, const char *profile)
 {
-    char told[TEXT], again[TEXT], tiling[TEXT], second[TEXT];
+    char told[TEXT], again[TEXT], tiling[TEXT], second[TEXT] = "";
     if (o->describe(NULL, NULL, told) < 0)
         fail_msg("%s: %s", o->name, weft_last_error());
     cut_out(tiling, told, o->before);

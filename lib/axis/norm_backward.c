@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps, scratch
-// memory, arguments. Swept by sweep.c.
+// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps,
+// scratch memory, arguments. Swept by sweep.c.
 #include <weft/norm.h>
 
 #include <inttypes.h>

@@ -83,17 +83,26 @@ static weft_status find_out(any_state *state, const weft_call *call)
     return state->head.is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
+// Of a call whose state is known.
+static weft_status check_again(const any_state *state, const weft_call *call)
+{
+    TRY(numbers_check(state, call));
+    return check_buffers(call, state);
+}
+
 static weft_status state_of(any_state *state, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
     assert(bytes <= sizeof(*state));
     TRY(weft_context_check(call->ctx, weft_call_name(call)));
+    if (call->state) {
+        memcpy(state, call->state, bytes);
+        return check_again(state, call);
+    }
     weft_key key;
     key_of(&key, call);
-    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes)) {
-        TRY(numbers_check(state, call));
-        return check_buffers(call, state);
-    }
+    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes))
+        return check_again(state, call);
     TRY(find_out(state, call));
     if (!key.is_full)
         weft_memo_keep(call->ctx->memo, key.bytes, key.n, state, bytes);

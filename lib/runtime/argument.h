@@ -37,6 +37,7 @@ typedef union weft_scalar {
     cl_double f64;
     cl_int i32;
     cl_long i64;
+    cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
 // f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
@@ -49,6 +50,18 @@ typedef struct weft_number {
 } weft_number;
 
 weft_number weft_number_of(weft_dtype dtype, double value);
+
+// Whole numbers as wide as a program's indices: one, or a vector of them.
+enum { WEFT_MOST_INDICES = 8 };
+typedef struct weft_indices {
+    size_t size;
+    union {
+        cl_int narrow[WEFT_MOST_INDICES];
+        cl_long wide[WEFT_MOST_INDICES];
+    } value;
+} weft_indices;
+
+weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers);
 
 // f64 as it is, all else by way of f32.
 double weft_rounded(weft_dtype dtype, double value);

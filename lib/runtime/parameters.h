@@ -27,6 +27,7 @@
 #define FIELD_SOLE_OUT(T)   cl_mem
 #define FIELD_ATOMIC(T)     cl_mem // volatile
 #define FIELD_NUMBER(T)     weft_number
+#define FIELD_WHOLE(T)      weft_indices
 #define FIELD_LOCAL(T)      size_t // bytes
 #define FIELD_SOLE_LOCAL(T) size_t
 
@@ -40,6 +41,7 @@
 #define LISTED_SOLE_OUT(T)   ARGUMENT
 #define LISTED_ATOMIC(T)     ARGUMENT
 #define LISTED_NUMBER(T)     NUMBER_ARGUMENT
+#define LISTED_WHOLE(T)      NUMBER_ARGUMENT
 #define LISTED_LOCAL(T)      LOCAL_ARGUMENT
 #define LISTED_SOLE_LOCAL(T) LOCAL_ARGUMENT
 
