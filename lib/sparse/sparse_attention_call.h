@@ -64,8 +64,8 @@ typedef struct weft_attention_steps {
     weft_call products_call, softmax_call, sums_call;
 } weft_attention_steps;
 
-// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them want; *fits is false where
-// that is more than sizes reach.
+// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them
+// want; *fits is false where that is more than sizes reach.
 weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
                                          bool is_unheard, bool *fits);
 
