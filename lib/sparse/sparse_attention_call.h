@@ -60,7 +60,6 @@ typedef struct weft_attention_steps {
     weft_tensor Q, K_turned, V, O, products;
     weft_csr weights; // M with the products as its values
     weft_sddmm_numbers numbers;
-    weft_spmm_numbers sums_numbers;
     weft_call products_call, softmax_call, sums_call;
 } weft_attention_steps;
 
