@@ -110,12 +110,12 @@ static weft_status check(void *memory, const weft_call *call)
         .is_folded = call->ctx->limits.fold > 1,
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
-    weft_sweep_find_problem(&s->dx, s->dtype, given->is_rms ? 5 : 10, false);
+    weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);
     if (!s->is_told)
         return WEFT_OK;
     s->scaling.reduces = s->scaling.joins = true;
     s->scaling.axes = weft_norm_scaling_axes(&s->dx.axes, &operands);
-    weft_sweep_find_problem(&s->scaling, s->dtype, 4, false);
+    weft_sweep_find_problem(&s->scaling, call, s->dtype, 4, false);
     return WEFT_OK;
 }
 

@@ -213,7 +213,7 @@ static weft_status check(void *memory, const weft_call *call)
     s->facts = s->n == 0 ? weft_reduction_facts_of(facts->of_none) : facts;
     s->sweep.reduces = true;
     s->sweep.axes = sorted_axes(s, call, is_reduced, y_axis);
-    weft_sweep_find_problem(&s->sweep, s->dtype, s->facts->n_numbers, false);
+    weft_sweep_find_problem(&s->sweep, call, s->dtype, s->facts->n_numbers, false);
     s->sweep.problem.accumulator_bytes = (int)weft_dtype_size(s->arithmetic);
     return WEFT_OK;
 }

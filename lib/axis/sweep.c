@@ -13,12 +13,14 @@
 
 // ---- plan
 
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps)
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps)
 {
     sweep->problem = weft_axis_problem_of(&sweep->axes, dtype);
     sweep->problem.writes_all = !sweep->reduces;
     sweep->problem.numbers = numbers;
     sweep->problem.keeps = keeps;
+    sweep->problem.why = weft_call_why(call);
 }
 
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -94,7 +96,8 @@ weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const c
         size_t most = wanted;
         weft_defines all = *defines;
         TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call)));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call),
+                            weft_call_why(call)));
     }
     return WEFT_OK;
 }

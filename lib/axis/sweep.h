@@ -30,7 +30,8 @@ typedef struct weft_sweep_kernels {
 
 // The problem, once the axes are there, with so many numbers of each column and, where the
 // operation has kernels for that, elements that may be kept.
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps);
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps);
 
 // The tiling that the caller forces, if any, by the params' field of that name.
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,

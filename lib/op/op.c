@@ -32,7 +32,7 @@ static weft_status plan_and_build(void *state, const weft_call *call)
         size_t most = head->group_items;
         TRY(call->op->build(state, call, &most));
         TRY(weft_limits_fit(&fits, &limits, head->group_items, most, head->is_forced,
-                            weft_call_name(call)));
+                            weft_call_name(call), weft_call_why(call)));
     }
     return WEFT_OK;
 }
