@@ -6,7 +6,10 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "elementwise/elementwise_plan.h"
+#include "reference_elementwise.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 const weft_elementwise_tiling elementwise_one_by_one = {.fold = 1,
                                                         .vectors = 1,
@@ -50,18 +53,6 @@ bool elementwise_is_possible(const weft_context *ctx, const elementwise_case *of
     for (int j = 0; j < of->n_outputs; j++)
         has_f64 = has_f64 || of->out[j].dtype == WEFT_F64;
     return !has_f64 || weft_context_limits(ctx)->has_f64;
-}
-
-wide elementwise_copy_real(const wide *x, wide *size)
-{
-    (void)size;
-    return x[0];
-}
-
-int64_t elementwise_copy_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return x[0];
 }
 
 // ---- elements
@@ -249,7 +240,7 @@ weft_elementwise_params elementwise_params(const elementwise_operands *o)
                                      .n_values = o->of.n_values,
                                      .values = o->of.n_values > 0 ? o->values : NULL,
                                      .arithmetic = o->of.arithmetic,
-                                     .tiling = o->of.tiling};
+                                     .tiling = TILING_TEXT(elementwise, o->of.tiling)};
 }
 
 weft_status elementwise_call_with(const elementwise_operands *o,
@@ -304,83 +295,6 @@ void elementwise_call(const elementwise_operands *o)
 
 // ---- the comparison
 
-// Numbers in arithmetic: inputs, then values.
-typedef struct numbers {
-    wide real[WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES];
-    int64_t whole[WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES];
-} numbers;
-
-static int64_t wrapped(weft_dtype arithmetic, int64_t x)
-{
-    return arithmetic == WEFT_I32 ? (int32_t)x : x;
-}
-
-static wide rounded(weft_dtype arithmetic, wide x)
-{
-    return arithmetic == WEFT_F32 ? (wide)(float)x : (wide)(double)x;
-}
-
-// Oclgrind 21.10 rounds an i64 to f64 first.
-static float to_f32(int64_t x)
-{
-    return is_on("oclgrind") ? (float)(double)x : (float)x;
-}
-
-// As real arithmetic holds them: from a whole number rounded once.
-static void take(numbers *x, int at, weft_dtype arithmetic, weft_dtype dtype, const void *data,
-                 int64_t i)
-{
-    if (scalar_is_float(dtype)) {
-        x->real[at] = rounded(arithmetic, (wide)scalar_get(dtype, data, i));
-        x->whole[at] = isfinite(x->real[at]) ? (int64_t)x->real[at] : 0;
-        return;
-    }
-    const int64_t whole = scalar_whole(dtype, data, i);
-    x->whole[at] = wrapped(arithmetic, whole);
-    x->real[at] = arithmetic == WEFT_F32 ? (wide)to_f32(whole) : (wide)(double)whole;
-}
-
-// Missing leading dimensions, and extents of 1, count as often as needed.
-static int64_t place_of(const weft_tensor *t, int ndim, const int64_t *index)
-{
-    int64_t place = t->offset;
-    for (int d = 0; d < t->ndim; d++)
-        place += (t->shape[d] == 1 ? 0 : index[ndim - t->ndim + d]) * t->stride[d];
-    return place;
-}
-
-static numbers gather(const elementwise_operands *o, const int64_t *index)
-{
-    const weft_dtype arithmetic = elementwise_arithmetic(&o->of);
-    const int n = o->of.n_inputs;
-    numbers x = {{0}, {0}};
-    for (int k = 0; k < n; k++) {
-        const strided *s = &o->in[o->of.in[k].twin ? k - 1 : k];
-        take(&x, k, arithmetic, or_f32(s->t.dtype), s->memory,
-             place_of(&o->in[k].t, o->of.ndim, index));
-    }
-    for (int i = 0; i < o->of.n_values; i++) {
-        x.real[n + i] = rounded(arithmetic, (wide)o->of.values[i]);
-        x.whole[n + i] = (int64_t)o->of.values[i];
-    }
-    return x;
-}
-
-// What an output may hold.
-typedef struct range {
-    bool is_real;
-    double least, most;
-    int64_t whole_least, whole_most;
-} range;
-
-static wide ulp(weft_dtype arithmetic, wide x)
-{
-    const int least = arithmetic == WEFT_F32 ? FLT_MIN_EXP - 1 : DBL_MIN_EXP - 1;
-    const int exponent = x == 0 ? least : ilogbl(x);
-    return ldexpl(1, (exponent > least ? exponent : least) -
-                         (arithmetic == WEFT_F32 ? FLT_MANT_DIG : DBL_MANT_DIG) + 1);
-}
-
 bool elementwise_flushes(const weft_context *ctx)
 {
     cl_device_fp_config config = 0;
@@ -389,86 +303,86 @@ bool elementwise_flushes(const weft_context *ctx)
     return !(config & CL_FP_DENORM);
 }
 
-// The formula is off by some ulps of its largest term, rounded to the type of arithmetic, and that
-// converted to the output's: every step keeps the order of numbers.
-static range real_range(const elementwise_operands *o, int j, const numbers *x)
+static host_tensor host_of(const weft_tensor *t, const void *data)
 {
-    const elementwise_formula *f = o->of.formulas[j];
-    const weft_dtype arithmetic = elementwise_arithmetic(&o->of);
-    const weft_dtype dtype = or_f32(o->outputs[j].tensor->dtype);
-    wide size = 0;
-    const wide want = f->real(x->real + o->of.first[j], &size);
-    size = fabsl(want) > size ? fabsl(want) : size;
-    wide error = isfinite(size) ? (wide)f->ulps * ulp(arithmetic, size) : 0;
-    if (arithmetic == WEFT_F32 && fabsl(want) < 2 * FLT_MIN && elementwise_flushes(o->ctx))
-        error += 2 * FLT_MIN;
-    const wide least = rounded(arithmetic, want - error), most = rounded(arithmetic, want + error);
-    if (!scalar_is_float(dtype))
-        return (range){.whole_least = scalar_saturated(dtype, least),
-                       .whole_most = scalar_saturated(dtype, most)};
-    range r = {true, scalar_stored(dtype, (double)least), scalar_stored(dtype, (double)most), 0, 0};
-    // And of numbers that are subnormal in the output.
-    if (dtype != WEFT_F64 && fabs(r.least) < FLT_MIN && fabs(r.most) < FLT_MIN &&
-        elementwise_flushes(o->ctx))
-        r.least = fmin(r.least, 0), r.most = fmax(r.most, 0);
-    return r;
+    host_tensor view = {.data = data, .dtype = or_f32(t->dtype), t->offset, t->ndim};
+    memcpy(view.shape, t->shape, sizeof(view.shape));
+    memcpy(view.stride, t->stride, sizeof(view.stride));
+    return view;
 }
 
-static range whole_range(const elementwise_operands *o, int j, const numbers *x)
+static bool has_i64(const elementwise_operands *o)
 {
-    const weft_dtype arithmetic = elementwise_arithmetic(&o->of);
-    const weft_dtype dtype = or_f32(o->outputs[j].tensor->dtype);
-    const int64_t *from = x->whole + o->of.first[j];
-    const int64_t want =
-        wrapped(arithmetic, o->of.formulas[j]->whole(from, arithmetic == WEFT_I32 ? 32 : 64));
-    if (scalar_is_float(dtype)) {
-        const double real = dtype == WEFT_F32   ? (double)to_f32(want)
-                            : dtype == WEFT_F64 ? (double)want
-                                                : scalar_stored(dtype, scalar_shortened(want));
-        return (range){true, real, real, 0, 0};
+    for (int k = 0; k < o->of.n_inputs; k++)
+        if (o->of.in[k].dtype == WEFT_I64)
+            return true;
+    return elementwise_arithmetic(&o->of) == WEFT_I64;
+}
+
+// What devices may do besides: flush numbers that are subnormal; and Oclgrind 21.10 rounds an i64
+// to f64 before it rounds it to f32.
+static void widen(const elementwise_operands *o, reference_values *values)
+{
+    const bool flushes = elementwise_flushes(o->ctx) && values->dtype != WEFT_F64;
+    const bool rounds_twice = is_on("oclgrind") && has_i64(o);
+    for (int64_t i = 0; i < values->count; i++) {
+        const double want = values->whole ? (double)values->whole[i] : values->want[i];
+        const bool is_rounded = !values->whole || elementwise_arithmetic(&o->of) == WEFT_F32;
+        if (flushes && !values->whole && fabs(want) < 2 * FLT_MIN)
+            values->bound[i] += 2 * FLT_MIN;
+        if (rounds_twice && is_rounded && isfinite(want))
+            values->bound[i] += FLT_EPSILON * fabs(want);
     }
-    const int64_t kept = dtype == WEFT_U8 ? (uint8_t)want : wrapped(dtype, want);
-    return (range){.whole_least = kept, .whole_most = kept};
 }
 
-static void check_element(const elementwise_operands *o, int j, const int64_t *index,
-                          const void *after)
+static void run_reference(const elementwise_operands *o, int j, reference_values *out)
 {
-    const weft_dtype arithmetic = elementwise_arithmetic(&o->of);
-    const weft_tensor *t = o->outputs[j].tensor;
-    const weft_dtype dtype = or_f32(t->dtype);
-    const int64_t place = strided_place(t, index);
-    const numbers x = gather(o, index);
-    const range r = scalar_is_float(arithmetic) ? real_range(o, j, &x) : whole_range(o, j, &x);
-    const double real = scalar_get(dtype, after, place);
-    const int64_t whole = r.is_real ? 0 : scalar_whole(dtype, after, place);
-    const bool is_nan = isnan(r.least);
-    if (r.is_real && (is_nan ? !isnan(real) : !(real >= r.least && real <= r.most)))
-        fail_msg("%s: output %d, at element %" PRId64 " of its buffer, is %.17g, not %.17g to "
-                 "%.17g, of %.17Lg, %.17Lg (%s)",
-                 case_words(o), j, place, real, r.least, r.most, x.real[o->of.first[j]],
-                 x.real[o->of.first[j] + 1], o->outputs[j].formula);
-    if (!r.is_real && (whole < r.whole_least || whole > r.whole_most))
-        fail_msg("%s: output %d, at element %" PRId64 " of its buffer, is %" PRId64 ", not %" PRId64
-                 " to %" PRId64 ", of %" PRId64 " (%.17Lg), %" PRId64 " (%s)",
-                 case_words(o), j, place, whole, r.whole_least, r.whole_most,
-                 x.whole[o->of.first[j]], x.real[o->of.first[j]], x.whole[o->of.first[j] + 1],
-                 o->outputs[j].formula);
+    static const char *const letters[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const char *names[WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES];
+    host_tensor inputs[WEFT_ELEMENTWISE_INPUTS];
+    complaint why;
+    for (int k = 0; k < o->of.n_inputs; k++) {
+        inputs[k] = host_of(&o->in[k].t, o->in[o->of.in[k].twin ? k - 1 : k].memory);
+        names[k] = letters[k];
+    }
+    for (int i = 0; i < o->of.n_values; i++)
+        names[o->of.n_inputs + i] = o->names[i];
+    const reference_elementwise problem = {.formula = o->outputs[j].formula,
+                                           .n_inputs = o->of.n_inputs,
+                                           .n_values = o->of.n_values,
+                                           .inputs = inputs,
+                                           .values = o->of.values,
+                                           .names = names,
+                                           .arithmetic = elementwise_arithmetic(&o->of),
+                                           .y_dtype = or_f32(o->outputs[j].tensor->dtype),
+                                           .ndim = o->of.ndim,
+                                           .shape = o->of.shape};
+    if (!reference_elementwise_run(out, &problem, &why))
+        fail_msg("%s: %s", case_words(o), why.text);
+    widen(o, out);
 }
 
 static void check_output(const elementwise_operands *o, int j)
 {
     const strided *target = elementwise_target(o, j);
     void *after = strided_read(target, o->queue);
-    int64_t index[WEFT_MAX_NDIM] = {0};
-    if (!strided_is_empty(&target->t))
-        do
-            check_element(o, j, index, after);
-        while (strided_next(&target->t, index));
+    const host_tensor Y = host_of(&target->t, after);
+    reference_values values;
+    reference_worst worst;
+    complaint why;
+    run_reference(o, j, &values);
+    if (!reference_values_compare(&values, &Y, &worst, &why))
+        fail_msg("%s", why.text);
+    if (worst.n_beyond > 0)
+        fail_msg("%s: output %d, %s, element %" PRId64 " is %.17g, not %.17g by %g; %" PRId64
+                 " elements are wrong",
+                 case_words(o), j, o->outputs[j].formula, worst.first, worst.first_got,
+                 worst.first_want, values.bound[worst.first], worst.n_beyond);
     const int64_t stray = strided_stray_byte(target, after);
     if (stray >= 0)
         fail_msg("%s: byte %" PRId64 " of an output's buffer, where it has no element, was written",
                  case_words(o), stray);
+    reference_values_free(&values);
     free(after);
 }
 

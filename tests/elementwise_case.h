@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests of elementwise operations share: operands made from a few words, the call, and the
-// comparison with a formula in C, element by element.
+// comparison with the reference of tools, element by element.
 //
 // What stands between the elements of an input is NaN, or -1, and nothing stands behind its last
 // one. What stands between and around the elements of an output must not be written.
@@ -9,24 +9,15 @@
 
 #include <weft/elementwise.h>
 
+#include "elementwise/elementwise_plan.h"
 #include "strided.h"
-#include "wide.h"
 
-// A text that devices see, and what it means. `x` are the inputs from the first that the formula
-// takes, and behind the last input the values; all of them in the type of arithmetic.
+// A text that devices see. Its letters are those of all the case's inputs.
 typedef struct elementwise_formula {
     const char *text;
-    // May set *size where it has terms that are larger than the result: to their sum.
-    wide (*real)(const wide *x, wide *size);
-    int64_t (*whole)(const int64_t *x, int width); // its lower `width` bits count
-    double ulps;        // of *size, or the result, that real arithmetic may be off
     bool is_real;       // has something of real numbers alone in it
     double least, most; // real inputs lie between; both 0: -8 to 8
 } elementwise_formula;
-
-// Of "copy", or of an input or value alone.
-wide elementwise_copy_real(const wide *x, wide *size);
-int64_t elementwise_copy_whole(const int64_t *x, int width);
 
 typedef enum elementwise_numbers {
     TAME, // reals within the formula's bounds, whole numbers of -100 to 100
@@ -50,7 +41,7 @@ typedef struct elementwise_case {
     int n_inputs, n_outputs, n_values;
     elementwise_operand in[WEFT_ELEMENTWISE_INPUTS], out[WEFT_ELEMENTWISE_OUTPUTS];
     const elementwise_formula *formulas[WEFT_ELEMENTWISE_OUTPUTS];
-    int first[WEFT_ELEMENTWISE_OUTPUTS]; // input that the formula's x begin with
+    int first[WEFT_ELEMENTWISE_OUTPUTS]; // input from which on the formula's bounds count
     double values[WEFT_ELEMENTWISE_VALUES];
     int ndim; // of the outputs
     int64_t shape[WEFT_MAX_NDIM];

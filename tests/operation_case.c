@@ -5,6 +5,12 @@
 #include "axis/axis_plan.h"
 #include "dense/matmul_tiling.h"
 #include "queues.h"
+#include "sparse/sddmm_plan.h"
+#include "sparse/sddmm_sparse_plan.h"
+#include "sparse/sparse_attention_plan.h"
+#include "sparse/sparse_softmax_plan.h"
+#include "sparse/spgemm_plan.h"
+#include "sparse/spmm_tiling.h"
 #include "tiling_text.h"
 #include "tilings.h"
 
@@ -97,7 +103,8 @@ static weft_status spmm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
-    STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D, WEFT_SPMM(.tiling = &tiling, ORDER(o))));
+    STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
+                   WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -147,9 +154,9 @@ static weft_status spmm_largest(operation_operands *o, weft_context *ctx)
     weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
     tiling.window = tiling.stage = 0;
     tiling.packed = false;
-    STEP(weft_spmm(
-        ctx, o->queue, 1, &o->A, &o->X, 0, &D,
-        WEFT_SPMM(.tiling = &tiling, .reduction = WEFT_SPMM_MAX, .arguments = &places, ORDER(o))));
+    STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
+                   WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), .reduction = WEFT_SPMM_MAX,
+                             .arguments = &places, ORDER(o))));
     return WEFT_OK;
 }
 
@@ -158,7 +165,7 @@ static weft_status spmm_stored(operation_operands *o, weft_context *ctx)
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
     STEP(weft_spmm_dcsr(ctx, o->queue, 1, &o->stored, &o->X, 0, &D,
-                        WEFT_SPMM(.tiling = &tiling, ORDER(o))));
+                        WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -217,7 +224,7 @@ static weft_status sddmm_in_passes(operation_operands *o, weft_context *ctx)
     tiling.turned = false;
     tiling.aligned = false;
     STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D,
-                    WEFT_SDDMM(.tiling = &tiling, ORDER(o))));
+                    WEFT_SDDMM(.tiling = TILING_TEXT(sddmm, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -226,7 +233,7 @@ static weft_status masked_by(operation_operands *o, weft_context *ctx, const wef
 {
     const weft_tensor D = values_output(o);
     STEP(weft_sddmm_sparse(ctx, o->queue, 1, A, WEFT_SPARSE(&o->A), &o->A, 0, &D,
-                           WEFT_SDDMM_SPARSE(.tiling = t, ORDER(o))));
+                           WEFT_SDDMM_SPARSE(.tiling = TILING_TEXT(sddmm_sparse, t), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -257,8 +264,9 @@ static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = values_output(o);
     const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, false);
-    STEP(weft_sparse_softmax(ctx, o->queue, 1, &o->A, &Y,
-                             WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
+    STEP(weft_sparse_softmax(
+        ctx, o->queue, 1, &o->A, &Y,
+        WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -266,8 +274,9 @@ static weft_status sparse_softmax_backward(operation_operands *o, weft_context *
 {
     const weft_tensor dX = values_output(o);
     const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, true);
-    STEP(weft_sparse_softmax_backward(ctx, o->queue, 1, &o->A, &o->values, &dX,
-                                      WEFT_SPARSE_SOFTMAX(.tiling = &tiling, ORDER(o))));
+    STEP(weft_sparse_softmax_backward(
+        ctx, o->queue, 1, &o->A, &o->values, &dX,
+        WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -280,8 +289,9 @@ static weft_status attend(operation_operands *o, weft_context *ctx, bool in_step
         weft_sparse_attention_tiling_for(weft_context_limits(ctx), &problem);
     tiling.piece = PIECE;
     tiling.in_steps = in_steps;
-    STEP(weft_sparse_attention(ctx, o->queue, 1, &o->X, &o->Y, &o->Z, &o->A, &O,
-                               WEFT_SPARSE_ATTENTION(.tiling = &tiling, ORDER(o))));
+    STEP(weft_sparse_attention(
+        ctx, o->queue, 1, &o->X, &o->Y, &o->Z, &o->A, &O,
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &tiling), ORDER(o))));
     return WEFT_OK;
 }
 
@@ -365,9 +375,10 @@ static weft_status spgemm_by(operation_operands *o, weft_context *ctx, const wef
     int64_t nnz = -1;
     weft_csr C = sparse_output(o, 0);
     STEP(weft_spgemm_count(ctx, o->queue, &o->A, &o->A, &C, &nnz,
-                           WEFT_SPGEMM(ORDER(o), .tiling = t)));
+                           WEFT_SPGEMM(ORDER(o), .tiling = TILING_TEXT(spgemm, t))));
     C.nnz = nnz;
-    STEP(weft_spgemm(ctx, o->queue, &o->A, &o->A, &C, WEFT_SPGEMM(ORDER(o), .tiling = t)));
+    STEP(weft_spgemm(ctx, o->queue, &o->A, &o->A, &C,
+                     WEFT_SPGEMM(ORDER(o), .tiling = TILING_TEXT(spgemm, t))));
     return WEFT_OK;
 }
 
@@ -388,7 +399,8 @@ static weft_status dense_by(operation_operands *o, weft_context *ctx, const weft
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
     const weft_csr *A = &o->A;
-    STEP(weft_spgemm_dense(ctx, o->queue, 1, A, A, 0, &D, WEFT_SPGEMM(ORDER(o), .tiling = t)));
+    STEP(weft_spgemm_dense(ctx, o->queue, 1, A, A, 0, &D,
+                           WEFT_SPGEMM(ORDER(o), .tiling = TILING_TEXT(spgemm, t))));
     return WEFT_OK;
 }
 
@@ -573,7 +585,8 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
     const weft_csr C = sparse_output(o, o->A.nnz);
     const weft_spmm_tiling spmm_tiling = spmm_in_pieces(o, ctx);
     size_t *bytes = o->sizes;
-    TRY(weft_spmm_workspace(ctx, &o->A, &o->X, &D, WEFT_SPMM(.tiling = &spmm_tiling), bytes++));
+    TRY(weft_spmm_workspace(ctx, &o->A, &o->X, &D,
+                            WEFT_SPMM(.tiling = TILING_TEXT(spmm, &spmm_tiling)), bytes++));
     TRY(weft_sddmm_workspace(ctx, &o->X, &o->Y, &o->A, &V, NULL, bytes++));
     TRY(weft_sparse_softmax_workspace(ctx, &o->A, &V, NULL, bytes++));
     TRY(weft_sparse_attention_workspace(ctx, &o->X, &o->Y, &o->Z, &o->A, &D, NULL, bytes++));

@@ -7,6 +7,7 @@
 
 #include "reference_sddmm.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 16 };
 
@@ -192,7 +193,7 @@ weft_sddmm_params sddmm_params(const sddmm_operands *o)
     return (weft_sddmm_params){
         .size = sizeof(weft_sddmm_params),
         .indicator = o->of.indicator,
-        .tiling = o->of.tiling,
+        .tiling = TILING_TEXT(sddmm, o->of.tiling),
         .workspace = o->workspace,
     };
 }

@@ -9,6 +9,7 @@
 
 #include <weft/sddmm.h>
 
+#include "sparse/sddmm_plan.h"
 #include "sparse_case.h"
 
 typedef enum sddmm_numbers {

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 16, ONE_IN = 6 }; // numbers, of which one is wild
 
@@ -209,7 +210,7 @@ weft_sddmm_sparse_params masked_params(const masked_operands *o)
     return (weft_sddmm_sparse_params){
         .size = sizeof(weft_sddmm_sparse_params),
         .indicator = o->of.indicator,
-        .tiling = o->of.tiling,
+        .tiling = TILING_TEXT(sddmm_sparse, o->of.tiling),
     };
 }
 

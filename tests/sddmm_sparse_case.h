@@ -10,6 +10,7 @@
 
 #include <weft/sddmm_sparse.h>
 
+#include "sparse/sddmm_sparse_plan.h"
 #include "sparse_case.h"
 
 typedef enum masked_numbers {

@@ -7,6 +7,7 @@
 
 #include "reference_attention.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 static const char names[N_OPERANDS] = {'Q', 'K', 'V', 'O'};
 
@@ -183,7 +184,7 @@ weft_sparse_attention_params attention_params(const attention_operands *o)
 {
     return (weft_sparse_attention_params){
         .size = sizeof(weft_sparse_attention_params),
-        .tiling = o->of.tiling,
+        .tiling = TILING_TEXT(sparse_attention, o->of.tiling),
         .workspace = o->workspace,
     };
 }

@@ -10,6 +10,7 @@
 
 #include <weft/sparse_attention.h>
 
+#include "sparse/sparse_attention_plan.h"
 #include "sparse_case.h"
 
 typedef enum attention_numbers {

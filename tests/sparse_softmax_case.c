@@ -9,6 +9,7 @@
 #include "reference.h"
 #include "reference_axis.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 enum { GUARD = 7, POISON = 0xff, UNTOUCHED = 0xa5, WILD_INDEX = 0x7f };
 
@@ -256,7 +257,7 @@ weft_sparse_softmax_params sparse_params(const sparse_operands *o)
 {
     return (weft_sparse_softmax_params){
         .size = sizeof(weft_sparse_softmax_params),
-        .tiling = o->of.tiling,
+        .tiling = TILING_TEXT(sparse_softmax, o->of.tiling),
         .workspace = o->workspace,
     };
 }

@@ -11,6 +11,7 @@
 #include <weft/sparse_softmax.h>
 
 #include "runtime.h"
+#include "sparse/sparse_softmax_plan.h"
 
 // How many entries rows have, of `longest` at most.
 typedef enum sparse_rows {

@@ -6,6 +6,7 @@
 #include <weft/spgemm.h>
 
 #include "implementation.h"
+#include "sparse/spgemm_plan.h"
 
 // Stretches of columns that end anywhere, items alone and in groups.
 static const weft_spgemm_tiling tilings[] = {

@@ -8,6 +8,8 @@
 #include "base/element.h"
 #include "reference.h"
 #include "scalar.h"
+#include "sparse/spmm_tiling.h"
+#include "tiling_text.h"
 
 const weft_spmm_tiling spmm_folded = {
     .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
@@ -320,7 +322,7 @@ weft_spmm_params spmm_params(const spmm_operands *o)
         .size = sizeof(weft_spmm_params),
         .plan = o->plan,
         .transpose_a = o->of.transpose_a,
-        .tiling = o->of.tiling,
+        .tiling = TILING_TEXT(spmm, o->of.tiling),
         .workspace = o->workspace,
         .reduction = o->of.reduction,
         .bias = o->of.has_bias ? &o->bias : NULL,

@@ -9,6 +9,7 @@
 #include <weft/spmm_dcsr.h>
 
 #include "reference.h"
+#include "sparse/spmm_tiling.h"
 #include "sparse_case.h"
 
 typedef enum spmm_numbers {

@@ -61,17 +61,39 @@ static void check_limits(const json_t *object)
     assert_true(strlen(string(object, "device")) > 0);
 }
 
+// Figures that are kept must say what they are of.
+static void check_header(const json_t *object)
+{
+    static const char *const texts[] = {"weft", "platform", "driver", "system"};
+    const json_t *header = json_object_get(object, "header");
+    int year = 0, month = 0, day = 0, length = 0;
+    assert_string_equal(string(header, "from"), "weft bench");
+    sscanf(string(header, "date"), "%4d-%2d-%2d%n", &year, &month, &day, &length);
+    assert_true(length == 10 && year > 2000 && month >= 1 && month <= 12 && day >= 1 && day <= 31);
+    assert_true(number(header, "cores") >= 1);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        assert_true(strlen(string(header, texts[i])) > 0);
+}
+
 // A limit measured in turns with the case is the one measured first, but for what else runs; and
 // the median of shares is the share of medians, but for the same. On a busy machine either may be
 // off by much more than it looks; a wrong unit is off by a thousand.
-static void check_share(const json_t *it, const char *figure, double limit)
+static void check_share(const json_t *it, const char *figure, const char *bound,
+                        const json_t *limits)
 {
+    static const char *const keys[][2] = {
+        {"copy", "copy_gbps"}, {"read", "read_gbps"}, {"FMA", "fma_gflops"}};
+    double limit = NAN;
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(bound, keys[i][0]) == 0)
+            limit = number(limits, keys[i][1]);
+    assert_string_equal(string(it, "bound"), bound);
     const double share = number(it, figure) / number(it, "limit");
     assert_true(number(it, "limit") > 0.01 * limit && number(it, "limit") < 100 * limit);
     assert_true(number(it, "share") > 0.01 * share && number(it, "share") < 100 * share);
 }
 
-static void check_case(const json_t *it, double limit)
+static void check_case(const json_t *it, const json_t *limits)
 {
     const double median = number(it, "median_ms");
     assert_string_equal(string(it, "op"), "spmm");
@@ -83,7 +105,7 @@ static void check_case(const json_t *it, double limit)
     assert_true(median <= number(it, "max_ms"));
     const double gflops = 2e-6 * number(it, "nnz") * number(it, "n") / median;
     assert_true(fabs(number(it, "gflops") - gflops) <= 1e-4 * gflops);
-    check_share(it, "gflops", limit);
+    check_share(it, "gflops", "FMA", limits);
 }
 
 // Minutes on the others, and nothing that differs.
@@ -155,7 +177,7 @@ static void spgemm_cases_are_complete(void **state)
     (void)state;
     skip_but_on_pocl();
     json_t *both_steps = cases_of("spgemm"), *dense = cases_of("spgemm_dense");
-    const double limit = number(json_object_get(shared_run, "limits"), "copy_gbps");
+    const json_t *limits = json_object_get(shared_run, "limits");
     const json_t *cases[] = {json_array_get(both_steps, 0), json_array_get(dense, 0)};
     const double operands = 2 * (167936 * 8 + 4096 * 4);
     for (int i = 0; i < 2; i++) {
@@ -163,7 +185,7 @@ static void spgemm_cases_are_complete(void **state)
                             i ? "spgemm_dense-rows-4096x41" : "spgemm-rows-4096x41");
         assert_int_equal(number(cases[i], "nnz"), 167936);
         assert_int_equal(number(cases[i], "m") * number(cases[i], "n"), 4096 * 4096);
-        check_share(cases[i], "gbps", limit);
+        check_share(cases[i], "gbps", "copy", limits);
         const double bytes = 1e6 * number(cases[i], "gbps") * number(cases[i], "median_ms");
         const double square = (bytes - operands) / (4096 * 4096);
         assert_true(i ? fabs(square - 4) < 0.01 : square > 8 * 0.2 && square < 8 * 0.5);
@@ -186,7 +208,7 @@ static void sparse_factors_count_what_they_store(void **state)
     assert_true(number(it, "m") == 2048 && number(it, "n") == 2048 && number(it, "k") == 512);
     const double n_terms = 1e6 * number(it, "gflops") * number(it, "median_ms") / 2;
     assert_true(fabs(n_terms / nnz - 51.2) < 0.5);
-    check_share(it, "gflops", number(json_object_get(shared_run, "limits"), "fma_gflops"));
+    check_share(it, "gflops", "FMA", json_object_get(shared_run, "limits"));
     json_decref(cases);
 }
 
@@ -197,6 +219,7 @@ static void limits_alone(void **state)
     if (is_reduced())
         skip();
     json_t *object = run_bench("limits --quick");
+    check_header(object);
     check_limits(object);
     assert_int_equal(json_array_size(json_object_get(object, "cases")), 0);
     assert_null(json_object_get(object, "sweep"));
@@ -233,7 +256,7 @@ static void write_matrix(const char *folder, const char *name, const char *lines
 }
 
 // The last three: forward, by the input, by the weights; 2048 outputs and inputs, 128 samples.
-static void check_layers(const json_t *cases, size_t first, double limit)
+static void check_layers(const json_t *cases, size_t first, const json_t *limits)
 {
     static const struct {
         const char *op, *end;
@@ -251,7 +274,7 @@ static void check_layers(const json_t *cases, size_t first, double limit)
         assert_true(number(it, "k") == known[i].k && number(it, "nnz") == 2048 * 2048 / 10);
         const double gflops = 2e-6 * number(it, "nnz") * 128 / number(it, "median_ms");
         assert_true(fabs(number(it, "gflops") - gflops) <= 1e-4 * gflops);
-        check_share(it, "gflops", limit);
+        check_share(it, "gflops", "FMA", limits);
     }
 }
 
@@ -269,14 +292,14 @@ static void cases_come_in_pairs(void **state)
     json_t *object = run_bench(arguments);
     check_limits(object);
     const json_t *cases = json_object_get(object, "cases");
-    const double limit = number(json_object_get(object, "limits"), "fma_gflops");
+    const json_t *limits = json_object_get(object, "limits");
     size_t n_cases = json_array_size(cases);
     assert_true(n_cases >= 3);
-    check_layers(cases, n_cases -= 3, limit);
+    check_layers(cases, n_cases -= 3, limits);
     assert_true(n_cases >= 6 && n_cases % 2 == 0);
     for (size_t i = 0; i < n_cases; i++) {
         const json_t *it = json_array_get(cases, i);
-        check_case(it, limit);
+        check_case(it, limits);
         assert_int_equal(json_is_true(json_object_get(it, "planned")), i % 2 == 0);
         if (i % 2 == 1)
             assert_string_equal(string(it, "case"), string(json_array_get(cases, i - 1), "case"));
@@ -305,7 +328,7 @@ static void check_axis_case(const json_t *it, const json_t *limits)
         assert_true(number(it, "launches") > 0.1 && number(it, "launches") < 1e4);
         return;
     }
-    check_share(it, "gbps", number(limits, strcmp(op, "reduce") == 0 ? "read_gbps" : "copy_gbps"));
+    check_share(it, "gbps", strcmp(op, "reduce") == 0 ? "read" : "copy", limits);
     double bytes = strcmp(op, "reduce") == 0 ? 4 : 8;
     for (size_t d = 0; d < json_array_size(json_object_get(it, "shape")); d++)
         bytes *= json_number_value(json_array_get(json_object_get(it, "shape"), d));
@@ -318,6 +341,7 @@ static void cases_along_axes_are_complete(void **state)
     static const char *const ops[] = {"reduce", "softmax", "norm"};
     (void)state;
     skip_but_on_pocl();
+    check_header(shared_run);
     check_limits(shared_run);
     for (int k = 0; k < 3; k++) {
         json_t *cases = cases_of(ops[k]);
@@ -364,7 +388,7 @@ static void check_elementwise_case(const json_t *it, const json_t *limits)
     assert_true(fabs(number(it, "gbps") - gbps) <= 1e-4 * gbps);
     if (strstr(string(it, "case"), "-64x64") == NULL) {
         assert_null(json_object_get(it, "launches"));
-        check_share(it, "gbps", number(limits, "copy_gbps"));
+        check_share(it, "gbps", "copy", limits);
         return;
     }
     assert_null(json_object_get(it, "share"));
@@ -390,13 +414,13 @@ static void elementwise_cases_are_complete(void **state)
 static void check_matmul_case(const json_t *it, const json_t *limits)
 {
     static const struct {
-        const char *title, *figure, *limit;
+        const char *title, *figure, *bound;
         double batch, k;
     } titles[] = {
-        {"square-512x512x512", "gflops", "fma_gflops", 1, 512},
-        {"batch-512-64x64x64", "gflops", "fma_gflops", 512, 64},
-        {"matvec-8192x1x8192", "gbps", "read_gbps", 1, 8192},
-        {"short_k-4096x4096x4", "gbps", "copy_gbps", 1, 4},
+        {"square-512x512x512", "gflops", "FMA", 1, 512},
+        {"batch-512-64x64x64", "gflops", "FMA", 512, 64},
+        {"matvec-8192x1x8192", "gbps", "read", 1, 8192},
+        {"short_k-4096x4096x4", "gbps", "copy", 1, 4},
     };
     const double m = number(it, "m"), n = number(it, "n"), k = number(it, "k");
     const double median = number(it, "median_ms"), batch = number(it, "batch");
@@ -415,7 +439,7 @@ static void check_matmul_case(const json_t *it, const json_t *limits)
     assert_true(median <= number(it, "max_ms"));
     const double speed = 1e-6 * works[i] / median;
     assert_true(fabs(number(it, titles[i].figure) - speed) <= 1e-4 * speed);
-    check_share(it, titles[i].figure, number(limits, titles[i].limit));
+    check_share(it, titles[i].figure, titles[i].bound, limits);
 }
 
 // Random shapes take no programs of their own: a few ways to cut serve them all.

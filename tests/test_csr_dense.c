@@ -5,9 +5,11 @@
 
 #include <weft/csr_dense.h>
 
+#include "convert/csr_dense_plan.h"
 #include "format_case.h"
 #include "matrix_files.h"
 #include "scalar.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -146,7 +148,8 @@ static void to_dense_pattern(pattern p, const dense_case *of)
             for (int64_t column = 0; column < p.n_cols; column++)
                 add_up(want + (size_t)place_of(&D, b, row, column) * size, dtype, &p,
                        data + (size_t)(b * step) * size, row, column);
-    assert_ok(weft_csr_to_dense(ctx, queue, &A.csr, &D, WEFT_CSR_DENSE(.tiling = of->tiling)));
+    assert_ok(weft_csr_to_dense(ctx, queue, &A.csr, &D,
+                                WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, of->tiling))));
     guarded_check(&out, queue, want + 7 * size, "D");
 
     guarded_destroy(&out);
@@ -273,7 +276,8 @@ static void test_same_bits_over_runs(void **state)
         if (t && !takes_groups_of(t->items))
             continue;
         guarded_restore(&out, queue);
-        assert_ok(weft_csr_to_dense(ctx, queue, &A.csr, &D, WEFT_CSR_DENSE(.tiling = t)));
+        assert_ok(weft_csr_to_dense(ctx, queue, &A.csr, &D,
+                                    WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, t))));
         guarded_check(&out, queue, want, "the same bits");
     }
     guarded_destroy(&out);
@@ -354,7 +358,7 @@ static void from_dense(const dense_case *of)
                               dtype_or(of->index_dtype, WEFT_I32), 5);
     guarded values = guarded_create(ctx, NULL, want.nnz, size, 1);
     weft_csr_dense_params params =
-        *WEFT_CSR_DENSE(.threshold = of->threshold, .tiling = of->tiling);
+        *WEFT_CSR_DENSE(.threshold = of->threshold, .tiling = TILING_TEXT(csr_dense, of->tiling));
     A.csr.dtype = dtype;
     A.csr.nnz = -7; // nobody knows
     params.workspace = workspace_for(&D, &A.csr, &params);

@@ -7,7 +7,9 @@
 
 #include "convert/csr_dense_call.h"
 
+#include "convert/csr_dense_plan.h"
 #include "format_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -207,14 +209,16 @@ static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
     weft_csr_dense_tiling t = {.items = 5, .rows = 1, .columns = 4};
-    REFUSE(TO, WEFT_BAD_ARGUMENT, "tiling.items is 5: a power of two", c.params.tiling = &t);
+    REFUSE(TO, WEFT_BAD_ARGUMENT, "tiling.items is 5: a power of two",
+           c.params.tiling = TILING_TEXT(csr_dense, &t));
     t.items = 1;
     t.rows = 0;
-    REFUSE(COUNT, WEFT_BAD_ARGUMENT, "tiling.rows is 0: 1 to 32768", c.params.tiling = &t);
+    REFUSE(COUNT, WEFT_BAD_ARGUMENT, "tiling.rows is 0: 1 to 32768",
+           c.params.tiling = TILING_TEXT(csr_dense, &t));
     t.rows = 1;
     t.columns = 2000000;
     REFUSE(FILL, WEFT_BAD_ARGUMENT, "tiling.columns is 2000000: 1 to 1048576",
-           c.params.tiling = &t);
+           c.params.tiling = TILING_TEXT(csr_dense, &t));
     weft_limits limits = *weft_context_limits(ctx);
     limits.local_bytes = 35;
     t.columns = 100;
@@ -315,7 +319,7 @@ static void test_workspaces(void **state)
     cl_mem zeros = new_workspace(ctx, (size_t)n_rows * 4), offsets = new_workspace(ctx, 200000);
     weft_csr csr = {.n_rows = n_rows, .n_cols = 1, .offsets = offsets};
     const weft_tensor D = weft_matrix(zeros, WEFT_F32, n_rows, 1);
-    weft_csr_dense_params params = *WEFT_CSR_DENSE(.tiling = &t);
+    weft_csr_dense_params params = *WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, &t));
     assert_ok(weft_dense_to_csr_workspace(ctx, &D, &csr, &params, &bytes));
     assert_true(bytes > 0);
     cl_mem less = new_workspace(ctx, bytes - 1);
@@ -339,11 +343,11 @@ static void test_it_says_what_it_would_do(void **state)
     char text[200];
     conversion c = good_call();
     static const weft_csr_dense_tiling t = {.items = 2, .rows = 3, .columns = 5};
-    c.params.tiling = &t;
+    c.params.tiling = TILING_TEXT(csr_dense, &t);
     assert_true(weft_csr_to_dense_describe(ctx, &c.A, &c.D, &c.params, text, sizeof(text)) > 0);
-    assert_string_equal(text, "groups of 2 items, 3 rows, 5 columns of each");
+    assert_string_equal(text, "items 2, rows 3, columns 5");
     assert_true(weft_dense_to_csr_describe(ctx, &c.D, &c.A, &c.params, text, sizeof(text)) > 0);
-    assert_string_equal(text, "groups of 2 items, 3 rows, 5 columns of each");
+    assert_string_equal(text, "items 2, rows 3, columns 5");
     c.A.n_rows = c.D.shape[0] = 0;
     assert_true(weft_csr_to_dense_describe(ctx, &c.A, &c.D, NULL, text, sizeof(text)) > 0);
     assert_string_equal(text, "nothing to do");

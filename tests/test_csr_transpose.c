@@ -3,8 +3,10 @@
 // tilings as for a CPU and for a GPU.
 #include <weft/csr_transpose.h>
 
+#include "convert/csr_transpose_plan.h"
 #include "format_case.h"
 #include "matrix_files.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -110,7 +112,7 @@ static void call(const operands *o, const transpose_case *of)
 {
     weft_csr_transpose_params params =
         *WEFT_CSR_TRANSPOSE(.source = of->without_source ? NULL : &o->source_tensor,
-                            .tiling = of->tiling);
+                            .tiling = TILING_TEXT(csr_transpose, of->tiling));
     size_t bytes;
     assert_ok(weft_csr_transpose_workspace(ctx, &o->A.csr, &o->T.csr, &params, &bytes));
     params.workspace = bytes > 0 ? new_workspace(ctx, bytes) : NULL;

@@ -4,7 +4,9 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
 #include <weft/csr_transpose.h>
 
+#include "convert/csr_transpose_plan.h"
 #include "format_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -224,19 +226,24 @@ static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
     weft_csr_transpose_tiling t = {.items = 3, .bits = 4, .run = 2};
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3: a power of two", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3: a power of two",
+           c.params.tiling = TILING_TEXT(csr_transpose, &t));
     t.items = 1 << 20;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 1048576", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 1048576",
+           c.params.tiling = TILING_TEXT(csr_transpose, &t));
     t.items = 1;
     t.bits = 17;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.bits is 17: 1 to 16", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.bits is 17: 1 to 16",
+           c.params.tiling = TILING_TEXT(csr_transpose, &t));
     t.bits = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.bits is 0", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.bits is 0", c.params.tiling = TILING_TEXT(csr_transpose, &t));
     t.bits = 2;
     t.run = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.run is 0: 1 to 32768", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.run is 0: 1 to 32768",
+           c.params.tiling = TILING_TEXT(csr_transpose, &t));
     t.run = 32769;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.run is 32769", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.run is 32769",
+           c.params.tiling = TILING_TEXT(csr_transpose, &t));
 }
 
 // ---- scratch memory
@@ -257,7 +264,7 @@ static void test_workspace_of_the_size_asked_for(void **state)
     transposition c = good_call();
     size_t bytes;
     char part[96];
-    c.params.tiling = &three_passes;
+    c.params.tiling = TILING_TEXT(csr_transpose, &three_passes);
     c.params.source = &c.source;
     assert_ok(weft_csr_transpose_workspace(ctx, &c.A, &c.T, &c.params, &bytes));
     assert_true(bytes >= NNZ * 6 * sizeof(cl_int));
@@ -282,12 +289,14 @@ static void test_workspaces_among_the_operands(void **state)
     (void)state;
     cl_mem large = new_workspace(ctx, 1 << 16);
     REFUSE(WEFT_BAD_BUFFER, "overlaps A's indices",
-           (c.A.indices = c.params.workspace = large, c.params.tiling = &three_passes));
+           (c.A.indices = c.params.workspace = large,
+            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
     REFUSE(WEFT_BAD_BUFFER, "overlaps A's values",
            (c.T.values = NULL, c.A.values = c.params.workspace = large,
-            c.params.tiling = &three_passes));
+            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
     REFUSE(WEFT_BAD_BUFFER, "workspace (bytes",
-           (c.T.values = c.params.workspace = large, c.params.tiling = &three_passes));
+           (c.T.values = c.params.workspace = large,
+            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
     clReleaseMemObject(large);
 }
 
@@ -301,7 +310,7 @@ static void test_scratch_memory_is_kept_until_the_call_ends(void **state)
     cl_command_queue other = new_queue(0);
     cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code);
     transposition c = good_call();
-    c.params.tiling = &three_passes;
+    c.params.tiling = TILING_TEXT(csr_transpose, &three_passes);
     c.params.n_wait = 1;
     c.params.wait = &gate;
     assert_ok(start(&c));
@@ -323,9 +332,9 @@ static void test_it_says_what_it_would_do(void **state)
     char text[200];
     transposition c = good_call();
     c.params.source = NULL;
-    c.params.tiling = &three_passes;
+    c.params.tiling = TILING_TEXT(csr_transpose, &three_passes);
     assert_true(weft_csr_transpose_describe(ctx, &c.A, &c.T, &c.params, text, sizeof(text)) > 0);
-    assert_string_equal(text, "3 passes; 1 bits a pass, groups of 2 items, 3 entries each");
+    assert_string_equal(text, "3 passes; items 2, bits 1, run 3");
     c.T.nnz = 3;
     assert_int_equal(weft_csr_transpose_describe(ctx, &c.A, &c.T, NULL, text, sizeof(text)), -1);
 }
@@ -342,7 +351,7 @@ static void wait_on(cl_command_queue on)
     cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
     transposition c = good_call();
     c.queue = on;
-    c.params.tiling = &three_passes;
+    c.params.tiling = TILING_TEXT(csr_transpose, &three_passes);
     c.params.n_wait = 1;
     c.params.wait = &gate;
     c.params.event = &done;

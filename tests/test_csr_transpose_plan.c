@@ -8,6 +8,7 @@
 #include "op/scan.h"
 #include "random.h"
 
+#include "convert/csr_transpose_plan.h"
 #include "runtime.h"
 
 static weft_csr_transpose_problem random_problem(random_state *random)
@@ -91,7 +92,7 @@ static void test_a_tiling_prints_itself(void **state)
     const weft_csr_transpose_tiling t = {.items = 64, .bits = 5, .run = 32};
     const int length = weft_csr_transpose_tiling_print(&t, text, sizeof(text));
     assert_int_equal(length, (int)strlen(text));
-    assert_string_equal(text, "5 bits a pass, groups of 64 items, 32 entries each");
+    assert_string_equal(text, "items 64, bits 5, run 32");
 }
 
 int main(void)

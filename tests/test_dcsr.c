@@ -305,7 +305,7 @@ static void test_matrices_that_disagree(void **state)
         REFUSE(step, WEFT_BAD_SHAPE, "D 3 x 5 with 4", c.D.n_cols = 5);
         REFUSE(step, WEFT_BAD_SHAPE, "D 3 x 2 with 3", c.D.nnz = 3);
         REFUSE(step, WEFT_BAD_SHAPE, "D stores 4 rows of 3, with 4 entries", c.D.n_stored = 4);
-        REFUSE(step, WEFT_BAD_ARGUMENT, "D is -1 x 2", c.D.n_stored = -1);
+        REFUSE(step, WEFT_BAD_ARGUMENT, "D stores -1 rows", c.D.n_stored = -1);
         REFUSE(step, WEFT_BAD_DTYPE, "D has f16 offsets", c.D.offset_dtype = WEFT_F16);
         REFUSE(step, WEFT_BAD_BUFFER, "D's rows: the buffer is NULL", c.D.rows = NULL);
         REFUSE(step, WEFT_BAD_BUFFER, "D's offsets: the buffer is NULL", c.D.offsets = NULL);

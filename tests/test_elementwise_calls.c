@@ -3,21 +3,17 @@
 // may be one another; plans that are used again; events, threads, and what a call says that it
 // would do.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "elementwise/elementwise_plan.h"
 #include "elementwise_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
 static weft_context *ctx;
 static elementwise_operands o; // of the running test: 4 x 50 x 7; two inputs, two outputs, a value
 
-static wide scaled_real(const wide *x, wide *size)
-{
-    *size = fabsl(x[2] * x[0]) + fabsl(x[1]);
-    return x[2] * x[0] + x[1];
-}
-
-static const elementwise_formula scaled = {"v0 * a + b", scaled_real, NULL, 1, false, 0, 0};
-static const elementwise_formula copy = {"a", elementwise_copy_real, NULL, 0, false, 0, 0};
+static const elementwise_formula scaled = {.text = "v0 * a + b"};
+static const elementwise_formula copy = {.text = "a"};
 
 static const elementwise_case some_case = {.seed = 3,
                                            .n_inputs = 2,
@@ -321,30 +317,31 @@ static void test_tilings_that_do_not_serve(void **state)
     const weft_status bad = WEFT_BAD_ARGUMENT;
     weft_elementwise_tiling t = some_tiling();
     t.vectors = 3;
-    REFUSE(bad, "tiling.vectors is 3", c.params.tiling = &t);
+    REFUSE(bad, "tiling.vectors is 3", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.grid_x = 0;
-    REFUSE(bad, "tiling.grid_x is 0", c.params.tiling = &t);
+    REFUSE(bad, "tiling.grid_x is 0", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.items = 1 << 20;
-    REFUSE(bad, "1048576", c.params.tiling = &t);
+    REFUSE(bad, "1048576", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.fold = 4;
     t.aligned = true;
-    REFUSE(bad, "tiling.aligned is set", c.params.tiling = &t);
+    REFUSE(bad, "tiling.aligned is set", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.rows = 0;
-    REFUSE(bad, "tiling.rows is 0", c.params.tiling = &t);
+    REFUSE(bad, "tiling.rows is 0", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.grid_z = 65536;
-    REFUSE(bad, "tiling.grid_z is 65536", c.params.tiling = &t);
+    REFUSE(bad, "tiling.grid_z is 65536", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
     t.tiled = true;
-    REFUSE(bad, "tiling.rows is 3, tiling.columns 4", c.params.tiling = &t);
+    REFUSE(bad, "tiling.rows is 3, tiling.columns 4",
+           c.params.tiling = TILING_TEXT(elementwise, &t));
     t.rows = 4;
     t.fold = 2;
     t.team = 2;
-    REFUSE(bad, "tiling is 1 x 2 items", c.params.tiling = &t);
+    REFUSE(bad, "tiling is 1 x 2 items", c.params.tiling = TILING_TEXT(elementwise, &t));
 }
 
 // ---- plans
@@ -428,7 +425,8 @@ static void test_plans_of_something_else(void **state)
     REFUSE(bad, "is not what", (c.params.plan = plan, c.in[1].name = "y"));
     REFUSE(bad, "is not what", (c.params.plan = plan, c.v[0].name = "w"));
     REFUSE(bad, "arithmetic is not", (c.params.plan = plan, c.params.arithmetic = WEFT_I32));
-    REFUSE(bad, "tiling is not", (c.params.plan = plan, c.params.tiling = &t));
+    REFUSE(bad, "tiling is not",
+           (c.params.plan = plan, c.params.tiling = TILING_TEXT(elementwise, &t)));
     REFUSE(WEFT_BAD_BUFFER, "the buffer is NULL", (c.params.plan = plan, c.A.buffer = NULL));
     REFUSE(WEFT_BAD_BUFFER, "overlaps input a", (c.params.plan = plan, c.Y.buffer = c.A.buffer));
     weft_elementwise_plan_destroy(&plan);
@@ -460,9 +458,9 @@ static void test_words(void **state)
     const int length =
         weft_elementwise_describe(ctx, 2, p.inputs, 2, p.outputs, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    const char *start = "4 x 50 x 7 (outers, rows, columns) in f32; vectors of 1, 1 at a time";
+    const char *start = "4 x 50 x 7 (outers, rows, columns) in f32; fold 1, vectors 1, items";
     if (strncmp(text, start, strlen(start)) != 0 ||
-        !strstr(text, "blocks of 4 x 3, grid 2 x 2 x 3"))
+        !strstr(text, "columns 4, rows 3, grid_x 2, grid_y 2, grid_z 3"))
         fail_msg("%s", text);
     assert_int_equal(
         weft_elementwise_describe(ctx, 2, p.inputs, 2, p.outputs, &params, cut, sizeof(cut)),

@@ -4,6 +4,7 @@
 #include <weft/elementwise.h>
 
 #include "base/arithmetic.h"
+#include "elementwise/elementwise_plan.h"
 #include "random.h"
 
 #include <inttypes.h>
@@ -75,26 +76,26 @@ static void test_known_on_cpu(void **state)
 {
     (void)state;
     static const known cases[] = {
-        {DENSE(67108864, 1),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32768 x 1, grid 2048 x 1 x 1"},
-        {DENSE(8192, 8192),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 8192 x 4, grid 1 x 2048 x 1"},
-        {TURNED(8192, 8192), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 128 x "
-                             "128, grid 64 x 64 x 1"},
-        {TURNED(512, 300), "tiles, vectors of 16, 1 at a time, groups of 1 x 1, blocks of 32 x "
-                           "32, grid 16 x 10 x 1"},
-        {DENSE(3, 1000000),
-         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
-        {TURNED(3, 1000000),
-         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 3 x 781, grid 1 x 1281 x 1"},
-        {DENSE_F64(67108864, 1),
-         "vectors of 8, 1 at a time, groups of 1 x 1, blocks of 16384 x 1, grid 4096 x 1 x 1"},
-        {DENSE_U8(67108864, 1),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 52416 x 1, grid 1281 x 1 x 1"},
+        {DENSE(67108864, 1), "fold 16, vectors 1, items 1, team 1, columns 32768, rows 1, grid_x "
+                             "2048, grid_y 1, grid_z 1"},
+        {DENSE(8192, 8192), "fold 16, vectors 1, items 1, team 1, columns 8192, rows 4, grid_x 1, "
+                            "grid_y 2048, grid_z 1"},
+        {TURNED(8192, 8192), "fold 16, vectors 1, items 1, team 1, tiled, columns 128, rows 128, "
+                             "grid_x 64, grid_y 64, grid_z 1"},
+        {TURNED(512, 300), "fold 16, vectors 1, items 1, team 1, tiled, columns 32, rows 32, "
+                           "grid_x 16, grid_y 10, grid_z 1"},
+        {DENSE(3, 1000000), "fold 1, vectors 1, items 1, team 1, columns 3, rows 781, grid_x 1, "
+                            "grid_y 1281, grid_z 1"},
+        {TURNED(3, 1000000), "fold 1, vectors 1, items 1, team 1, columns 3, rows 781, grid_x 1, "
+                             "grid_y 1281, grid_z 1"},
+        {DENSE_F64(67108864, 1), "fold 8, vectors 1, items 1, team 1, columns 16384, rows 1, "
+                                 "grid_x 4096, grid_y 1, grid_z 1"},
+        {DENSE_U8(67108864, 1), "fold 16, vectors 1, items 1, team 1, columns 52416, rows 1, "
+                                "grid_x 1281, grid_y 1, grid_z 1"},
         {DENSE(1000, 1),
-         "vectors of 16, 1 at a time, groups of 1 x 1, blocks of 1000 x 1, grid 1 x 1 x 1"},
+         "fold 16, vectors 1, items 1, team 1, columns 1000, rows 1, grid_x 1, grid_y 1, grid_z 1"},
         {DENSE(1, 1),
-         "vectors of 1, 1 at a time, groups of 1 x 1, blocks of 1 x 1, grid 1 x 1 x 1"},
+         "fold 1, vectors 1, items 1, team 1, columns 1, rows 1, grid_x 1, grid_y 1, grid_z 1"},
     };
     CHECK_KNOWN("intel-xeon-8380", cases);
 }
@@ -103,27 +104,27 @@ static void test_known_on_gpu(void **state)
 {
     (void)state;
     static const known cases[] = {
-        {DENSE(67108864, 1),
-         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 65536 x 1 x 1"},
-        {DENSE(8192, 8192),
-         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 8 x 8192 x 1"},
-        {TURNED(8192, 8192), "tiles, vectors of 1, 1 at a time, groups of 32 x 8, blocks of 32 x "
-                             "32, grid 256 x 256 x 1"},
-        {DENSE(3, 1000000),
-         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 64, grid 1 x 15625 x 1"},
-        {TURNED(3, 1000000),
-         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 64, grid 1 x 15625 x 1"},
-        {DENSE_F64(67108864, 1),
-         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 65536 x 1 x 1"},
-        {DENSE_U8(67108864, 1), "vectors of 4 aligned, 4 at a time, groups of 256 x 1, blocks of "
-                                "4096 x 1, grid 16384 x 1 x 1"},
-        {DENSE(1000, 1),
-         "vectors of 1, 4 at a time, groups of 256 x 1, blocks of 1024 x 1, grid 1 x 1 x 1"},
+        {DENSE(67108864, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x "
+                             "65536, grid_y 1, grid_z 1"},
+        {DENSE(8192, 8192), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x 8, "
+                            "grid_y 8192, grid_z 1"},
+        {TURNED(8192, 8192), "fold 1, vectors 1, items 32, team 8, tiled, columns 32, rows 32, "
+                             "grid_x 256, grid_y 256, grid_z 1"},
+        {DENSE(3, 1000000), "fold 1, vectors 4, items 4, team 64, columns 16, rows 64, grid_x 1, "
+                            "grid_y 15625, grid_z 1"},
+        {TURNED(3, 1000000), "fold 1, vectors 4, items 4, team 64, columns 16, rows 64, grid_x 1, "
+                             "grid_y 15625, grid_z 1"},
+        {DENSE_F64(67108864, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, "
+                                 "grid_x 65536, grid_y 1, grid_z 1"},
+        {DENSE_U8(67108864, 1), "fold 4, vectors 4, items 256, team 1, aligned, columns 4096, rows "
+                                "1, grid_x 16384, grid_y 1, grid_z 1"},
+        {DENSE(1000, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x 1, "
+                         "grid_y 1, grid_z 1"},
         {DENSE(1, 1),
-         "vectors of 1, 4 at a time, groups of 2 x 1, blocks of 8 x 1, grid 1 x 1 x 1"},
+         "fold 1, vectors 4, items 2, team 1, columns 8, rows 1, grid_x 1, grid_y 1, grid_z 1"},
         // more rows than there are groups along them
-        {DENSE(3, 1 << 30),
-         "vectors of 1, 4 at a time, groups of 4 x 64, blocks of 16 x 16385, grid 1 x 65533 x 1"},
+        {DENSE(3, 1 << 30), "fold 1, vectors 4, items 4, team 64, columns 16, rows 16385, grid_x "
+                            "1, grid_y 65533, grid_z 1"},
     };
     CHECK_KNOWN("nvidia-h200", cases);
 }
@@ -142,13 +143,13 @@ static void test_print(void **state)
                                        .grid_x = 5,
                                        .grid_y = 6,
                                        .grid_z = 7};
-    static const char expected[] = "tiles, vectors of 4 aligned, 2 at a time, groups of 8 x 16, "
-                                   "blocks of 32 x 64, grid 5 x 6 x 7";
+    static const char expected[] = "fold 4, vectors 2, items 8, team 16, tiled, aligned, columns "
+                                   "32, rows 64, grid_x 5, grid_y 6, grid_z 7";
     char text[256];
     assert_int_equal(weft_elementwise_tiling_print(&t, text, sizeof(text)), strlen(expected));
     assert_string_equal(text, expected);
     assert_int_equal(weft_elementwise_tiling_print(&t, text, 6), strlen(expected));
-    assert_string_equal(text, "tiles");
+    assert_string_equal(text, "fold ");
 }
 
 // 512 lines from 2 MiB of L2 on, 256 below; fewer where there is little work.

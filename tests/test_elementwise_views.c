@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise operations over views of every kind: any shapes of up to eight dimensions, broadcast
 // and strided in every way, past 2^31 elements; and how few programs a thousand shapes take.
+#include "elementwise/elementwise_plan.h"
 #include "elementwise_case.h"
 #include "tilings.h"
 
@@ -10,35 +11,9 @@
 static weft_context *ctx;
 static bool is_reduced; // the small set
 
-static wide add_real(const wide *x, wide *size)
-{
-    *size = fabsl(x[0]) + fabsl(x[1]);
-    return x[0] + x[1];
-}
-
-static int64_t add_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return (int64_t)((uint64_t)x[0] + (uint64_t)x[1]);
-}
-
-static wide blend_real(const wide *x, wide *size)
-{
-    *size = fabsl(x[3] * x[0]) + fabsl(x[1] * x[2]);
-    return x[3] * x[0] + x[1] * x[2];
-}
-
-static int64_t blend_whole(const int64_t *x, int width)
-{
-    (void)width;
-    return (int64_t)((uint64_t)x[3] * (uint64_t)x[0] + (uint64_t)x[1] * (uint64_t)x[2]);
-}
-
-static const elementwise_formula copy = {
-    "a", elementwise_copy_real, elementwise_copy_whole, 0, false, 0, 0};
-static const elementwise_formula add = {"a + b", add_real, add_whole, 0.5, false, 0, 0};
-static const elementwise_formula blend = {
-    "v0 * a + b * c", blend_real, blend_whole, 1.5, false, 0, 0};
+static const elementwise_formula copy = {.text = "a"};
+static const elementwise_formula add = {.text = "a + b"};
+static const elementwise_formula blend = {.text = "v0 * a + b * c"};
 
 // One that serves every shape, so that ways and numbers of dimensions alone make programs.
 static const weft_elementwise_tiling *one_tiling(weft_elementwise_tiling *t, int64_t columns)

@@ -11,6 +11,8 @@
 #include "runtime/workspace.h"
 
 #include "fault_layer.h"
+#include "sparse/sparse_attention_plan.h"
+#include "tiling_text.h"
 
 enum { SCRATCH = 16 << 10 };
 
@@ -359,7 +361,8 @@ static weft_status attend_behind_a_gate(operation_operands *operands, weft_conte
     operation_look_again(operands, is_watched);
     const weft_status status = weft_sparse_attention(
         ctx, operands->queue, 1, &operands->X, &operands->Y, &operands->Z, &operands->A, &O,
-        WEFT_SPARSE_ATTENTION(.tiling = &in_steps, .n_wait = 1, .wait = &gate));
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &in_steps), .n_wait = 1,
+                              .wait = &gate));
     operation_look_away(operands);
     const char *call = layer->call ? layer->call : "";
     const bool cannot_keep =
@@ -380,9 +383,9 @@ static weft_status attend_with_checks(operation_operands *operands, weft_context
     const weft_tensor O =
         weft_matrix(operands->outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
     const long n_reads = layer->n_reads;
-    const weft_status status = weft_sparse_attention(checking, operands->queue, 1, &operands->X,
-                                                     &operands->Y, &operands->Z, &operands->A, &O,
-                                                     WEFT_SPARSE_ATTENTION(.tiling = &in_steps));
+    const weft_status status = weft_sparse_attention(
+        checking, operands->queue, 1, &operands->X, &operands->Y, &operands->Z, &operands->A, &O,
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &in_steps)));
     if (status == WEFT_OK)
         assert_int_equal(layer->n_reads - n_reads, 2);
     return status;

@@ -26,8 +26,17 @@
 #include "axis/axis_plan.h"
 #include "base/arithmetic.h"
 #include "base/clamp.h"
+#include "convert/csr_dense_plan.h"
+#include "convert/csr_transpose_plan.h"
 #include "dense/matmul_tiling.h"
+#include "elementwise/elementwise_plan.h"
 #include "random.h"
+#include "sparse/sddmm_plan.h"
+#include "sparse/sddmm_sparse_plan.h"
+#include "sparse/sparse_attention_plan.h"
+#include "sparse/sparse_softmax_plan.h"
+#include "sparse/spgemm_plan.h"
+#include "sparse/spmm_tiling.h"
 
 #define assert_ok(status)                                                                          \
     do {                                                                                           \

@@ -10,7 +10,9 @@
 
 #include <math.h>
 
+#include "sparse/spgemm_plan.h"
 #include "sparse_case.h"
+#include "tiling_text.h"
 
 enum { K = 1000000, MOST_SIDE = 20 };
 
@@ -138,7 +140,7 @@ static void test_spgemm_to_dense(void **state)
                             .values = filled(K, 1)};
         const weft_tensor C = weft_matrix(filled(1, NAN), WEFT_F32, 1, 1);
         const weft_spgemm_params params = {.size = sizeof(params),
-                                           .tiling = i % 2 ? &of_a_gpu : NULL};
+                                           .tiling = TILING_TEXT(spgemm, i % 2 ? &of_a_gpu : NULL)};
         check("spgemm_dense", weft_spgemm_dense(ctx, queue, 1, &A, &B, 0, &C, &params), C.buffer,
               1);
         free(offsets);

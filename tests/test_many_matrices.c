@@ -12,7 +12,13 @@
 #include <weft/sparse_softmax.h>
 #include <weft/spmm.h>
 
+#include "convert/csr_dense_plan.h"
 #include "runtime.h"
+#include "sparse/sddmm_plan.h"
+#include "sparse/sparse_attention_plan.h"
+#include "sparse/sparse_softmax_plan.h"
+#include "sparse/spmm_tiling.h"
+#include "tiling_text.h"
 
 enum { MANY = 70000, MOST_GROUPS = 65535 };
 
@@ -176,7 +182,8 @@ static weft_status multiply(const operands *o, const void *with)
             WEFT_SPMM_PLAN(.order = WEFT_SPMM_ORDER_QUEUE, .piece = of->tiling.piece)));
     const weft_status status =
         weft_spmm(o->on, queue, !of->is_nothing, &o->csr, &B, 0, &C,
-                  WEFT_SPMM(.plan = plan, .tiling = &of->tiling, .reduction = of->reduction,
+                  WEFT_SPMM(.plan = plan, .tiling = TILING_TEXT(spmm, &of->tiling),
+                            .reduction = of->reduction,
                             .arguments = of->reduction == WEFT_SPMM_MAX ? &places : NULL));
     if (queue)
         assert_int_equal(clFinish(queue), CL_SUCCESS);
@@ -288,7 +295,7 @@ static weft_status sample(const operands *o, const void *with)
     const weft_tensor B = matrices(o->numbers, MANY, DEPTH, COLUMNS);
     const weft_tensor D = entries(o->out);
     return weft_sddmm(o->on, weft_context_queue(o->on), !of->is_nothing, &A, &B, &o->csr, 0, &D,
-                      WEFT_SDDMM(.tiling = &of->tiling));
+                      WEFT_SDDMM(.tiling = TILING_TEXT(sddmm, &of->tiling)));
 }
 
 static void run_sddmm(const sddmm_case *of)
@@ -323,8 +330,9 @@ static void test_sddmm_of_many_matrices(void **state)
 static weft_status soften_backward(const operands *o, const void *with)
 {
     const weft_tensor dY = entries(o->numbers), dX = entries(o->out);
-    return weft_sparse_softmax_backward(o->on, weft_context_queue(o->on), 1, &o->csr, &dY, &dX,
-                                        WEFT_SPARSE_SOFTMAX(.tiling = with));
+    return weft_sparse_softmax_backward(
+        o->on, weft_context_queue(o->on), 1, &o->csr, &dY, &dX,
+        WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, with)));
 }
 
 static void test_softmax_of_many_matrices(void **state)
@@ -362,8 +370,9 @@ static weft_status attend(const operands *o, const void *with)
     const weft_tensor K = matrices(o->numbers, of->n_batches, COLUMNS, 1);
     const weft_tensor V = matrices(o->numbers, of->n_batches, COLUMNS, of->width);
     const weft_tensor O = matrices(o->out, of->n_batches, ROWS, of->width);
-    return weft_sparse_attention(o->on, weft_context_queue(o->on), 0, &Q, &K, &V, &o->csr, &O,
-                                 WEFT_SPARSE_ATTENTION(.tiling = &of->tiling));
+    return weft_sparse_attention(
+        o->on, weft_context_queue(o->on), 0, &Q, &K, &V, &o->csr, &O,
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &of->tiling)));
 }
 
 static void run_attention(int64_t n_batches, int64_t width)
@@ -427,7 +436,7 @@ static weft_status fill_out(const operands *o, const void *with)
 {
     const weft_tensor D = matrices(o->out, o->csr.n_cols == MANY ? 1 : MANY, ROWS, o->csr.n_cols);
     return weft_csr_to_dense(o->on, weft_context_queue(o->on), &o->csr, &D,
-                             WEFT_CSR_DENSE(.tiling = with));
+                             WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, with)));
 }
 
 static void run_to_dense(bool is_far, int64_t n_batches, int columns)

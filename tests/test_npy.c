@@ -117,7 +117,7 @@ static void npy_refuses_what_it_cannot_read(void **state)
         {"{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}", 8, "type 'f4'"},
         {"{'descr': '', 'fortran_order': False, 'shape': (2,)}", 8, "type ''"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", 8, "type '<c8'"},
-        {"{'descr': '<u2', 'fortran_order': False, 'shape': (4,)}", 8, "bf16 or whole numbers"},
+        {"{'descr': '<u2', 'fortran_order': False, 'shape': (4,)}", 8, "bf16 or integers"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,)}", 8, "'descr'"},
         {"{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}", 8, "'fortran_order'"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 2}", 8, "no tuple"},
@@ -389,7 +389,7 @@ static void npy_unpacks_gzip(void **state)
     }
     file.bytes[file.size - 6] ^= 1; // of the checksum
     assert_false(npy_read(&array, put("bad.gz", file.bytes, file.size), WEFT_DEFAULT, &why));
-    expect_complaint(&why, "bad.gz: what is packed in it is damaged: incorrect data check");
+    expect_complaint(&why, "bad.gz: its compressed data is damaged: incorrect data check");
 }
 
 static void npy_unpacks_members_of_archives(void **state)
@@ -415,7 +415,7 @@ static void npy_unpacks_members_of_archives(void **state)
         expect_elements(path, WEFT_DEFAULT, WEFT_U8, 6, abc);
     }
     assert_false(npy_read(&array, path_of("some.npz"), WEFT_DEFAULT, &why));
-    expect_complaint(&why, "some.npz: holds the arrays none, stored, deflated, wide; one is named");
+    expect_complaint(&why, "some.npz: holds the arrays none, stored, deflated, wide; name one");
     assert_false(npy_read(&array, path_of("some.npz:other"), WEFT_DEFAULT, &why));
     expect_complaint(&why, "some.npz:other: holds the arrays none, stored");
     assert_false(npy_read(&array, path_of("some.npz:none"), WEFT_DEFAULT, &why));

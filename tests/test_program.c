@@ -89,12 +89,12 @@ static void wrong_usage_exits_with_2(void **state)
         {"--dance", "no command '--dance'"},
         {"info --dance", "unrecognized option '--dance'"},
         {"info extra", "Too many arguments"},
-        {"info --profiles --device pocl", "--profiles are of no device"},
+        {"info --profiles --device pocl", "--profiles excludes --device"},
         {"info --device", "requires an argument"},
-        {"spmm", "a sparse matrix is needed"},
+        {"spmm", "name a sparse matrix"},
         {"spmm A.mtx B.npy C.npy", "one file too many: C.npy"},
         {"spmm A.mtx --n 0", "--n: 0 is outside 1 to 2147483647"},
-        {"spmm A.mtx --n 5x", "--n: '5x' is no whole number"},
+        {"spmm A.mtx --n 5x", "--n: '5x' is not an integer"},
         {"spmm A.mtx --n 99999999999999999999", "--n: 99999999999999999999 is outside"},
         {"spmm A.mtx --runs 0", "--runs: 0 is outside"},
         {"spmm A.mtx --seed -1", "--seed: -1 is outside"},
@@ -103,11 +103,11 @@ static void wrong_usage_exits_with_2(void **state)
         {"spmm A.mtx --dtype i32", "--dtype: 'i32' is none of f32, f64, f16 and bf16"},
         {"spmm A.mtx --reduce prod", "--reduce: 'prod' is none of sum, mean, max and min"},
         {"spmm A.mtx --order up", "--order: 'up' is none of default, given, sorted, snake, "},
-        {"spmm A.mtx --order snake --no-plan", "--order needs the plan"},
+        {"spmm A.mtx --order snake --no-plan", "--order needs a plan"},
         {"spmm A.mtx B.npy --n 4", "--n is for a random B"},
         {"spmm A.mtx --beta 1", "--beta needs --c"},
         {"spmm A.mtx --c C0.npy", "--c needs --beta"},
-        {"spmm A.mtx --transpose-a --no-plan", "--transpose-a needs the plan"},
+        {"spmm A.mtx --transpose-a --no-plan", "--transpose-a needs a plan"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -128,8 +128,8 @@ static void failures_are_one_sentence(void **state)
         {"spmm A.mtx --device no-such-device", "no-such-device"},
         {"spmm absent.mtx", "absent.mtx: No such file or directory"},
         {"spmm bad.mtx", "bad.mtx:3: entry (4, 1) is outside the 3 x 3 matrix"},
-        {"spmm B.npy", "B.npy: holds a dense array, a sparse matrix is needed"},
-        {"spmm A.mtx damaged.npy", "damaged.npy: no .npy file"},
+        {"spmm B.npy", "B.npy: holds a dense array, but a sparse matrix is needed"},
+        {"spmm A.mtx damaged.npy", "damaged.npy: not a .npy file"},
         {"spmm A.mtx absent.npy", "absent.npy: No such file or directory"},
         {"spmm P.smtx --transpose-a B.npy", "B.npy: is 3 x 2, but P.smtx transposed is 3 x 4"},
         {"spmm A.mtx cube.npy", "cube.npy: has 3 dimensions"},
@@ -414,7 +414,7 @@ static void explain_knows_two_devices(void **state)
     run(&out, line);
     expect_status(&out, line, 0);
     expect_part(out.output, "  device      nvidia-h100 on ");
-    expect_part(out.output, "there is no figure of a data sheet of ");
+    expect_part(out.output, "no data-sheet figure is known for ");
     assert_null(strstr(out.output, "roofline"));
     strcat(line, " --json");
     json_t *both = run_json(line);

@@ -102,17 +102,17 @@ static void wrong_usage_exits_with_2(void **state)
     static const struct {
         const char *line, *errors;
     } cases[] = {
-        {"reduce --op sum", "an array is needed"},
+        {"reduce --op sum", "name an array"},
         {"reduce X.npy", "--op is needed"},
-        {"reduce X.npy --op sine", "--op: 'sine' is no reduction"},
+        {"reduce X.npy --op sine", "--op: 'sine' is not a reduction"},
         {"reduce X.npy cube.npy --op sum", "one file too many: cube.npy"},
         {"reduce X.npy --op sum --axis 0,x",
-         "--axis: 'x' is no whole number; axes between commas are wanted, such as 0,2, or all\n"},
-        {"softmax --shape 2x3", "--shape: '2x3' is no whole number; extents between commas are "
-                                "wanted, such as 64,1000\n"},
+         "--axis: 'x' is not an integer; give axes separated by commas, such as 0,2, or all\n"},
+        {"softmax --shape 2x3",
+         "--shape: '2x3' is not an integer; give extents separated by commas, such as 64,1000\n"},
         {"softmax --shape 2,00000000000000000000000000000000003",
-         "--shape: '00000000000000000000000000000000003' is no whole number"},
-        {"reduce X.npy --op sum --axis 0,", "--axis: '' is no whole number"},
+         "--shape: '00000000000000000000000000000000003' is not an integer"},
+        {"reduce X.npy --op sum --axis 0,", "--axis: '' is not an integer"},
         {"reduce --shape 4,5 --op sum --axis 1,1", "--axis: 1 is named twice"},
         {"reduce X.npy --op sum --axis 8", "--axis: 8 is outside -8 to 7"},
         {"reduce X.npy --op sum --axis 0,1,2,3,4,5,6,7,0", "has more than 8 numbers"},
@@ -121,14 +121,14 @@ static void wrong_usage_exits_with_2(void **state)
         {"reduce --op sum --shape 2,-3", "--shape: -3 is outside"},
         {"reduce X.npy --op sum --dtype i32", "--dtype: 'i32' is none of"},
         {"reduce X.npy --op sum --runs 0", "--runs: 0 is outside"},
-        {"softmax", "an array is needed"},
-        {"softmax X.npy --axis 0,1", "--axis: '0,1' is no whole number"},
+        {"softmax", "name an array"},
+        {"softmax X.npy --axis 0,1", "--axis: '0,1' is not an integer"},
         {"softmax X.npy --scale inf", "--scale: inf is not finite"},
         {"norm X.npy --axes 0", "--axes: 0 is outside 1 to 8"},
         {"norm X.npy --epsilon -1", "--epsilon: -1 is below 0"},
         {"bench reduce dance", "'dance' is none of limits, spmm, spgemm, sddmm, attention, matmul, "
                                "reduce, softmax, norm, elementwise and all"},
-        {"bench reduce --data .", "--data is for spmm, which is not among the sets"},
+        {"bench reduce --data .", "--data needs the set spmm"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -141,24 +141,25 @@ static void failures_are_one_sentence(void **state)
         const char *line, *errors;
     } cases[] = {
         {"reduce absent.npy --op sum", "absent.npy: No such file or directory"},
-        {"reduce damaged.npy --op sum", "damaged.npy: no .npy file"},
-        {"reduce X.npy --op sum --axis 2", "X.npy: has the shape (2, 3), and so no axis 2"},
-        {"reduce X.npy --op sum --axis -3", "X.npy: has the shape (2, 3), and so no axis -3"},
+        {"reduce damaged.npy --op sum", "damaged.npy: not a .npy file"},
+        {"reduce X.npy --op sum --axis 2", "X.npy: has the shape (2, 3), which has no axis 2"},
+        {"reduce X.npy --op sum --axis -3", "X.npy: has the shape (2, 3), which has no axis -3"},
         {"reduce X.npy --op sum --axis 1,-1", "X.npy: axis -1 is named twice"},
-        {"reduce scalar.npy --op sum --axis 0", "scalar.npy: has the shape (), and so no axis 0"},
+        {"reduce scalar.npy --op sum --axis 0",
+         "scalar.npy: has the shape (), which has no axis 0"},
         {"reduce nothing.npy --op max --axis 1", "nothing.npy: "},
         {"reduce X.npy --op sum -o absent/Y.npy", "absent/Y.npy: No such file or directory"},
         {"reduce --shape 2000000000,2000000000,2000000000 --op sum",
          "the random array, f32 of shape (2000000000, 2000000000, 2000000000), is larger than"},
-        {"softmax X.npy --axis 2", "X.npy: has the shape (2, 3), and so no axis 2"},
-        {"softmax scalar.npy", "scalar.npy: has the shape (), and so no axis -1"},
-        {"softmax whole.npy", "whole.npy: holds i32, but softmax takes floating-point numbers"},
-        {"norm whole.npy", "whole.npy: holds i32, but norm takes floating-point numbers"},
+        {"softmax X.npy --axis 2", "X.npy: has the shape (2, 3), which has no axis 2"},
+        {"softmax scalar.npy", "scalar.npy: has the shape (), which has no axis -1"},
+        {"softmax whole.npy", "whole.npy: holds i32, but softmax needs floating-point numbers"},
+        {"norm whole.npy", "whole.npy: holds i32, but norm needs floating-point numbers"},
         {"norm X.npy --axes 3", "X.npy: has the shape (2, 3), not 3 axes to normalise along"},
         {"norm X.npy --axes 2 --weight weight.npy",
-         "weight.npy: has the shape (3,), but what is normalised together in X.npy is (2, 3)"},
+         "weight.npy: has the shape (3,), but the normalised axes of X.npy have the shape (2, 3)"},
         {"norm X.npy --bias X.npy",
-         "X.npy: has the shape (2, 3), but what is normalised together in X.npy is (3,)"},
+         "X.npy: has the shape (2, 3), but the normalised axes of X.npy have the shape (3,)"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)

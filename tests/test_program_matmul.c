@@ -122,19 +122,18 @@ static void wrong_usage_exits_with_2(void **state)
     static const struct {
         const char *line, *errors;
     } cases[] = {
-        {"matmul", "an array is needed: IN.npy, or --shape for random numbers"},
-        {"matmul A.npy", "A.npy wants B.npy beside it"},
-        {"matmul A.npy B.npy C.npy", "one word too many: C.npy; arrays and numbers are for"},
-        {"matmul A.npy B.npy b=row.npy", "one word too many: b=row.npy"},
+        {"matmul", "name an array, IN.npy, or use --shape for random numbers"},
+        {"matmul A.npy", "A.npy needs a second file, B.npy"},
+        {"matmul A.npy B.npy C.npy", "one argument too many: C.npy; arrays and numbers are for"},
+        {"matmul A.npy B.npy b=row.npy", "one argument too many: b=row.npy"},
         {"matmul A.npy B.npy row.npy -e c", "'row.npy' is neither NAME=FILE.npy nor NAME=NUMBER"},
         {"matmul A.npy B.npy a=A b=A d=A e=A f=A -e c", "f=A: more than 4 arrays"},
-        {"matmul A.npy B.npy --n 4", "--n is for a random B; the columns of B.npy are its own"},
+        {"matmul A.npy B.npy --n 4", "--n is for a random B, but B is B.npy"},
         {"matmul --shape 4,3 --n 0", "--n: 0 is outside 1 to 2147483647"},
-        {"matmul --shape 4,x",
-         "--shape: 'x' is no whole number; extents between commas are wanted, such as 64,1000 (of "
-         "A; --n says how many columns B has)\n"},
-        {"matmul --shape 64,64x64,64", "--shape: '64x64' is no whole number; extents between"},
-        {"matmul --shape 64", "--shape: A has 1 dimension, a matrix has 2 and more, such as 64,1"},
+        {"matmul --shape 4,x", "--shape: 'x' is not an integer; give extents separated by commas, "
+                               "such as 64,1000 (of A; --n says how many columns B has)\n"},
+        {"matmul --shape 64,64x64,64", "--shape: '64x64' is not an integer; give extents"},
+        {"matmul --shape 64", "--shape: A has 1 dimension, a matrix has 2 or more, such as 64,1"},
         {"matmul A.npy B.npy --beta 1", "--beta needs --c"},
         {"matmul A.npy B.npy --c C0.npy", "--c needs --beta"},
         {"matmul A.npy B.npy --alpha inf", "--alpha: inf is not finite"},
@@ -154,12 +153,12 @@ static void failures_are_one_sentence(void **state)
         const char *line, *errors;
     } cases[] = {
         {"matmul absent.npy B.npy", "absent.npy: No such file or directory"},
-        {"matmul A.npy damaged.npy", "damaged.npy: no .npy file"},
+        {"matmul A.npy damaged.npy", "damaged.npy: not a .npy file"},
         {"matmul A.npy B.npy --device no-such-device", "no-such-device"},
-        {"matmul row.npy B.npy", "row.npy: has 1 dimension, matrices have 2 and more"},
-        {"matmul A.npy row.npy", "row.npy: has 1 dimension, matrices have 2 and more"},
+        {"matmul row.npy B.npy", "row.npy: has 1 dimension, matrices have 2 or more"},
+        {"matmul A.npy row.npy", "row.npy: has 1 dimension, matrices have 2 or more"},
         {"matmul half_A.npy B.npy",
-         "B.npy: holds f32, but half_A.npy holds f16; --dtype converts both"},
+         "B.npy: holds f32, but half_A.npy holds f16; use --dtype to convert both"},
         {"matmul some.npy whole.npy", "some.npy: matmul: A is i32; f32,"},
         {"matmul A.npy A.npy", "A.npy: has 3 rows, but A.npy has 2 columns"},
         {"matmul A.npy B.npy --transpose-a",

@@ -262,9 +262,9 @@ static void test_known_geometry(void **state)
                              .numbers = FRACTIONS};
     reduce_operands o;
     reduce_create(&o, there, &one);
-    if (has_room && !strstr(reduce_words(&o), "groups of 32 x 32, "))
+    if (has_room && !strstr(reduce_words(&o), "items 32, team 32, "))
         fail_msg("%s", reduce_words(&o));
-    if (has_room && !strstr(reduce_words(&o), "grid 2 x 80"))
+    if (has_room && !strstr(reduce_words(&o), "grid_x 2, grid_y 80"))
         fail_msg("%s", reduce_words(&o));
     if (!is_reduced) { // 163840 items
         reduce_call(&o);

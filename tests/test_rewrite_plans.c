@@ -232,7 +232,8 @@ static void test_known_geometry(void **state)
     rewrite_operands o;
     rewrite_create(&o, there, &of);
     const char *words = rewrite_words(&o);
-    if (has_room && (!strstr(words, "groups of 32 x 8, ") || !strstr(words, "grid 2 x 320")))
+    if (has_room &&
+        (!strstr(words, "items 32, team 8, ") || !strstr(words, "grid_x 2, grid_y 320")))
         fail_msg("%s", words);
     if (!is_reduced) { // 163840 items
         rewrite_call(&o);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SDDMM over every small shape, in every data type, by C's values and by its pattern alone.
 #include "sddmm_case.h"
+#include "sparse/sddmm_plan.h"
 
 static weft_context *ctx;
 static int step; // of the small set: every step-th case

@@ -2,6 +2,8 @@
 // What weft_sddmm() refuses, each in a sentence and without enqueuing anything; how much scratch
 // memory it wants; what it says that it would do; and products that are empty.
 #include "sddmm_case.h"
+#include "sparse/sddmm_plan.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -295,18 +297,21 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_sddmm_tiling tiling = cutting_tiling(false);
     tiling.entries = 17;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 17", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 17",
+           c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(false);
     tiling.fold = 8;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8: 1, 2, 4, 8 or 16 and at most k = 6",
-           c.params.tiling = &tiling);
+           c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(true);
     tiling.lanes = 1 << 20;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
+           c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(true);
     tiling.fold = 4;
     tiling.aligned = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4",
+           c.params.tiling = TILING_TEXT(sddmm, &tiling));
 }
 
 // Aligned vectors want every row of A and column of B to begin on a multiple of them.
@@ -318,17 +323,22 @@ static void test_starts_of_aligned_vectors(void **state)
     weft_sddmm_tiling tiling = cutting_tiling(false);
     tiling.aligned = true;
     call good = good_call();
-    good.params.tiling = &tiling;
+    good.params.tiling = TILING_TEXT(sddmm, &tiling);
     assert_ok(sddmm(&good, &good.params));
     sddmm_check(&o);
     sddmm_restore(&o);
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.offset++));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[0]++));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[1]++));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.A.stride[2] = 2));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.offset++));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.stride[0]++));
-    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = &tiling, c.B.stride[2]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.offset++));
+    REFUSE(WEFT_BAD_ARGUMENT, part,
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.stride[0]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part,
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.stride[1]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part,
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.stride[2] = 2));
+    REFUSE(WEFT_BAD_ARGUMENT, part, (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.B.offset++));
+    REFUSE(WEFT_BAD_ARGUMENT, part,
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.B.stride[0]++));
+    REFUSE(WEFT_BAD_ARGUMENT, part,
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.B.stride[2]++));
 }
 
 static size_t workspace_of(const call *c)
@@ -342,7 +352,7 @@ static void check_workspace(bool is_packed)
 {
     const weft_sddmm_tiling tiling = cutting_tiling(is_packed);
     call c = good_call();
-    c.params.tiling = &tiling;
+    c.params.tiling = TILING_TEXT(sddmm, &tiling);
     const size_t bytes = workspace_of(&c);
     const size_t sums = 20 * 2 * sizeof(float), tile = 4 * 2 * 2 * sizeof(float);
     assert_true(bytes >= sums + (is_packed ? tile : 0));
@@ -402,9 +412,9 @@ static void test_workspaces_that_do_not_serve(void **state)
     cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
     cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace: the buffer belongs to another OpenCL context",
-           (c.params.tiling = &tiling, c.params.workspace = foreign));
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.params.workspace = foreign));
     REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
-           (c.params.tiling = &tiling, c.params.workspace = constant));
+           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.params.workspace = constant));
     clReleaseMemObject(constant);
     clReleaseMemObject(foreign);
     weft_context_destroy(&other);
@@ -422,7 +432,7 @@ static void test_workspaces_that_are_not_aligned(void **state)
                                      memory + behind, &code);
         assert_int_equal(code, CL_SUCCESS);
         call c = good_call();
-        c.params.tiling = &tiling;
+        c.params.tiling = TILING_TEXT(sddmm, &tiling);
         c.params.workspace = mine;
         char part[64];
         snprintf(part, sizeof(part), "workspace lies %d bytes behind a multiple of 128", behind);
@@ -441,16 +451,21 @@ static void test_workspaces_among_the_operands(void **state)
     (void)state;
     const weft_sddmm_tiling tiling = cutting_tiling(false);
     cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
-    REFUSE(WEFT_BAD_BUFFER, "overlaps A",
-           (c.params.tiling = &tiling, c.A.buffer = c.params.workspace = large));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps B",
-           (c.params.tiling = &tiling, c.B.buffer = c.params.workspace = large));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps D",
-           (c.params.tiling = &tiling, c.D.buffer = c.params.workspace = large));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps C's values",
-           (c.params.tiling = &tiling, c.C.values = c.params.workspace = large));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps C's indices",
-           (c.params.tiling = &tiling, c.C.indices = c.params.workspace = large));
+    REFUSE(
+        WEFT_BAD_BUFFER, "overlaps A",
+        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.buffer = c.params.workspace = large));
+    REFUSE(
+        WEFT_BAD_BUFFER, "overlaps B",
+        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.B.buffer = c.params.workspace = large));
+    REFUSE(
+        WEFT_BAD_BUFFER, "overlaps D",
+        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.D.buffer = c.params.workspace = large));
+    REFUSE(
+        WEFT_BAD_BUFFER, "overlaps C's values",
+        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.C.values = c.params.workspace = large));
+    REFUSE(
+        WEFT_BAD_BUFFER, "overlaps C's indices",
+        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.C.indices = c.params.workspace = large));
     clReleaseMemObject(large);
 }
 
@@ -464,7 +479,7 @@ static void test_no_workspace_where_none_is_needed(void **state)
     const weft_sddmm_tiling tiling = {
         .fold = 2, .vectors = 3, .lanes = 1, .slices_per_group = 1, .entries = 16, .passes = true};
     c = good_call();
-    c.params.tiling = &tiling; // one tile: no sums wait
+    c.params.tiling = TILING_TEXT(sddmm, &tiling); // one tile: no sums wait
     assert_int_equal(workspace_of(&c), 0);
     assert_int_equal(weft_sddmm_workspace(ctx, &o.A, &o.B, &o.C, &o.D, NULL, NULL),
                      WEFT_BAD_ARGUMENT);
@@ -485,9 +500,9 @@ static void test_scratch_memory_is_bounded(void **state)
     const weft_sddmm_tiling tiling = cutting_tiling(false);
     sddmm_operands p;
     sddmm_create(&p, other, weft_context_queue(other), &o.of);
-    assert_int_equal(
-        weft_sddmm(other, p.queue, 1, &p.A, &p.B, &p.C, 1, &p.D, WEFT_SDDMM(.tiling = &tiling)),
-        WEFT_NO_MEMORY);
+    assert_int_equal(weft_sddmm(other, p.queue, 1, &p.A, &p.B, &p.C, 1, &p.D,
+                                WEFT_SDDMM(.tiling = TILING_TEXT(sddmm, &tiling))),
+                     WEFT_NO_MEMORY);
     assert_says("64 are allowed (scratch_bytes");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
     sddmm_destroy(&p);
@@ -520,9 +535,10 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
     const weft_tensor B = {.buffer = o.B.buffer, .ndim = 3, .shape = {n_batches, 16, n}};
     cl_mem many = buffer_zeroed(ctx, (size_t)n_batches * sizeof(float), CL_MEM_READ_WRITE);
     const weft_tensor D = {.buffer = many, .ndim = 2, .shape = {n_batches, 1}, .stride = {1, 1}};
-    assert_int_equal(weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
-                                WEFT_SDDMM(.indicator = true, .tiling = &tiling)),
-                     WEFT_NO_MEMORY);
+    assert_int_equal(
+        weft_sddmm(ctx, queue, 1, &A, &B, &C, 0, &D,
+                   WEFT_SDDMM(.indicator = true, .tiling = TILING_TEXT(sddmm, &tiling))),
+        WEFT_NO_MEMORY);
     assert_says("sddmm: sums of 1 entries and copies of 2147479551 columns of B, for each of "
                 "1048576 matrices, are too large");
     clReleaseMemObject(many);
@@ -541,7 +557,7 @@ static void test_describe(void **state)
     char text[512], tiling_text[256], little[8];
     const weft_sddmm_tiling tiling = cutting_tiling(true);
     call c = good_call();
-    c.params.tiling = &tiling;
+    c.params.tiling = TILING_TEXT(sddmm, &tiling);
     const int length = describe(&c, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     weft_sddmm_tiling_print(&tiling, tiling_text, sizeof(tiling_text));
@@ -582,7 +598,7 @@ static void test_empty_products(void **state)
     const weft_sddmm_tiling nonsense = {.entries = -1};
     call c = good_call();
     c.A.shape[0] = c.B.shape[0] = c.D.shape[0] = 0;
-    c.params.tiling = &nonsense; // there is nothing to cut
+    c.params.tiling = TILING_TEXT(sddmm, &nonsense); // there is nothing to cut
     check_empty(&c);
     c = good_call();
     c.C.nnz = c.D.shape[1] = 0;

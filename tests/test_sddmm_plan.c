@@ -12,6 +12,7 @@
 #include <weft/sddmm.h>
 
 #include "plan_case.h"
+#include "sparse/sddmm_plan.h"
 
 enum { N_RANDOM = 50000 }; // for each profile
 
@@ -126,35 +127,26 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 400000, 128, WEFT_F32, true,
-         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
-         "end, aligned vectors"},
+         "fold 4, vectors 4, lanes 8, slices_per_group 16, entries 112, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 400000, 1, WEFT_F16, true,
-         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 112, k from end to "
-         "end"},
+         "fold 1, vectors 4, lanes 8, slices_per_group 16, entries 112"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32, false,
-         "fold 4, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k from end to "
-         "end, B turned, aligned vectors"},
+         "fold 4, vectors 4, lanes 8, slices_per_group 16, entries 16, turned, aligned"},
         {"amd-mi300x", 8192, 8192, 256, 8191, 256, WEFT_F32, false,
-         "fold 1, vectors 4, lanes 8, slices per group 16, entries of a slice 16, k from end to "
-         "end"},
+         "fold 1, vectors 4, lanes 8, slices_per_group 16, entries 16"},
         {"intel-arc-a770", 100, 100, 4, 1000, 4, WEFT_F32, true,
-         "fold 4, vectors 1, lanes 1, slices per group 128, entries of a slice 16, k from end to "
-         "end, aligned vectors"},
+         "fold 4, vectors 1, lanes 1, slices_per_group 128, entries 16, aligned"},
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F32, true,
-         "fold 16, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
-         "B packed"},
+         "fold 16, vectors 8, lanes 1, slices_per_group 1, entries 144, passes, packed"},
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F64, false,
-         "fold 8, vectors 8, lanes 1, slices per group 1, entries of a slice 144, k tile by tile, "
-         "B packed"},
+         "fold 8, vectors 8, lanes 1, slices_per_group 1, entries 144, passes, packed"},
         {"intel-xeon-8380", 40000, 2048, 528, 8000000, 16, WEFT_F32, true,
-         "fold 16, vectors 11, lanes 1, slices per group 1, entries of a slice 12496, k tile by "
-         "tile, rows side by side through windows of 232 columns"},
+         "fold 16, vectors 11, lanes 1, slices_per_group 1, entries 12496, passes, window 232"},
         {"arm-graviton2", 40000, 2048, 128, 8000000, 8, WEFT_F16, false,
-         "fold 4, vectors 8, lanes 1, slices per group 1, entries of a slice 15616, k tile by "
-         "tile, B packed, rows side by side through windows of 2048 columns"},
+         "fold 4, vectors 8, lanes 1, slices_per_group 1, entries 15616, passes, packed, window "
+         "2048"},
         {"arm-graviton2", 100, 100, 5, 300, 1, WEFT_F32, true,
-         "fold 4, vectors 2, lanes 1, slices per group 1, entries of a slice 64, k from end to "
-         "end"},
+         "fold 4, vectors 2, lanes 1, slices_per_group 1, entries 64"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_sddmm_problem problem = {.m = known[i].m,

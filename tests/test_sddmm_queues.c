@@ -2,6 +2,7 @@
 // SDDMM among other work.
 #include "queue_case.h"
 #include "sddmm_case.h"
+#include "sparse/sddmm_plan.h"
 
 // Every kernel of a product: tiles of B packed, and sums that wait for the next one.
 static const weft_sddmm_tiling all_kernels = {.fold = 2,

@@ -2,6 +2,8 @@
 // D = alpha (A B^T) .* C + beta D with sparse factors against plain loops: every small pattern and
 // shape, all data types, tilings as for CPUs and for GPUs, and what infinities and NaN come to.
 #include "sddmm_sparse_case.h"
+#include "sparse/sddmm_sparse_plan.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -446,7 +448,7 @@ static float product_of(const line *a, const line *b, kind which,
     assert_ok(weft_sddmm_sparse(ctx, weft_context_queue(ctx), 1,
                                 which == B_ALONE ? WEFT_DENSE(&dense_A) : WEFT_SPARSE(&A),
                                 which == A_ALONE ? WEFT_DENSE(&dense_B) : WEFT_SPARSE(&B), &C, 0,
-                                &D, WEFT_SDDMM_SPARSE(.tiling = &own)));
+                                &D, WEFT_SDDMM_SPARSE(.tiling = TILING_TEXT(sddmm_sparse, &own))));
     float *now = buffer_now(weft_context_queue(ctx), D.buffer, sizeof(*now));
     const float got = *now;
     free(now);

@@ -3,7 +3,9 @@
 // that it would do; products that are empty; and events.
 #include "queues.h"
 #include "sddmm_sparse_case.h"
+#include "sparse/sddmm_sparse_plan.h"
 #include "sparse/sparse_limits.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -109,7 +111,7 @@ static void test_the_most_columns(void **state)
     call c = good_call();
     c.A.n_cols = c.B.n_cols = WEFT_SPARSE_MAX_EXTENT;
     for (int i = 0; i < 4; i++) {
-        c.params.tiling = i < 3 ? &tilings[i] : NULL;
+        c.params.tiling = TILING_TEXT(sddmm_sparse, i < 3 ? &tilings[i] : NULL);
         masked_restore(&o);
         if (start(&c, &c.params) != WEFT_OK)
             fail_msg("%s", weft_last_error());
@@ -288,18 +290,22 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_sddmm_sparse_tiling tiling = some_tiling;
     tiling.items = 3;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3",
+           c.params.tiling = TILING_TEXT(sddmm_sparse, &tiling));
     tiling = some_tiling;
     tiling.lanes = 2;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 2", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 2",
+           c.params.tiling = TILING_TEXT(sddmm_sparse, &tiling));
     tiling = some_tiling;
     tiling.columns = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.columns is 0", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.columns is 0",
+           c.params.tiling = TILING_TEXT(sddmm_sparse, &tiling));
     tiling = some_tiling;
     tiling.entries = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 0", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 0",
+           c.params.tiling = TILING_TEXT(sddmm_sparse, &tiling));
     REFUSE_DENSE(WEFT_BAD_ARGUMENT, "tiling.columns is 4: with a dense B 0 is wanted",
-                 c.params.tiling = &some_tiling);
+                 c.params.tiling = TILING_TEXT(sddmm_sparse, &some_tiling));
 }
 
 // No entries of C: no kernel, but an event, whatever else there is or is not.
@@ -369,11 +375,11 @@ static void test_descriptions(void **state)
     char text[128];
     call c = good_call();
     const weft_factor *A = WEFT_SPARSE(&c.A), *B = WEFT_SPARSE(&c.B);
-    const weft_sddmm_sparse_params *params = WEFT_SDDMM_SPARSE(.tiling = &some_tiling);
+    const weft_sddmm_sparse_params *params =
+        WEFT_SDDMM_SPARSE(.tiling = TILING_TEXT(sddmm_sparse, &some_tiling));
     const int length = weft_sddmm_sparse_describe(ctx, A, B, &c.C, &c.D, params, text, 128);
     assert_int_equal(length, strlen(text));
-    assert_string_equal(text, "groups of 1 items, 1 lanes for an entry, 3 entries, room for 4 "
-                              "columns of A");
+    assert_string_equal(text, "items 1, lanes 1, columns 4, entries 3");
     assert_true(weft_sddmm_sparse_describe(ctx, A, B, &c.C, &c.D, NULL, text, 128) > 0);
     assert_int_equal(weft_sddmm_sparse_describe(ctx, B, A, &c.C, &c.D, NULL, text, 128), -1);
     assert_says("sddmm_sparse: A B^T is 4 x 5, C is 5 x 4");

@@ -14,6 +14,7 @@
 
 #include "expect.h"
 #include "plan_case.h"
+#include "sparse/sddmm_sparse_plan.h"
 
 enum { N_RANDOM = 30000 }; // for each profile
 
@@ -248,13 +249,12 @@ static void test_tilings_are_told_in_a_line(void **state)
     char text[128], little[8];
     weft_sddmm_sparse_tiling tiling = sound;
     const int length = weft_sddmm_sparse_tiling_print(&tiling, text, sizeof(text));
-    assert_string_equal(text, "groups of 128 items, 4 lanes for an entry, 64 entries, room for "
-                              "4096 columns of A");
+    assert_string_equal(text, "items 128, lanes 4, columns 4096, entries 64");
     assert_int_equal(length, strlen(text));
     assert_int_equal(weft_sddmm_sparse_tiling_print(&tiling, little, sizeof(little)), length);
     tiling.columns = 0;
     weft_sddmm_sparse_tiling_print(&tiling, text, sizeof(text));
-    assert_string_equal(text, "groups of 128 items, 4 lanes for an entry, 64 entries");
+    assert_string_equal(text, "items 128, lanes 4, entries 64");
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 // SDDMM by every kind of tiling, whether or not it would be chosen for the device at hand, and as
 // it is planned for every known device.
 #include "sddmm_case.h"
+#include "sparse/sddmm_plan.h"
 
 static weft_context *ctx;
 static weft_context *joined; // where plans want sub-groups, which hand sums from lane to lane
@@ -260,7 +261,7 @@ static void run_windows(weft_context *there, bool are_planned)
         params.tiling = NULL;
         assert_true(
             weft_sddmm_describe(there, &o.A, &o.B, &o.C, &o.D, &params, text, sizeof(text)) > 0);
-        if ((strstr(text, "side by side") != NULL) != are_planned)
+        if ((strstr(text, ", window ") != NULL) != are_planned)
             fail_msg("seed %d: %s", (int)seed, text);
         sddmm_destroy(&o);
         sddmm_run(there, &one);

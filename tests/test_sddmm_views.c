@@ -2,6 +2,7 @@
 // SDDMM through every kind of view of its operands: layouts, starts, batches, alpha and beta, and
 // what must not be read.
 #include "sddmm_case.h"
+#include "sparse/sddmm_plan.h"
 
 #include <math.h>
 

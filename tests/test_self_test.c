@@ -131,7 +131,8 @@ static void text_has_a_line_for_each(void **state)
     expect_part(out.output, "\nok  ");
     expect_part(out.output, " s  dcsr_to_csr\n");
     expect_part(out.output, "1 of 1 right, 0 wrong, 0 failed, 0 skipped, in ");
-    expect_part(out.output, "\nAll is well: what was checked is right on this device.\n");
+    expect_part(out.output, "\n"
+                            "All checked results are right on this device.\n");
     assert_null(strstr(out.output, "report"));
     assert_string_equal(out.errors, "");
 }

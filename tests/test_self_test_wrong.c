@@ -94,8 +94,9 @@ static void what_is_wrong_is_told(void **state)
     expect_part(out.output, "difference D (7, 64): element (0, 0) is NaN, not ");
     expect_part(out.output, "; 448 of 448 are wrong\n");
     expect_part(out.output, "1 of 4 right, 3 wrong, 0 failed, 0 skipped");
-    expect_part(out.output, "\nA check is WRONG where a result is beyond its error bound, ");
-    assert_null(strstr(out.output, "All is well"));
+    expect_part(out.output, "\n"
+                            "A check is WRONG if a result exceeds its error bound, ");
+    assert_null(strstr(out.output, "All checked results are right"));
     expect_part(out.output, "weft info --json");
     expect_part(out.output, "weft self-test --json");
     assert_string_equal(out.errors, "");

@@ -8,6 +8,8 @@
 #include "runtime/workspace.h"
 
 #include "fault_layer.h"
+#include "sparse/sparse_attention_plan.h"
+#include "tiling_text.h"
 
 static layer_faults *layer;
 static operation_operands o;
@@ -228,7 +230,8 @@ static void test_questions_take_no_memory(void **state)
     weft_context *ctx = open_with(0);
     const weft_tensor O = weft_matrix(o.outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
     const weft_sparse_attention_tiling in_steps = {.in_steps = true};
-    const weft_sparse_attention_params *params = WEFT_SPARSE_ATTENTION(.tiling = &in_steps);
+    const weft_sparse_attention_params *params =
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &in_steps));
     assert_ok(weft_sparse_attention(ctx, o.queue, 1, &o.X, &o.Y, &o.Z, &o.A, &O, params));
     layer->most_of_all = layer->buffer_bytes;
     assert_ok(weft_sparse_attention_workspace(ctx, &o.X, &o.Y, &o.Z, &o.A, &O, params, &bytes));

@@ -7,6 +7,8 @@
 
 #include "matrix_files.h"
 #include "scalar.h"
+#include "sparse/sparse_attention_plan.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static int step; // of the small set: every step-th case
@@ -222,8 +224,9 @@ static float row_with(weft_context *own, int64_t at, float x,
     const weft_tensor K = weft_matrix(buffer_of(own, k, sizeof(k)), WEFT_F32, N, 3);
     const weft_tensor V = weft_matrix(buffer_of(own, v, sizeof(v)), WEFT_F32, N, 2);
     const weft_tensor O = weft_matrix(buffer_of(own, v, 2 * sizeof(*v)), WEFT_F32, 1, 2);
-    assert_ok(weft_sparse_attention(own, queue, 1, &Q, &K, &V, &M, &O,
-                                    WEFT_SPARSE_ATTENTION(.tiling = tiling)));
+    assert_ok(weft_sparse_attention(
+        own, queue, 1, &Q, &K, &V, &M, &O,
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, tiling))));
     o = buffer_now(queue, O.buffer, 2 * sizeof(*o));
     const float first = o[0];
     assert_memory_equal(&o[0], &o[1], sizeof(*o));

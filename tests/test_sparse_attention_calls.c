@@ -7,6 +7,8 @@
 
 #include "runtime/context.h"
 #include "runtime/workspace.h"
+#include "sparse/sparse_attention_plan.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -305,16 +307,19 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_sparse_attention_tiling tiling = in_pieces;
     tiling.piece = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.piece is 0", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.piece is 0",
+           c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
     tiling = in_pieces;
     tiling.fold = 4;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 4: 1, 2, 4, 8 or 16 and at most 3 (of k 6 and d 3)",
-           c.params.tiling = &tiling);
+           c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
     tiling = in_pieces;
     tiling.lanes = 1 << 20;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
+           c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.in_steps would round products to f16",
-           (c.params.tiling = &in_steps, c.Q.dtype = c.K.dtype = c.V.dtype = c.O.dtype = WEFT_F16));
+           (c.params.tiling = TILING_TEXT(sparse_attention, &in_steps),
+            c.Q.dtype = c.K.dtype = c.V.dtype = c.O.dtype = WEFT_F16));
 }
 
 static size_t workspace_of(const call *c)
@@ -328,7 +333,7 @@ static size_t workspace_of(const call *c)
 static void check_workspace(const weft_sparse_attention_tiling *tiling, size_t least)
 {
     call c = good_call();
-    c.params.tiling = tiling;
+    c.params.tiling = TILING_TEXT(sparse_attention, tiling);
     const size_t bytes = workspace_of(&c);
     assert_true(bytes >= least);
     cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
@@ -383,7 +388,8 @@ static void test_workspace_of_batches_that_begin_anywhere(void **state)
                      .stride = {N * D, N * D, D, 1}};
     weft_tensor O = V;
     O.buffer = buffer_zeroed(gpu, bytes, CL_MEM_READ_WRITE);
-    const weft_sparse_attention_params *asked = WEFT_SPARSE_ATTENTION(.tiling = &in_steps);
+    const weft_sparse_attention_params *asked =
+        WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &in_steps));
     size_t wanted;
     assert_ok(weft_sparse_attention_workspace(gpu, &Q, &Q, &V, &M, &O, asked, &wanted));
     weft_sparse_attention_params params = *asked;
@@ -404,9 +410,11 @@ static void test_workspaces_that_do_not_serve(void **state)
     cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
     cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "workspace: the buffer belongs to another OpenCL context",
-           (c.params.tiling = &in_pieces, c.params.workspace = foreign));
+           (c.params.tiling = TILING_TEXT(sparse_attention, &in_pieces),
+            c.params.workspace = foreign));
     REFUSE(WEFT_BAD_BUFFER, "workspace is an output, its buffer is CL_MEM_READ_ONLY",
-           (c.params.tiling = &in_steps, c.params.workspace = constant));
+           (c.params.tiling = TILING_TEXT(sparse_attention, &in_steps),
+            c.params.workspace = constant));
     clReleaseMemObject(constant);
     clReleaseMemObject(foreign);
     weft_context_destroy(&other);
@@ -419,15 +427,20 @@ static void test_workspaces_among_the_operands(void **state)
     cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
     for (int t = 0; t < 2; t++) {
         REFUSE(WEFT_BAD_BUFFER, "overlaps Q",
-               (c.params.tiling = tilings[t], c.Q.buffer = c.params.workspace = large));
+               (c.params.tiling = TILING_TEXT(sparse_attention, tilings[t]),
+                c.Q.buffer = c.params.workspace = large));
         REFUSE(WEFT_BAD_BUFFER, "overlaps K",
-               (c.params.tiling = tilings[t], c.K.buffer = c.params.workspace = large));
+               (c.params.tiling = TILING_TEXT(sparse_attention, tilings[t]),
+                c.K.buffer = c.params.workspace = large));
         REFUSE(WEFT_BAD_BUFFER, "overlaps V",
-               (c.params.tiling = tilings[t], c.V.buffer = c.params.workspace = large));
+               (c.params.tiling = TILING_TEXT(sparse_attention, tilings[t]),
+                c.V.buffer = c.params.workspace = large));
         REFUSE(WEFT_BAD_BUFFER, "overlaps O",
-               (c.params.tiling = tilings[t], c.O.buffer = c.params.workspace = large));
+               (c.params.tiling = TILING_TEXT(sparse_attention, tilings[t]),
+                c.O.buffer = c.params.workspace = large));
         REFUSE(WEFT_BAD_BUFFER, "overlaps M's indices",
-               (c.params.tiling = tilings[t], c.M.indices = c.params.workspace = large));
+               (c.params.tiling = TILING_TEXT(sparse_attention, tilings[t]),
+                c.M.indices = c.params.workspace = large));
     }
     clReleaseMemObject(large);
 }
@@ -440,9 +453,9 @@ static void test_no_workspace_where_none_is_needed(void **state)
     call c = good_call();
     size_t bytes = 1;
     assert_int_equal(workspace_of(&c), 0);
-    c.params.tiling = &whole;
+    c.params.tiling = TILING_TEXT(sparse_attention, &whole);
     assert_int_equal(workspace_of(&c), 0);
-    c.params.tiling = &in_steps;
+    c.params.tiling = TILING_TEXT(sparse_attention, &in_steps);
     c.M.nnz = 0;
     assert_int_equal(workspace_of(&c), 0);
     assert_int_equal(weft_sparse_attention_workspace(ctx, &c.Q, &c.K, &c.V, &c.M, &c.O, NULL, NULL),
@@ -466,8 +479,10 @@ static void test_scratch_memory_is_bounded(void **state)
     attention_operands p;
     attention_create(&p, other, weft_context_queue(other), &o.of);
     for (int t = 0; t < 2; t++) {
-        assert_int_equal(attention_call_with(&p, WEFT_SPARSE_ATTENTION(.tiling = tilings[t])),
-                         WEFT_NO_MEMORY);
+        assert_int_equal(
+            attention_call_with(
+                &p, WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, tilings[t]))),
+            WEFT_NO_MEMORY);
         assert_says("64 are allowed (scratch_bytes");
     }
     assert_int_equal(weft_context_get_stats(other).launches, 0);
@@ -492,8 +507,10 @@ static void test_products_that_no_buffer_holds(void **state)
     const attention_case of = {
         .m = 40, .n = 40, .k = 2, .d = 1, .n_heads = 2, .rows = ROWS_FULL, .scale = 1};
     attention_create(&p, other, weft_context_queue(other), &of);
-    assert_int_equal(attention_call_with(&p, WEFT_SPARSE_ATTENTION(.tiling = &in_steps)),
-                     WEFT_NO_MEMORY);
+    assert_int_equal(
+        attention_call_with(
+            &p, WEFT_SPARSE_ATTENTION(.tiling = TILING_TEXT(sparse_attention, &in_steps))),
+        WEFT_NO_MEMORY);
     assert_says("sparse_attention: 1600 products for each of 2 heads are too many");
     attention_call(&p);
     attention_check(&p);
@@ -514,7 +531,7 @@ static void test_describe(void **state)
     (void)state;
     char text[512], tiling_text[256], little[8];
     call c = good_call();
-    c.params.tiling = &in_pieces;
+    c.params.tiling = TILING_TEXT(sparse_attention, &in_pieces);
     const int length = describe(&c, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     weft_sparse_attention_tiling_print(&in_pieces, tiling_text, sizeof(tiling_text));
@@ -523,9 +540,9 @@ static void test_describe(void **state)
     assert_int_equal(describe(&c, little, sizeof(little)), length);
     assert_int_equal(strlen(little), sizeof(little) - 1);
     assert_int_equal(describe(&c, NULL, 0), length);
-    c.params.tiling = &in_steps;
+    c.params.tiling = TILING_TEXT(sparse_attention, &in_steps);
     assert_true(describe(&c, text, sizeof(text)) > 0);
-    assert_string_equal(text, "products, softmax and sums in three steps");
+    assert_string_equal(text, "in_steps");
     assert_int_equal(
         weft_sparse_attention_describe(ctx, &c.Q, &c.K, &c.V, NULL, &c.O, NULL, text, sizeof(text)),
         -1);
@@ -560,7 +577,7 @@ static void test_empty_results(void **state)
     const weft_sparse_attention_tiling nonsense = {.piece = -1};
     call c = good_call();
     c.Q.shape[0] = c.K.shape[0] = c.V.shape[0] = c.O.shape[0] = 0;
-    c.params.tiling = &nonsense; // there is nothing to cut
+    c.params.tiling = TILING_TEXT(sparse_attention, &nonsense); // there is nothing to cut
     check_empty(&c);
     c = good_call();
     c.V.shape[2] = c.O.shape[2] = 0;

@@ -14,6 +14,7 @@
 #include <weft/sparse_attention.h>
 
 #include "plan_case.h"
+#include "sparse/sparse_attention_plan.h"
 
 enum { N_RANDOM = 50000, MOST_PROGRAMS = 80 }; // for each profile
 
@@ -139,39 +140,40 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 1, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
+         "fold 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
         {"nvidia-a100", 4096, 31, 33, 1, WEFT_F16,
-         "fold 1, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024"},
-        {"nvidia-a100", 4096, 64, 512, 64, WEFT_F32, "products, softmax and sums in three steps"},
+         "fold 1, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024"},
+        {"nvidia-a100", 4096, 64, 512, 64, WEFT_F32,
+         "fold 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned, in_steps"},
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_BF16,
-         "fold 4, vectors 1, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
+         "fold 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
         {"nvidia-a100", 4096, 128, 128, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
+         "fold 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
         {"intel-arc-a770", 4096, 128, 128, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
+         "fold 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
         {"intel-arc-a770", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 1, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
+         "fold 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
         {"intel-arc-a770", 4096, 256, 64, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 1, lanes 16, rows per group 8, rows per item 1, pieces of "
-         "1024, aligned vectors"},
-        {"amd-mi300x", 8192, 128, 128, 128, WEFT_F64, "products, softmax and sums in three steps"},
+         "fold 4, vectors 2, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "aligned"},
+        {"amd-mi300x", 8192, 128, 128, 128, WEFT_F64,
+         "fold 2, vectors 2, outputs 2, lanes 16, rows_per_group 4, rows_per_item 1, piece 1024, "
+         "aligned, in_steps"},
         {"intel-xeon-8380", 4096, 64, 64, 16, WEFT_F32,
-         "fold 16, vectors 4, outputs 4, lanes 1, rows per group 1, rows per item 1, pieces of "
-         "4096"},
+         "fold 16, vectors 4, outputs 4, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
         {"intel-xeon-8380", 4096, 64, 64, 16, WEFT_F64,
-         "fold 8, vectors 8, outputs 8, lanes 1, rows per group 1, rows per item 1, pieces of "
-         "4096"},
+         "fold 8, vectors 8, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
         {"intel-xeon-8380", 100, 64, 300, 16, WEFT_F32,
-         "products, softmax and sums in three steps"},
+         "fold 16, vectors 4, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096, "
+         "in_steps"},
         {"arm-graviton2", 100, 5, 3, 1, WEFT_F32,
-         "fold 2, vectors 3, outputs 2, lanes 1, rows per group 1, rows per item 1, pieces of "
-         "4096"},
+         "fold 2, vectors 3, outputs 2, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_sparse_attention_problem problem = {.m = known[i].m,

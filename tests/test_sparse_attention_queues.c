@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse attention among other work.
 #include "queue_case.h"
+#include "sparse/sparse_attention_plan.h"
 #include "sparse_attention_case.h"
 
 // Every kernel of a sweep, and every step of the three.

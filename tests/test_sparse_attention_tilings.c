@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sparse attention by every kind of tiling, whether or not it would be chosen for the device at
 // hand, and as it is planned for every known device.
+#include "sparse/sparse_attention_plan.h"
 #include "sparse_attention_case.h"
 
 static weft_context *ctx;

@@ -144,8 +144,8 @@ static void mtx_names_the_line_that_is_wrong(void **state)
     static const struct {
         const char *text, *complaint;
     } cases[] = {
-        {"", ":1: no Matrix Market file"},
-        {"1 1 1\n1 1 1\n", ":1: no Matrix Market file"},
+        {"", ":1: not a Matrix Market file"},
+        {"1 1 1\n1 1 1\n", ":1: not a Matrix Market file"},
         {"%%MatrixMarket matrix array real general\n1 1\n1\n", ":1: holds a 'matrix array'"},
         {"%%MatrixMarket vector coordinate real general\n", ":1: holds a 'vector coordinate'"},
         {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 1\n", "'complex'"},
@@ -286,7 +286,7 @@ static void mtx_arrays_that_are_wrong_are_refused(void **state)
         {DENSE "4294967296 1\n1\n", ":2: sizes out of range"},
         {DENSE "-1 1\n1\n", ":2: sizes out of range"},
         {DENSE "1 1\nx\n", ":3: expected an element, found 'x'"},
-        {GENERAL "1 1 1\n1 1 1\n", "holds a sparse matrix, a dense array is needed"},
+        {GENERAL "1 1 1\n1 1 1\n", "holds a sparse matrix, but a dense array is needed"},
     };
     complaint why;
     npy_array array;
@@ -470,8 +470,7 @@ static void missing_and_unknown_files_are_named(void **state)
     expect_complaint(&why, "absent.mtx: No such file");
     assert_false(operand_read_sparse(&csr, put_text("graph.txt", "1 2\n"),
                                      OPERAND(.dtype = WEFT_F32, .seed = 1), &why));
-    expect_complaint(&why,
-                     "graph.txt: is neither .npy nor .mtx nor .smtx by its name or its content");
+    expect_complaint(&why, "graph.txt: is neither .npy nor .mtx nor .smtx by name or content");
 }
 
 static void pack(const char *name, const char *text)
@@ -510,7 +509,7 @@ static void files_are_known_by_their_content(void **state)
     }
     expect_array(put_text("array", dense), WEFT_DEFAULT, WEFT_F32, 2, 1, column);
     assert_false(operand_read_sparse(&csr, path_of("array"), OPERAND(.seed = 1), &why));
-    expect_complaint(&why, "array: holds a dense array, a sparse matrix is needed");
+    expect_complaint(&why, "array: holds a dense array, but a sparse matrix is needed");
     assert_false(operand_read_sparse(&csr, put_text("words", "Hello, 1, 2\n"), OPERAND(0), &why));
     expect_complaint(&why, "words: is neither .npy nor .mtx nor .smtx");
 }
@@ -530,7 +529,7 @@ static void packed_text_is_no_bomb(void **state)
     assert_int_equal(gzclose(packed), Z_OK);
     const bool is_loaded = file_load(&file, path_of("bomb.mtx"), &why);
     assert_false(is_loaded);
-    expect_complaint(&why, "bomb.mtx: unpacks to ");
+    expect_complaint(&why, "bomb.mtx: decompresses to ");
 }
 
 // The real matrices, where they are: counts published with the files.

@@ -6,6 +6,7 @@
 
 #include "matrix_files.h"
 #include "random.h"
+#include "sparse/sparse_softmax_plan.h"
 
 static weft_context *ctx;
 static bool is_reduced;

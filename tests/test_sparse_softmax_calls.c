@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What softmax over sparse rows refuses, each in a sentence and without enqueuing anything; how
 // much scratch memory it wants; what it says that it would do; and calls with nothing to do.
+#include "sparse/sparse_softmax_plan.h"
 #include "sparse_softmax_case.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -101,6 +103,24 @@ static void test_a_good_call_is_good(void **state)
     (void)state;
     sparse_call(&o);
     sparse_check(&o);
+}
+
+// Later calls build nothing, and take their own scale.
+static void test_calls_that_are_remembered(void **state)
+{
+    (void)state;
+    sparse_call(&o);
+    const weft_context_stats first = weft_context_get_stats(ctx);
+    for (int i = 0; i < 3; i++) {
+        o.of.scale = i ? -0.5 * i : 1;
+        sparse_restore(&o);
+        sparse_call(&o);
+        sparse_check(&o);
+    }
+    const weft_context_stats last = weft_context_get_stats(ctx);
+    assert_int_equal(last.programs_built + last.programs_loaded,
+                     first.programs_built + first.programs_loaded);
+    assert_true(last.launches > first.launches);
 }
 
 static void test_nulls(void **state)
@@ -225,7 +245,8 @@ static void test_tilings_that_do_not_serve(void **state)
     (void)state;
     weft_sparse_softmax_tiling t = cutting;
     t.fold = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5", c.params.tiling = &t);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5",
+           c.params.tiling = TILING_TEXT(sparse_softmax, &t));
 }
 
 // ---- scratch memory
@@ -240,7 +261,7 @@ static void test_workspace_of_the_size_asked_for(void **state)
     (void)state;
     size_t bytes;
     call c = good_call();
-    c.params.tiling = &cutting;
+    c.params.tiling = TILING_TEXT(sparse_softmax, &cutting);
     c.Y.n_cols = 18; // a row may have 18 entries: no more than two pieces of 9
     assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
     assert_int_equal(bytes, 0);
@@ -403,6 +424,7 @@ int main(void)
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         with_operands(test_a_good_call_is_good),
+        with_operands(test_calls_that_are_remembered),
         with_operands(test_nulls),
         with_operands(test_scales_that_are_not_finite),
         with_operands(test_unsound_matrices),

@@ -12,6 +12,7 @@
 #include <weft/sparse_softmax.h>
 
 #include "random.h"
+#include "sparse/sparse_softmax_plan.h"
 
 enum { N_RANDOM = 20000 }; // for each profile
 
@@ -168,15 +169,12 @@ static void test_print(void **state)
     weft_sparse_softmax_tiling t = {
         .fold = 1, .lanes = 4, .rows_per_group = 32, .keep = 16, .chunk = 1000, .piece = 50};
     const int length = weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
-    assert_string_equal(
-        text, "chunks of 1000 entries and rows, 4 lanes for each of 32 rows, which keep 16, pieces "
-              "of 50");
+    assert_string_equal(text, "fold 1, lanes 4, rows_per_group 32, keep 16, chunk 1000, piece 50");
     assert_int_equal(weft_sparse_softmax_tiling_print(&t, little, sizeof(little)), length);
     t = (weft_sparse_softmax_tiling){
         .fold = 16, .lanes = 1, .rows_per_group = 1, .keep = 64, .chunk = 9, .piece = 8};
     weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
-    assert_string_equal(text,
-                        "chunks of 9 entries and rows, 64 at a time by vectors of 16, pieces of 8");
+    assert_string_equal(text, "fold 16, lanes 1, rows_per_group 1, keep 64, chunk 9, piece 8");
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax over sparse rows, and its backward, among other work.
 #include "queue_case.h"
+#include "sparse/sparse_softmax_plan.h"
 #include "sparse_softmax_case.h"
 
 // Every kernel of a call, by one item and by several.

@@ -6,7 +6,9 @@
 #include "format_case.h"
 #include "matrix_files.h"
 #include "scalar.h"
+#include "sparse/spgemm_plan.h"
 #include "spgemm_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -156,7 +158,7 @@ static void call(operands *o, const product_case *of, bool wants_nnz)
 {
     const weft_csr *A = &o->there[0].csr, *B = &o->there[1].csr;
     weft_csr C = o->there[2].csr;
-    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = of->tiling);
+    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, of->tiling));
     size_t bytes;
     int64_t nnz = -1;
     C.nnz = -5; // nobody knows yet
@@ -453,7 +455,7 @@ typedef struct product_call {
 static product_call good_call(void)
 {
     return (product_call){good.there[0].csr, good.there[1].csr, good.there[2].csr,
-                          *WEFT_SPGEMM(.tiling = &tilings[0])};
+                          *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[0]))};
 }
 
 static weft_status start(const product_call *c, bool is_count)
@@ -495,6 +497,8 @@ static void test_entries_without_rows(void **state)
     assert_int_equal(weft_context_get_stats(ctx).launches, launches);
 }
 
+#define FORCE(t) c.params.tiling = TILING_TEXT(spgemm, t)
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -521,14 +525,14 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_BUFFER, "A's indices: the buffer is NULL", c.A.indices = NULL);
         REFUSE(i, WEFT_BAD_BUFFER, "B's offsets: the buffer is NULL", c.B.offsets = NULL);
         REFUSE(i, WEFT_BAD_BUFFER, "C's offsets: the buffer is NULL", c.C.offsets = NULL);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = &odd);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", c.params.tiling = &wide);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = &none);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", c.params.tiling = &shared[0]);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", c.params.tiling = &shared[1]);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", c.params.tiling = &shared[2]);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 32", c.params.tiling = &shared[3]);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_groups is 257", c.params.tiling = &shared[4]);
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", FORCE(&odd));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", FORCE(&wide));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", FORCE(&none));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is -1", FORCE(&shared[0]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_from is 262145", FORCE(&shared[1]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", FORCE(&shared[2]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 32", FORCE(&shared[3]));
+        REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_groups is 257", FORCE(&shared[4]));
     }
     REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
            (c.C.offsets = c.B.indices, c.C.offsets_start = 3));
@@ -556,7 +560,7 @@ static void test_workspaces(void **state)
     const weft_csr A = {.n_rows = n_rows, .n_cols = 3, .offsets = zeros};
     const weft_csr B = {.n_rows = 3, .n_cols = 2, .offsets = zeros};
     const weft_csr C = {.n_rows = n_rows, .n_cols = 2, .offsets = ends};
-    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = &t);
+    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &t));
     assert_ok(weft_spgemm_workspace(ctx, &A, &B, &C, &params, &bytes));
     assert_true(bytes > 0);
     cl_mem less = new_workspace(ctx, bytes - 1);
@@ -581,15 +585,15 @@ static void test_workspaces_of_long_rows(void **state)
     const product_call fine = good_call();
     size_t bytes;
     assert_ok(weft_spgemm_workspace(ctx, &fine.A, &fine.B, &fine.C,
-                                    WEFT_SPGEMM(.tiling = &tilings[3]), &bytes));
+                                    WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[3])),
+                                    &bytes));
     cl_mem less = new_workspace(ctx, bytes - 1);
     for (int i = 0; i < 2; i++)
-        REFUSE(i, WEFT_BAD_BUFFER, "workspace [",
-               (c.params.tiling = &tilings[3], c.params.workspace = less));
+        REFUSE(i, WEFT_BAD_BUFFER, "workspace [", (FORCE(&tilings[3]), c.params.workspace = less));
     clReleaseMemObject(less);
     cl_mem shared = new_workspace(ctx, bytes);
     REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's offsets",
-           (c.params.tiling = &tilings[3], c.params.workspace = shared, c.C.offsets = shared));
+           (FORCE(&tilings[3]), c.params.workspace = shared, c.C.offsets = shared));
     clReleaseMemObject(shared);
 }
 
@@ -613,7 +617,7 @@ static void test_patterns_that_change_between_the_steps(void **state)
     for (int row = 0; row < 3; row++)
         firsts[row] = (cl_float)good.sums[row * good.patterns[1].n_cols];
     for (int i = 0; i < N_TILINGS; i++) {
-        c.params.tiling = &tilings[i];
+        c.params.tiling = TILING_TEXT(spgemm, &tilings[i]);
         if (!takes_groups_of(tilings[i].items))
             continue;
         guarded_restore(&indices, queue);
@@ -654,7 +658,7 @@ static void test_plans(void **state)
     char text[100];
     const product_call c = good_call();
     assert_true(weft_spgemm_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, sizeof(text)) > 0);
-    assert_string_equal(text, "groups of 1 items, 3 rows, 4 sums at a time");
+    assert_string_equal(text, "items 1, rows 3, columns 4");
 }
 
 #define WITH_OPERANDS(test) cmocka_unit_test_setup_teardown(test, create_operands, destroy_operands)

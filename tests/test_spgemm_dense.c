@@ -9,7 +9,9 @@
 #include "format_case.h"
 #include "matrix_files.h"
 #include "scalar.h"
+#include "sparse/spgemm_plan.h"
 #include "spgemm_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -225,7 +227,7 @@ static void check(const operands *o, const product_case *of)
 static void call(operands *o, const product_case *of)
 {
     const weft_csr *A = &o->there[0].csr, *B = &o->there[1].csr;
-    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = of->tiling);
+    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, of->tiling));
     size_t bytes;
     assert_ok(weft_spgemm_dense_workspace(ctx, A, B, &o->C, &params, &bytes));
     if (bytes > 0 && (of->seed % 4 > 0 || is_on("oclgrind")))
@@ -421,7 +423,7 @@ typedef struct product_call {
 static product_call good_call(void)
 {
     return (product_call){ctx, good.there[0].csr, good.there[1].csr, good.C,
-                          *WEFT_SPGEMM(.tiling = &tilings[0])};
+                          *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[0]))};
 }
 
 static weft_status start(const product_call *c)
@@ -479,9 +481,10 @@ static void test_what_is_refused(void **state)
            (c.C.offset = 6, c.C.stride[0] = -8));
     REFUSE(WEFT_BAD_SHAPE, "C [3 x 5]: an output's elements must not share a place",
            c.C.stride[0] = 4);
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = &odd);
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = &none);
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.long_columns is 48", c.params.tiling = &shared);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = TILING_TEXT(spgemm, &odd));
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = TILING_TEXT(spgemm, &none));
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.long_columns is 48",
+           c.params.tiling = TILING_TEXT(spgemm, &shared));
 
     const weft_csr *A = &good.there[0].csr, *B = &good.there[1].csr;
     const char *const parts[] = {"overlaps A's offsets", "overlaps A's indices",
@@ -501,18 +504,20 @@ static void test_workspaces(void **state)
 {
     (void)state;
     const product_call fine = good_call();
-    const weft_spgemm_params *with_long = WEFT_SPGEMM(.tiling = &tilings[3]);
+    const weft_spgemm_params *with_long = WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[3]));
     size_t bytes = 1;
     assert_ok(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, &fine.params, &bytes));
     assert_int_equal(bytes, 0);
     assert_ok(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, with_long, &bytes));
     cl_mem less = new_workspace(ctx, bytes - 1), shared = new_workspace(ctx, bytes);
     REFUSE(WEFT_BAD_BUFFER, "spgemm_dense: workspace [",
-           (c.params.tiling = &tilings[3], c.params.workspace = less));
+           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]), c.params.workspace = less));
     REFUSE(WEFT_BAD_BUFFER, "overlaps C",
-           (c.params.tiling = &tilings[3], c.params.workspace = c.C.buffer = shared));
+           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]),
+            c.params.workspace = c.C.buffer = shared));
     REFUSE(WEFT_BAD_BUFFER, "overlaps A's values",
-           (c.params.tiling = &tilings[3], c.params.workspace = c.A.values = shared));
+           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]),
+            c.params.workspace = c.A.values = shared));
     clReleaseMemObject(less);
     clReleaseMemObject(shared);
     assert_int_equal(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, NULL, NULL),
@@ -547,7 +552,8 @@ static void test_events(void **state)
     cl_int code;
     cl_event gate = clCreateUserEvent(weft_context_cl(ctx), &code), done = NULL;
     product_call c = good_call();
-    c.params = *WEFT_SPGEMM(.tiling = &tilings[3], .n_wait = 1, .wait = &gate, .event = &done);
+    c.params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[3]), .n_wait = 1, .wait = &gate,
+                            .event = &done);
     assert_ok(start(&c));
     clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(code), &code, NULL);
     assert_int_not_equal(code, CL_COMPLETE);
@@ -564,7 +570,7 @@ static void test_plans(void **state)
     char text[100];
     const product_call c = good_call();
     assert_int_equal(weft_spgemm_dense_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, 100), 43);
-    assert_string_equal(text, "groups of 1 items, 3 rows, 4 sums at a time");
+    assert_string_equal(text, "items 1, rows 3, columns 4");
     assert_int_equal(weft_spgemm_dense_describe(ctx, &c.B, &c.A, &c.C, NULL, text, 100), -1);
     assert_says("spgemm_dense: A is 4 x 5, B has 3 rows");
 }

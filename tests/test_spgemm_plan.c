@@ -12,6 +12,7 @@
 
 #include "expect.h"
 #include "random.h"
+#include "sparse/spgemm_plan.h"
 #include "spgemm_case.h"
 
 enum { N_RANDOM = 20000 }; // over all profiles
@@ -72,10 +73,10 @@ static void plans_are_told_in_a_line(void **state)
     (void)state;
     char text[100];
     weft_spgemm_tiling_print(&tilings[0], text, sizeof(text));
-    assert_string_equal(text, "groups of 1 items, 3 rows, 4 sums at a time");
+    assert_string_equal(text, "items 1, rows 3, columns 4");
     weft_spgemm_tiling_print(&tilings[3], text, sizeof(text));
-    assert_string_equal(text, "groups of 1 items, 4 rows, 4 sums at a time; from 1 products, 7 "
-                              "groups for a row, 64 sums");
+    assert_string_equal(text, "items 1, rows 4, columns 4, long_from 1, long_columns 64, "
+                              "long_groups 7");
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM over every small shape, in every data type, with and without a plan, for A and for A^T.
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
 
 static weft_context *ctx;

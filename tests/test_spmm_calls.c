@@ -2,7 +2,9 @@
 // What weft_spmm() refuses, each in a sentence and without enqueuing anything; how much scratch
 // memory it wants; what it says that it would do; and products that are empty.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -279,13 +281,14 @@ static void test_plans_and_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "A^T wants a plan",
            (c.params.transpose_a = true, c.A.n_rows = 6, c.A.n_cols = 5));
     tiling.unroll = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.unroll = 1;
     tiling.fold = 8;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8", c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.fold = 1;
     tiling.lanes = 1 << 20;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
+           c.params.tiling = TILING_TEXT(spmm, &tiling));
 }
 
 // ---- scratch memory
@@ -307,7 +310,7 @@ static void check_workspace(bool is_packed)
     const weft_spmm_tiling tiling = cutting_tiling(is_packed);
     call c = good_call();
     size_t bytes = 0;
-    c.params.tiling = &tiling;
+    c.params.tiling = TILING_TEXT(spmm, &tiling);
     assert_ok(weft_spmm_workspace(ctx, &c.A, &c.B, &c.C, &c.params, &bytes));
     assert_true(bytes >= 15 * 4 * 2 * sizeof(float)); // pieces of A, columns, matrices
     cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
@@ -340,9 +343,9 @@ static void test_workspaces_that_do_not_serve(void **state)
     cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
     cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
     REFUSE(WEFT_BAD_BUFFER, "spmm: workspace: the buffer belongs to another OpenCL context",
-           (c.params.tiling = &tiling, c.params.workspace = foreign));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.workspace = foreign));
     REFUSE(WEFT_BAD_BUFFER, "spmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
-           (c.params.tiling = &tiling, c.params.workspace = constant));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.workspace = constant));
     clReleaseMemObject(constant);
     clReleaseMemObject(foreign);
     weft_context_destroy(&other);
@@ -354,13 +357,13 @@ static void test_workspaces_among_the_operands(void **state)
     const weft_spmm_tiling tiling = cutting_tiling(false);
     cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
     REFUSE(WEFT_BAD_BUFFER, "workspace",
-           (c.params.tiling = &tiling, c.B.buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.B.buffer = c.params.workspace = large));
     assert_says("B");
     REFUSE(WEFT_BAD_BUFFER, "workspace",
-           (c.params.tiling = &tiling, c.C.buffer = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.C.buffer = c.params.workspace = large));
     assert_says("C");
     REFUSE(WEFT_BAD_BUFFER, "A's values",
-           (c.params.tiling = &tiling, c.A.values = c.params.workspace = large));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.A.values = c.params.workspace = large));
     clReleaseMemObject(large);
 }
 
@@ -388,9 +391,9 @@ static void test_scratch_memory_is_bounded(void **state)
     const weft_spmm_tiling tiling = cutting_tiling(false);
     spmm_operands p;
     spmm_create(&p, other, weft_context_queue(other), &o.of);
-    assert_int_equal(
-        weft_spmm(other, p.queue, 1, &p.A, &p.B, 1, &p.C, WEFT_SPMM(.tiling = &tiling)),
-        WEFT_NO_MEMORY);
+    assert_int_equal(weft_spmm(other, p.queue, 1, &p.A, &p.B, 1, &p.C,
+                               WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling))),
+                     WEFT_NO_MEMORY);
     assert_says("64 are allowed (scratch_bytes");
     assert_int_equal(weft_context_get_stats(other).launches, 0);
     spmm_destroy(&p);
@@ -421,8 +424,9 @@ static void test_describe(void **state)
 {
     (void)state;
     char text[512], tiling_text[256], little[8];
-    const weft_spmm_tiling tiling = cutting_tiling(false);
-    const weft_spmm_params *params = WEFT_SPMM(.tiling = &tiling);
+    weft_spmm_tiling tiling = cutting_tiling(false);
+    tiling.team = tiling.rows_per_item = 1; // as 0 counts
+    const weft_spmm_params *params = WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling));
     const int length = weft_spmm_describe(ctx, &o.A, &o.B, &o.C, params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     weft_spmm_tiling_print(&tiling, tiling_text, sizeof(tiling_text));

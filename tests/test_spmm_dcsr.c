@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM by stored rows alone: every small shape through every kernel that writes C, in every data
 // type, and as it is planned; against plain loops, and bit by bit against the product of all rows.
+#include "sparse/spmm_tiling.h"
 #include "spmm_arguments.h"
 #include "spmm_case.h"
 

@@ -2,7 +2,9 @@
 // SpMM by stored rows alone, as a call: what is refused, what is checked of the numbers of rows,
 // plans, events, and the same bits every time.
 #include "queues.h"
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
+#include "tiling_text.h"
 
 static weft_context *ctx;
 static cl_command_queue queue;
@@ -143,7 +145,8 @@ static void test_operands_that_overlap(void **state)
                                      .piece = 1,
                                      .packed = true};
     REFUSE(WEFT_BAD_BUFFER, "overlaps A's rows",
-           (c.params.tiling = &packed, c.params.workspace = c.D.rows = spare, c.D.rows_start = 0));
+           (c.params.tiling = TILING_TEXT(spmm, &packed), c.params.workspace = c.D.rows = spare,
+            c.D.rows_start = 0));
 }
 
 static void test_plans_of_other_matrices(void **state)

@@ -2,6 +2,7 @@
 // SpMM with rows in every order that a plan may hand them out: which it chooses, what it lists, and
 // the same products whatever it is.
 #include "sparse/spmm_pattern.h"
+#include "sparse/spmm_tiling.h"
 #include "spmm_arguments.h"
 
 static weft_context *folded, *spread; // as on CPUs, as on GPUs: groups fewer than bundles
@@ -529,8 +530,8 @@ static void check_no_segments(weft_context *there)
         .m = 1000, .k = 1024, .n = 128, .given = &host, .alpha = 1, .with_plan = true};
     spmm_create(&o, there, weft_context_queue(there), &of);
     describe(&o, there, text, sizeof(text));
-    assert_non_null(strstr(text, "columns of B in local memory"));
-    assert_non_null(strstr(text, "rows of 257 entries and more side by side through windows"));
+    assert_non_null(strstr(text, "bundles_per_copy "));
+    assert_non_null(strstr(text, "window_from 257"));
     assert_null(o.plan->segments);
     if (takes_wide_vectors()) {
         spmm_call(&o);
@@ -564,8 +565,7 @@ static void test_segments_for_whom_they_are_cut(void **state)
     assert_int_equal(o.plan->window, 64);
     assert_non_null(o.plan->segments);
     describe(&o, there, text, sizeof(text));
-    assert_non_null(
-        strstr(text, "rows of 376 entries and more side by side through windows of 256"));
+    assert_non_null(strstr(text, "window 256, window_from 376"));
     assert_null(strstr(text, "in segments"));
     if (takes_wide_vectors()) {
         spmm_call(&o);
@@ -649,11 +649,10 @@ static void test_tilings_that_are_forced_go_without_a_queue(void **state)
                                .load = 1,
                                .unroll = 1,
                                .piece = 1};
-    check_unqueued(&tiling, "windows of 4",
-                   "; rows sorted by length, as windows go without a queue,");
+    check_unqueued(&tiling, "window 4,", "; rows sorted by length, as windows go without a queue,");
     tiling.window = 0;
     tiling.bundles_per_copy = 2;
-    check_unqueued(&tiling, "columns of B in local memory, 2 times 2 x 3 rows a group,",
+    check_unqueued(&tiling, "bundles_per_copy 2",
                    "; rows sorted by length, as B in local memory goes without a queue,");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM with plan objects: long rows cut, A^T, values that change, and what a plan is refused for.
 #include "scalar.h"
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
 
 static weft_context *ctx;

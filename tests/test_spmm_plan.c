@@ -12,6 +12,7 @@
 #include <weft/spmm.h>
 
 #include "plan_case.h"
+#include "sparse/spmm_tiling.h"
 
 enum { N_RANDOM = 50000 }; // for each profile
 
@@ -139,23 +140,23 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
-         "slices of 32 lanes x 1 vectors x 4 aligned columns, 2 x 1 rows a group, 128 entries "
-         "staged by loads of 4, unrolled by 8, pieces of 1024"},
+         "fold 4, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
+         "4, unroll 8, piece 1024, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
-         "slices of 32 lanes x 1 vectors x 1 columns, 2 x 1 rows a group, 128 entries staged by "
-         "loads of 4, unrolled by 8, pieces of 1024"},
+         "fold 1, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
+         "4, unroll 8, piece 1024"},
         {"nvidia-a100", 20000, 2048, 128, 800000, 128, WEFT_F32,
-         "slices of 32 lanes x 1 vectors x 4 aligned columns, 2 x 1 rows a group, 128 entries "
-         "staged by loads of 4, unrolled by 8, pieces of 1024"},
+         "fold 4, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
+         "4, unroll 8, piece 1024, aligned"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
-         "slices of 64 lanes x 1 vectors x 4 aligned columns, 1 x 1 rows a group, 128 entries "
-         "staged by loads of 4, unrolled by 8, pieces of 256"},
+         "fold 4, vectors 1, lanes 64, team 1, rows_per_group 1, rows_per_item 1, stage 128, load "
+         "4, unroll 8, piece 256, aligned"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
-         "slices of 4 lanes x 1 vectors x 4 aligned columns, 16 x 1 rows a group, 128 entries "
-         "staged by loads of 4, unrolled by 8, pieces of 1024"},
+         "fold 4, vectors 1, lanes 4, team 1, rows_per_group 16, rows_per_item 1, stage 128, load "
+         "4, unroll 8, piece 1024, aligned"},
         {"intel-xeon-8380", 100, 100, 5, 300, 1, WEFT_F32,
-         "slices of 1 lanes x 2 vectors x 4 columns, 1 x 4 rows a group, entries read where they "
-         "lie, unrolled by 4, pieces of 4096"},
+         "fold 4, vectors 2, lanes 1, rows_per_group 1, rows_per_item 4, load 1, unroll 4, "
+         "piece 4096"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_spmm_problem problem = {.m = known[i].m,

@@ -59,7 +59,7 @@ static void test_as_planned_with_copies_of_B(void **state)
         spmm_create(&o, there, weft_context_queue(there), &of);
         const weft_spmm_params params = spmm_params(&o);
         assert_true(weft_spmm_describe(there, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
-        if (!strstr(text, "columns of B in local memory"))
+        if (!strstr(text, "bundles_per_copy "))
             fail_msg("%d: %s", (int)seed, text);
         spmm_call(&o);
         spmm_check(&o);

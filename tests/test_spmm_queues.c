@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpMM among other work.
 #include "queue_case.h"
+#include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
 
 // Every kernel of a product: B packed, rows, pieces of the long ones, and these combined.

@@ -4,6 +4,7 @@
 #include "spmm_arguments.h"
 
 #include "random.h"
+#include "sparse/spmm_tiling.h"
 
 static weft_context *ctx;
 static bool is_reduced;

@@ -2,7 +2,9 @@
 // Reductions of SpMM as calls: what is refused, what stands in arguments where no entry counts,
 // what NaN and equal products come to, scratch memory, and order among other work.
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS // clCreateCommandQueue
+#include "sparse/spmm_tiling.h"
 #include "spmm_arguments.h"
+#include "tiling_text.h"
 
 #include <math.h>
 
@@ -149,18 +151,18 @@ static void test_tilings_that_share_what_peaks_do_not(void **state)
     weft_spmm_tiling tiling = cutting;
     tiling.window = 3;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.window is 3, stage 0, bundles_per_copy 0, team 0, not packed",
-           c.params.tiling = &tiling);
+           c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.window = 0;
     tiling.packed = true;
     REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 0, team 0, packed: a min goes without",
-           (c.params.tiling = &tiling, c.params.reduction = WEFT_SPMM_MIN));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
     tiling.bundles_per_copy = 1;
     REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 1, team 0, not packed: a max goes without all five",
-           c.params.tiling = &tiling);
+           c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.bundles_per_copy = 0;
     tiling.lanes = tiling.stage = 2;
-    REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = &tiling);
+    REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = TILING_TEXT(spmm, &tiling));
 }
 
 static void test_aligned_vectors_want_aligned_arguments(void **state)
@@ -170,12 +172,12 @@ static void test_aligned_vectors_want_aligned_arguments(void **state)
     tiling.fold = 4;
     tiling.aligned = true;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4: rows of B and C start on multiples of 1",
-           (c.params.tiling = &tiling, c.arguments.offset += 1));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.arguments.offset += 1));
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4",
-           (c.params.tiling = &tiling, c.arguments.stride[0] += 1));
+           (c.params.tiling = TILING_TEXT(spmm, &tiling), c.arguments.stride[0] += 1));
     a.view.offset -= 4; // as good as any other multiple
     call c = good_call();
-    c.params.tiling = &tiling;
+    c.params.tiling = TILING_TEXT(spmm, &tiling);
     c.params.arguments = &a.view;
     assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, &c.params));
     spmm_check(&o);
@@ -325,8 +327,8 @@ static void check_row(const row_case *r, weft_spmm_reduction reduction, int64_t 
     char scratch[4096] = {0}; // Oclgrind wants it written
     cl_mem workspace = buffer_with(scratch, sizeof(scratch));
     assert_ok(weft_spmm(ctx, queue, 1, &A, &B, 0, &C,
-                        WEFT_SPMM(.tiling = &tiling, .workspace = workspace, .reduction = reduction,
-                                  .arguments = &arguments)));
+                        WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), .workspace = workspace,
+                                  .reduction = reduction, .arguments = &arguments)));
     clEnqueueReadBuffer(queue, C.buffer, CL_TRUE, 0, sizeof(c), c, 0, NULL, NULL);
     clEnqueueReadBuffer(queue, arguments.buffer, CL_TRUE, 0, sizeof(found), found, 0, NULL, NULL);
     const bool is_max = reduction == WEFT_SPMM_MAX;

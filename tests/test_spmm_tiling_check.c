@@ -9,6 +9,8 @@
 
 #include <weft/spmm.h>
 
+#include "sparse/spmm_tiling.h"
+
 static const weft_spmm_problem usual = {.m = 100,
                                         .k = 100,
                                         .n = 24,

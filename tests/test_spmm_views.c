@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "random.h"
+#include "sparse/spmm_tiling.h"
 
 static weft_context *ctx;
 static int step; // of the small set: every step-th case

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/tiling.h"
+#include "sparse/spmm_tiling.h"
 
 enum { TILING_TEXT_SIZE = 512, TILING_TEXTS = 256 };
 

@@ -50,7 +50,7 @@ static bool complain_damaged(const archive *zip, const char *what, complaint *wh
 static bool read_at(const archive *zip, uint64_t at, void *bytes, size_t size, complaint *why)
 {
     if (at > zip->file_bytes || size > zip->file_bytes - at)
-        return complain_damaged(zip, "a part lies beyond its end", why);
+        return complain_damaged(zip, "a part is beyond its end", why);
     return (fseeko(zip->stream, (off_t)at, SEEK_SET) == 0 &&
             fread(bytes, 1, size, zip->stream) == size) ||
            complain(why, "%s: the archive cannot be read", zip->path);
@@ -75,7 +75,7 @@ static bool find_end(const archive *zip, uint64_t *at, unsigned char end[END_BYT
     }
     free(tail);
     return found ||
-           (done && complain(why, "%s: is no archive (.npz), or one cut short", zip->path));
+           (done && complain(why, "%s: is not an archive (.npz), or is truncated", zip->path));
 }
 
 // Of archives with numbers beyond 32 bits.
@@ -181,7 +181,7 @@ static bool take_entry(archive_member *out, const archive *zip, const entry *one
                             .is_deflated = method == DEFLATED};
     if (number_at(one->bytes + 8, 2) & 1 || (method != STORED && method != DEFLATED))
         return complain(why,
-                        "%s: is encrypted, or packed by method %" PRIu64
+                        "%s: is encrypted, or compressed by method %" PRIu64
                         "; stored and deflated members are read",
                         zip->path, method);
     if (!find_numbers(out, &local_at, one))
@@ -191,7 +191,7 @@ static bool take_entry(archive_member *out, const archive *zip, const entry *one
     out->at = local_at + LOCAL_BYTES + number_at(local + 26, 2) + number_at(local + 28, 2);
     if (memcmp(local, "PK\3\4", 4) != 0 || out->at > zip->file_bytes ||
         out->packed_bytes > zip->file_bytes - out->at)
-        return complain_damaged(zip, "a member is not where its directory says", why);
+        return complain_damaged(zip, "a member is not at the place in its directory", why);
     return true;
 }
 
@@ -225,7 +225,7 @@ static bool find_entry(archive_member *out, const archive *zip, const char *name
         at += one.all_length;
     }
     list_names(names, sizeof(names), zip);
-    return complain(why, "%s: holds the arrays %s; one is named behind a colon, as FILE.npz:NAME",
+    return complain(why, "%s: holds the arrays %s; name one after a colon, as FILE.npz:NAME",
                     zip->path, names);
 }
 
@@ -235,7 +235,7 @@ bool archive_find(archive_member *out, FILE *stream, const char *path, const cha
     archive zip = {.stream = stream, .path = path};
     const off_t size = fseeko(stream, 0, SEEK_END) == 0 ? ftello(stream) : -1;
     if (size < 0)
-        return complain(why, "%s: an archive is read from a file, not from a pipe", path);
+        return complain(why, "%s: an archive must be a file, not a pipe", path);
     zip.file_bytes = (uint64_t)size;
     const bool done = read_directory(&zip, why) && find_entry(out, &zip, name, why);
     free(zip.directory);

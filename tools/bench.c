@@ -9,6 +9,7 @@
 #include "bench_axis.h"
 #include "bench_chosen.h"
 #include "bench_elementwise.h"
+#include "bench_header.h"
 #include "bench_limits.h"
 #include "bench_matmul.h"
 #include "bench_sparse.h"
@@ -144,6 +145,7 @@ static json_t *unread_json(const bench_cases *cases)
 static json_t *case_json(const bench_case *it)
 {
     json_t *object = report_json(&it->report);
+    json_object_set_new(object, "bound", json_string("FMA"));
     json_object_set_new(object, "planned", json_boolean(it->planned));
     return object;
 }
@@ -158,6 +160,7 @@ static bool print_json(const bench_job *job, complaint *why)
     bench_rows_json(&job->matmul, cases);
     bench_rows_json(&job->axis, cases);
     bench_rows_json(&job->elementwise, cases);
+    json_object_set_new(object, "header", bench_header_json(job->ctx));
     json_object_set_new(object, "op", json_string("bench"));
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
     json_object_set_new(object, "limits", bench_limits_json(job->limits));
@@ -405,7 +408,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (bench->folder != NULL && !(bench->sets & SET_SPMM))
-            argp_error(state, "--data is for spmm, which is not among the sets");
+            argp_error(state, "--data needs the set spmm");
         return 0;
     case 'q':
         bench->choice.quick = true;
@@ -427,15 +430,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static void parse(bench_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"quick", 'q', NULL, 0, "Few cases and few runs: seconds instead of minutes", 0},
+        {"quick", 'q', NULL, 0, "Measure few cases with few runs: seconds instead of minutes", 0},
         {"only", OPTION_ONLY, "TEXT", 0,
-         "Measure only cases with TEXT in their names; SpMM's sets, cases in turns, stay whole; "
-         "dense products of random shapes are one case, \"random\"",
+         "Measure only cases with TEXT in their names. Sets of SpMM, whose cases alternate, are "
+         "measured as a whole. Dense products of random shapes are one case, \"random\"",
          0},
-        {"data", OPTION_DATA, "DIR", 0, "Measure SpMM with every .mtx and .smtx file in DIR too",
+        {"data", OPTION_DATA, "DIR", 0, "Also measure SpMM with every .mtx and .smtx file in DIR",
          0},
         {"patterns", OPTION_PATTERNS, "DIR", 0,
-         "Write where the non-zeros of each SpMM and SDDMM stand to DIR/CASE.offsets.npy and "
+         "Write the positions of the non-zeros of each SpMM and SDDMM to DIR/CASE.offsets.npy and "
          "DIR/CASE.indices.npy",
          0},
         {0},
@@ -446,19 +449,19 @@ static void parse(bench_options *out, int argc, char **argv)
         .parser = parse_option,
         .args_doc = "[limits|spmm|spgemm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|"
                     "all ...]",
-        .doc =
-            "Measure what the device does at best (copy, read, multiply-add), and what share of "
-            "it the library's operations reach: SpMM, sparse layers, SDDMM, attention and dense "
-            "products of the f32 multiply-adds (thin ones of reading or copying), reductions of "
-            "reading, softmax (attention's, too), normalisation, SpGEMM and elementwise operations "
-            "of copying."
-            "\vWithout words: all. What a share is of, \"limit\" in JSON, is measured in turns "
-            "with the case's own runs, and the share is the median of those of neighbouring "
-            "runs. Calls of up to 10 ms are queued one behind the other, and timed from end to "
-            "end where the device has a clock; all others are waited for. But for small "
-            "cases and --quick, what memory bounds is timed after a rest of 2.5 s. Dense "
-            "products of random shapes say besides how many programs they took. On PoCL each "
-            "thread is kept on a core of its own, unless POCL_AFFINITY says otherwise.",
+        .doc = "Measure the limits of the device (copy, read, multiply-add) and the share of a "
+               "limit that each operation reaches. The limit is the rate of f32 multiply-adds for "
+               "SpMM, sparse layers, SDDMM, attention and dense products (of reading or copying "
+               "for thin ones), of reading for reductions, and of copying for softmax (also of "
+               "sparse rows), normalisation, SpGEMM and elementwise operations."
+               "\vWithout "
+               "arguments: all. The limit of a case (\"bound\" and \"limit\" in JSON) is measured "
+               "alternately with the case, and the share is the median of the shares of "
+               "neighbouring runs. Calls of up to 10 ms are enqueued back to back and timed from "
+               "end to end if the device has a clock; the host waits for each of the others. Cases "
+               "bound by memory are timed after a pause of 2.5 s, but not small cases and not with "
+               "--quick. Dense products of random shapes also report the number of programs. On "
+               "PoCL each thread is pinned to a core, unless POCL_AFFINITY is set.",
         .children = children,
     };
     *out = (bench_options){0};

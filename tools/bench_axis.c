@@ -130,11 +130,11 @@ static bool fits(const bench_stage *stage)
     for (int d = 0; d < spec->ndim; d++)
         bytes *= (uint64_t)spec->shape[d];
     if (spec->dtype == WEFT_F64 && !device->has_f64) {
-        bench_note("%s: left out: the device has no f64", spec->name);
+        bench_note("%s: skipped: the device has no f64", spec->name);
         return false;
     }
     if (bytes > device->max_alloc_bytes || bytes > device->global_bytes / 4) {
-        bench_note("%s: left out: the arrays are too large for the device", spec->name);
+        bench_note("%s: skipped: the arrays are too large for the device", spec->name);
         return false;
     }
     return true;

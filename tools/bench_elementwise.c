@@ -75,12 +75,12 @@ static bool fits(const bench_stage *stage)
     const weft_limits *device = weft_context_limits(stage->ctx);
     const bench_elementwise_spec *spec = stage->spec;
     if ((spec->of.in == WEFT_F64 || spec->of.out == WEFT_F64) && !device->has_f64) {
-        bench_note("%s: left out: the device has no f64", spec->name);
+        bench_note("%s: skipped: the device has no f64", spec->name);
         return false;
     }
     if (largest_bytes(stage) > device->max_alloc_bytes ||
         traffic(stage) > device->global_bytes / 4 * 3) {
-        bench_note("%s: left out: the arrays are too large for the device", spec->name);
+        bench_note("%s: skipped: the arrays are too large for the device", spec->name);
         return false;
     }
     return true;

@@ -53,11 +53,11 @@ static bool fits(const bench_stage *stage)
         all += bytes;
     }
     if (spec->of.dtype == WEFT_F64 && !device->has_f64) {
-        bench_note("%s: left out: the device has no f64", spec->name);
+        bench_note("%s: skipped: the device has no f64", spec->name);
         return false;
     }
     if (most > device->max_alloc_bytes || all > device->global_bytes / 4 * 3) {
-        bench_note("%s: left out: the matrices are too large for the device", spec->name);
+        bench_note("%s: skipped: the matrices are too large for the device", spec->name);
         return false;
     }
     return true;

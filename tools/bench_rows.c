@@ -141,19 +141,23 @@ bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why)
 
 // ---- what they came to
 
+static const char *const rate_names[] = {"copy", "read", "FMA"};
+
 void bench_rows_json(const bench_rows *rows, json_t *cases)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        json_t *object = report_json(&rows->items[i].report);
-        if (!isnan(rows->items[i].launches))
-            json_object_set_new(object, "launches", report_number(rows->items[i].launches, 4));
+        const bench_row *row = &rows->items[i];
+        json_t *object = report_json(&row->report);
+        if (!isnan(row->launches))
+            json_object_set_new(object, "launches", report_number(row->launches, 4));
+        else
+            json_object_set_new(object, "bound", json_string(rate_names[row->limit]));
         json_array_append_new(cases, object);
     }
 }
 
 static void print_row(const bench_row *row, int width, FILE *out)
 {
-    static const char *const limits[] = {"of copy", "of read", "of FMA"};
     const timed_report *report = &row->report;
     const double speed = row->limit == BENCH_FMA ? report->gflops : report->gbps;
     char range[32], share[32];
@@ -161,7 +165,7 @@ static void print_row(const bench_row *row, int width, FILE *out)
     if (!isnan(row->launches))
         snprintf(share, sizeof(share), "%.1f launches", row->launches);
     else
-        snprintf(share, sizeof(share), "%.2f %s", report->share, limits[row->limit]);
+        snprintf(share, sizeof(share), "%.2f of %s", report->share, rate_names[row->limit]);
     fprintf(out, "| %-*s | %9.3g | %9.4g | %-16s | %6.1f | %-13s |\n", width, row->name,
             report->setup_ms, report->time.median_ms, range, speed, share);
 }

@@ -182,7 +182,7 @@ static bool add_files(bench_sets *sets, const char *folder, complaint *why)
     const int n = scandir(folder, &entries, is_sparse, alphasort);
     if (n < 0)
         return complain(why, "%s: %s", folder, strerror(errno));
-    bool ok = n > 0 || complain(why, "%s: holds no .mtx and no .smtx file", folder);
+    bool ok = n > 0 || complain(why, "%s: has no .mtx and no .smtx file", folder);
     for (int i = 0; i < n; i++) {
         ok = ok && add_file(sets, folder, entries[i]->d_name, why);
         free(entries[i]);

@@ -214,7 +214,7 @@ static bool fits(const bench_stage *stage)
 {
     if (stage->spec->dtype != WEFT_F64 || weft_context_limits(stage->ctx)->has_f64)
         return true;
-    bench_note("%s: left out: the device has no f64", stage->spec->name);
+    bench_note("%s: skipped: the device has no f64", stage->spec->name);
     return false;
 }
 

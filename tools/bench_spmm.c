@@ -94,7 +94,7 @@ static bool upload(bench_stage *stage, int i, const weft_csr_host *host, complai
 // Goes on without that file.
 static bool leave_out(bench_cases *cases, const bench_matrix *matrix, complaint *why)
 {
-    bench_note("%s: left out: %s", matrix->name, why->text);
+    bench_note("%s: skipped: %s", matrix->name, why->text);
     bench_unread *unread = realloc(cases->unread, (cases->n_unread + 1) * sizeof(*unread));
     if (unread == NULL)
         return complain(why, "no memory for %zu files that cannot be read", cases->n_unread + 1);
@@ -111,7 +111,7 @@ static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint
     const bench_set *set = stage->set;
     *fits = false;
     if (set->dtype == WEFT_F64 && !weft_context_limits(stage->ctx)->has_f64) {
-        bench_note("%s: left out: the device has no f64", set->matrices[0].name);
+        bench_note("%s: skipped: the device has no f64", set->matrices[0].name);
         return true;
     }
     for (int i = 0; i < set->n_matrices; i++) {
@@ -130,7 +130,7 @@ static bool set_up(bench_stage *stage, bench_cases *cases, bool *fits, complaint
                  create_dense(stage, m, "C", &stage->buffer_C, &stage->C, why);
         weft_csr_host_destroy(&host);
         if (too_large)
-            bench_note("%s: left out: too large for the device's buffers", matrix->name);
+            bench_note("%s: skipped: too large for the device's buffers", matrix->name);
         if (!ok || too_large)
             return ok;
     }

@@ -11,7 +11,7 @@
 
 typedef struct bench_case {
     char name[128];
-    char plan[256]; // in words
+    char plan[512]; // in words
     bool planned;
     bool is_layer; // generated
     size_t even; // index of the set's most even case that is planned or not like this one; its own

@@ -90,7 +90,7 @@ static bool measure_all(bench_sweep *out, sweep_stage *stage, size_t n_shapes, c
         shape->k = draw(&stream);
         progress_show("matmul: shape %zu of %zu", out->count + 1, n_shapes);
         if (timing_now_ms() - start_ms > LONGEST_MS) {
-            bench_note("matmul: %zu of %zu shapes, as the time is over", out->count, n_shapes);
+            bench_note("matmul: %zu of %zu shapes, because the time is over", out->count, n_shapes);
             break;
         }
         if (!measure(shape, stage, why))

@@ -15,9 +15,11 @@
 
 static const struct argp_option options[] = {
     {"device", 'd', "TEXT", 0,
-     "Part of a platform's, vendor's or device's name (default: $WEFT_DEVICE)", 0},
+     "Use the device with TEXT in its own, its platform's or its vendor's name (default: "
+     "$WEFT_DEVICE)",
+     0},
     {"json", 'j', NULL, 0, "Print one JSON object on standard output", 0},
-    {"verbose", 'v', NULL, 0, "Tell on standard error what is compiled", 0},
+    {"verbose", 'v', NULL, 0, "Report compilations on standard error", 0},
     {0},
 };
 
@@ -48,7 +50,7 @@ int64_t command_integer(struct argp_state *state, const char *option, const char
     errno = 0;
     const long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0')
-        argp_error(state, "%s: '%s' is no whole number", option, text);
+        argp_error(state, "%s: '%s' is not an integer", option, text);
     if (errno == ERANGE || value < low || value > high)
         argp_error(state, "%s: %s is outside %lld to %lld", option, text, (long long)low,
                    (long long)high);

@@ -45,8 +45,8 @@ weft_dtype command_dtype(struct argp_state *state, const char *option, const cha
 #define COMMAND_FORMAT_OPTION(key)                                                                 \
     {                                                                                              \
         "format", key, "F", 0,                                                                     \
-            "Of standard input and of files whose names do not say it: npy, mtx or smtx "          \
-            "(default: as they begin)",                                                            \
+            "Format of standard input and of files without a known extension: npy, mtx or smtx "   \
+            "(default: recognised by content)",                                                    \
             0                                                                                      \
     }
 

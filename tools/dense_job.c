@@ -31,7 +31,7 @@ bool dense_job_check_axis(const dense_job *job, int64_t axis, complaint *why)
     char text[256];
     if (axis >= -ndim && axis < ndim)
         return true;
-    return complain(why, "%s: has the shape %s, and so no axis %" PRId64, dense_job_name(job),
+    return complain(why, "%s: has the shape %s, which has no axis %" PRId64, dense_job_name(job),
                     dense_shape_text(ndim, job->host_X.shape, text, sizeof(text)), axis);
 }
 
@@ -39,7 +39,8 @@ bool dense_job_check_float(const dense_job *job, complaint *why)
 {
     if (scalar_is_float(job->host_X.dtype))
         return true;
-    return complain(why, "%s: holds %s, but %s takes floating-point numbers; --dtype f32 converts",
+    return complain(why,
+                    "%s: holds %s, but %s needs floating-point numbers; use --dtype f32 to convert",
                     dense_job_name(job), weft_dtype_name(job->host_X.dtype), job->operation->name);
 }
 
@@ -76,12 +77,12 @@ static bool check_fits(weft_context *ctx, weft_dtype dtype, int ndim, const int6
     uint64_t size;
     char text[256];
     if (!count_bytes(dtype, ndim, shape, &size) || size > limit)
-        return complain(
-            why,
-            "%s, %s of shape %s, is larger than the device's largest buffer: %.0f bytes, there are "
-            "%" PRIu64,
-            what, weft_dtype_name(dtype), dense_shape_text(ndim, shape, text, sizeof(text)),
-            dense_bytes(dtype, ndim, shape), limit);
+        return complain(why,
+                        "%s, %s of shape %s, is larger than the device's largest buffer: %.0f "
+                        "bytes, but at most %" PRIu64,
+                        what, weft_dtype_name(dtype),
+                        dense_shape_text(ndim, shape, text, sizeof(text)),
+                        dense_bytes(dtype, ndim, shape), limit);
     *bytes = (size_t)size;
     return true;
 }

@@ -9,15 +9,15 @@
 enum { OPTION_SEED = 512, OPTION_RUNS, OPTION_SHAPE, OPTION_CHECK, OPTION_FORMAT };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+    {"output", 'o', "OUT.npy", 0, "Write the result to this file; - is standard output", 0},
     COMMAND_FORMAT_OPTION(OPTION_FORMAT),
-    {"dtype", 'T', "T", 0, "f32, f64, f16 or bf16: arrays are converted (default: as they are)", 0},
-    {"shape", OPTION_SHAPE, "LIST", 0, "Random numbers of this shape, such as 64,1000, and no file",
-     0},
-    {"seed", OPTION_SEED, "S", 0, "Of random numbers (default: 1)", 0},
-    {"runs", OPTION_RUNS, "R", 0, "How often to time the operation (default: 20)", 0},
+    {"dtype", 'T', "T", 0, "Convert arrays to f32, f64, f16 or bf16 (default: keep their type)", 0},
+    {"shape", OPTION_SHAPE, "LIST", 0,
+     "Use random numbers of this shape, such as 64,1000, in place of a file", 0},
+    {"seed", OPTION_SEED, "S", 0, "Seed of random numbers (default: 1)", 0},
+    {"runs", OPTION_RUNS, "R", 0, "Number of timed runs (default: 20)", 0},
     {"check", OPTION_CHECK, NULL, 0,
-     "Compare with the formula in double; fail beyond the error bound", 0},
+     "Compare the result with the formula in double; fail if an error exceeds its bound", 0},
     {0},
 };
 
@@ -44,7 +44,7 @@ static int take_list(struct argp_state *state, const list_kind *kind, const char
         const size_t length = strcspn(at, ",");
         snprintf(word, sizeof(word), "%.*s", (int)length, at);
         if (length >= sizeof(word) || !is_whole_number(word))
-            argp_error(state, "%s: '%.*s' is no whole number; %s%s", kind->option, (int)length, at,
+            argp_error(state, "%s: '%.*s' is not an integer; %s%s", kind->option, (int)length, at,
                        kind->wanted, kind->note != NULL ? kind->note : "");
         if (n == WEFT_MAX_NDIM)
             argp_error(state, "%s: %s has more than %d numbers", kind->option, text, n);
@@ -58,14 +58,14 @@ static int take_list(struct argp_state *state, const list_kind *kind, const char
 int dense_take_shape(struct argp_state *state, const char *text, const char *note,
                      int64_t shape[WEFT_MAX_NDIM])
 {
-    const list_kind extents = {"--shape", "extents between commas are wanted, such as 64,1000",
-                               note, 0, INT32_MAX};
+    const list_kind extents = {"--shape", "give extents separated by commas, such as 64,1000", note,
+                               0, INT32_MAX};
     return take_list(state, &extents, text, shape);
 }
 
 int dense_take_axes(struct argp_state *state, const char *text, int axes[WEFT_MAX_NDIM])
 {
-    static const list_kind kind = {"--axis", "axes between commas are wanted, such as 0,2, or all",
+    static const list_kind kind = {"--axis", "give axes separated by commas, such as 0,2, or all",
                                    NULL, -WEFT_MAX_NDIM, WEFT_MAX_NDIM - 1};
     int64_t numbers[WEFT_MAX_NDIM];
     const int n = strcmp(text, "all") == 0 ? 0 : take_list(state, &kind, text, numbers);
@@ -89,7 +89,7 @@ static error_t take_file(dense_options *dense, char *argument, struct argp_state
 static error_t check_options(const dense_options *dense, struct argp_state *state)
 {
     if (dense->x_path == NULL && !dense->has_shape)
-        argp_error(state, "an array is needed: IN.npy, or --shape for random numbers");
+        argp_error(state, "name an array, IN.npy, or use --shape for random numbers");
     if (dense->x_path != NULL && dense->has_shape)
         argp_error(state, "--shape is for random numbers; %s has its own", dense->x_path);
     return 0;

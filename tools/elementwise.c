@@ -224,8 +224,8 @@ static bool lay_out(const elementwise_job *job, weft_tensor *Y, complaint *why)
         Y->stride[d] = step;
         if (step > limit / Y->shape[d])
             return complain(why,
-                            "the result of shape %s is larger than the device's largest buffer: "
-                            "%g elements, there are %" PRId64 " bytes",
+                            "the result of shape %s is larger than the device's largest buffer: %g "
+                            "elements, but at most %" PRId64 " bytes",
                             dense_shape_text(Y->ndim, Y->shape, text, sizeof(text)),
                             dense_bytes(WEFT_U8, Y->ndim, Y->shape), limit);
         step *= Y->shape[d];

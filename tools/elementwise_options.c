@@ -34,11 +34,11 @@ static weft_dtype take_arithmetic(struct argp_state *state, const char *text)
 static void check_options(const elementwise_options *out, struct argp_state *state)
 {
     if (out->formula == NULL)
-        argp_error(state, "a formula is needed, such as \"a + b\"");
+        argp_error(state, "give a formula, such as \"a + b\"");
     if (out->words.n_inputs == 0 && !out->has_shape)
         argp_error(state,
-                   "--shape is needed where no array has one: \"%s\" is given none, such as "
-                   "NAME=FILE.npy for a NAME in it",
+                   "without arrays --shape is needed: \"%s\" is given none, such as NAME=FILE.npy "
+                   "for a NAME in it",
                    out->formula);
 }
 
@@ -85,19 +85,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+        {"output", 'o', "OUT.npy", 0, "Write the result to this file; - is standard output", 0},
         COMMAND_FORMAT_OPTION(OPTION_FORMAT),
-        {"dtype", 'T', "T", 0, "Of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
+        {"dtype", 'T', "T", 0, "Type of the result: f32, f64, f16, bf16, i32, i64, u8", 0},
         {"arithmetic", OPTION_ARITHMETIC, "T", 0,
-         "What is reckoned in: f32, f64, i32 or i64 (default: f64 where an array is, f32 for other "
-         "floating-point numbers and for functions of real ones, i64 where an array is, i32)",
+         "Type of the arithmetic: f32, f64, i32 or i64 (default: f64 if an array is f64, f32 for "
+         "other floating-point arrays and for functions of real numbers, i64 if an array is i64, "
+         "else i32)",
          0},
         {"shape", OPTION_SHAPE, "LIST", 0,
-         "Of the result, such as 64,1000 (default: what the arrays broadcast to, by NumPy's rule)",
+         "Shape of the result, such as 64,1000 (default: the shape that the arrays broadcast to by "
+         "NumPy's rule)",
          0},
-        {"runs", OPTION_RUNS, "R", 0, "How often to time the formula (default: 20)", 0},
+        {"runs", OPTION_RUNS, "R", 0, "Number of timed runs (default: 20)", 0},
         {"check", OPTION_CHECK, NULL, 0,
-         "Compare with the formula on the host; fail beyond the error bound", 0},
+         "Compare the result with the formula on the host; fail if an error exceeds its bound", 0},
         {0},
     };
     static const struct argp_child children[] = {{&command_argp, 0, "", 0}, {0}};
@@ -105,23 +107,25 @@ void elementwise_options_parse(elementwise_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "FORMULA [NAME=FILE.npy ...] [NAME=NUMBER ...]",
-        .doc =
-            "Evaluate a formula of arrays and numbers, element by element:\n\n"
-            "  weft elementwise \"alpha * x + max(y, 0)\" x=X.npy y=Y.npy alpha=0.5 -o Z.npy\n"
-            "\vFormulas have the operators of C, where(c, a, b), min, max, clamp(x, low, high), "
-            "floor_divide, remainder, abs, sqrt, exp, log, sin, tanh, erf, pow and their like, "
-            "sigmoid, relu, silu and gelu; a function's name alone is that function of all arrays "
-            "in their order. One that begins with '-' stands behind '--'.\n\n"
-            "Without --dtype the result has the type that the arrays share. Of several types it is "
-            "f64 if one is, else f32 if one has floating-point numbers, else i64 if one is, else "
-            "i32; and f32 where whole numbers go through a formula of real ones, as in \"a / 2.0\" "
-            "or \"sqrt(a)\". Arrays of i8 and i16 are taken as i32, of u32 and u64 as i64, of bool "
-            "as u8 "
-            "of 0 and 1. Those of '<u2' are bf16, and so is --dtype bf16 written.\n\n"
-            "Reports the plan, the time for setting up (compiling), the median and range of the "
-            "run time, and the traffic: each array read once and the result written once. With "
-            "--check, the largest error as a multiple of the bound that follows from what OpenCL "
-            "promises of each function.",
+        .doc = "Evaluate a formula of arrays and numbers, element by element:\n"
+               "\n"
+               "  weft elementwise \"alpha * x + max(y, 0)\" x=X.npy y=Y.npy alpha=0.5 -o Z.npy\n"
+               "\vFormulas have the operators of C, where(c, a, b), min, max, clamp(x, low, high), "
+               "floor_divide, remainder, abs, sqrt, exp, log, sin, tanh, erf, pow and their like, "
+               "sigmoid, relu, silu and gelu; the name of a function alone applies it to all "
+               "arrays in their order. Write '--' before a formula that begins with '-'.\n"
+               "\n"
+               "Without --dtype the result has the type of the arrays. If their types differ, it "
+               "is f64 if one array is f64, else f32 if one is floating-point, else i64 if one is "
+               "i64, else i32. It is f32 if integers enter a formula of real numbers, as in \"a / "
+               "2.0\" or \"sqrt(a)\". Arrays of i8 and i16 are converted to i32, of u32 and u64 to "
+               "i64, of bool to u8 with 0 and 1. Arrays of '<u2' are bf16, and --dtype bf16 is "
+               "written as '<u2'.\n"
+               "\n"
+               "Reports the plan, the set-up time (compilation), the median and range of the run "
+               "time, and the traffic: each array read once and the result written once. With "
+               "--check it also reports the largest error as a multiple of its bound, which "
+               "follows from OpenCL's error bound of each function.",
         .children = children,
     };
     *out = (elementwise_options){.runs = 20};

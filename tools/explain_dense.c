@@ -37,8 +37,7 @@ static bool softmax_operand(weft_tensor *out, int *axis, explain_stage *s, const
     *axis = o->n_axes > 0 ? o->axes[0] : -1;
     if (!stage_operand(out, s, 1, name) || !stage_ends_at(s, 2))
         return false;
-    return o->n_axes < 2 ||
-           complain_usage(s->why, "%s: %d axes; one is wanted", o->words[0], o->n_axes);
+    return o->n_axes < 2 || complain_usage(s->why, "%s: %d axes; give one", o->words[0], o->n_axes);
 }
 
 static bool explain_softmax(explain_stage *s)

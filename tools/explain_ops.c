@@ -34,10 +34,11 @@ static bool make_pattern(weft_csr_host *out, const explain_options *options, con
                          const int64_t *shape, int64_t nnz, complaint *why)
 {
     if (shape[0] > INT32_MAX || shape[1] > INT32_MAX || nnz > INT32_MAX)
-        return complain(why,
-                        "%s: with a plan up to %" PRId32 " rows, columns and entries are made up; "
-                        "--no-plan, where it is an option, goes without",
-                        text, INT32_MAX);
+        return complain(
+            why,
+            "%s: with a plan at most %" PRId32
+            " rows, columns and entries can be generated; use --no-plan if the operation has it",
+            text, INT32_MAX);
     generate_layer layer = {.m = shape[0] > 0 ? shape[0] : 1,
                             .k = shape[1] > 0 ? shape[1] : 1,
                             .nnz = nnz,
@@ -133,5 +134,5 @@ bool explain_rehearse(explanation *out, const explain_problem *problem, weft_con
     const bool done = find_operation(options->words[0])->explain(&s);
     weft_spmm_plan_destroy(&s.plan);
     out->told = weft_rehearsal_end(ctx);
-    return done && (out->told != NULL || complain(why, "no memory to write down a rehearsal"));
+    return done && (out->told != NULL || complain(why, "no memory to record a rehearsal"));
 }

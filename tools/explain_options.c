@@ -21,26 +21,26 @@ enum {
 
 static const struct argp_option options[] = {
     {"profile", 'p', "NAME", 0,
-     "On a known device that need not be there, or on `all'; `weft info --profiles' lists "
-     "them. With --device as far as that one can hold it",
+     "Plan for a known device, which need not exist, or for `all'; `weft info --profiles' lists "
+     "them. With --device plans stay within that device's limits",
      0},
-    {"brief", OPTION_BRIEF, NULL, 0, "A few lines, to be compared with those of another day", 0},
+    {"brief", OPTION_BRIEF, NULL, 0,
+     "Print a few lines, to be compared with those of another version", 0},
     {"dtype", 'T', "TYPE", 0,
-     "Of every operand that does not say its own: f32 (default), f64, f16, bf16, i32, i64, u8 or "
-     "another that the operation takes. The result of elementwise has it",
+     "Type of every operand that does not name its own: f32 (default), f64, f16, bf16, i32, i64, "
+     "u8 or another that the operation takes. It is also the type of elementwise's result",
      0},
     {"nnz", OPTION_NNZ, "N", 0, "Entries of each sparse shape; a file has its own", 0},
     {"density", OPTION_DENSITY, "D", 0,
-     "The same by its share of all elements (default: 0.1); a file has its own", 0},
+     "Entries of each sparse shape as a share of all elements (default: 0.1); a file has its own",
+     0},
     {"cov", OPTION_COV, "V", 0,
-     "With a plan: how much the lengths of rows vary, by their mean (default: 0.1, or what the "
-     "density "
-     "allows; uneven: 0.5; mostly short: 2)",
+     "With a plan: the coefficient of variation of the row lengths (default: 0.1, or what the "
+     "density allows; uneven rows: 0.5; mostly short rows: 2)",
      0},
     {"transpose-a", 't', NULL, 0, "spmm: multiply by A transposed", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0, "spmm: sum, mean, max or min (default: sum)", 0},
-    {"no-plan", OPTION_NO_PLAN, NULL, 0,
-     "spmm, sparse_linear: skip the analysis of the sparse matrix", 0},
+    {"no-plan", OPTION_NO_PLAN, NULL, 0, "spmm, sparse_linear: multiply without a plan", 0},
     {"dense", OPTION_DENSE, "A|B", 0, "sddmm_sparse: A or B is dense (default: both are sparse)",
      0},
     {"op", OPTION_OP, "OP", 0, "reduce: as in `weft reduce' (default: sum)", 0},
@@ -48,7 +48,7 @@ static const struct argp_option options[] = {
      "reduce: axes between commas, or all (default); softmax and its backward: one (default: the "
      "last)",
      0},
-    {"log", OPTION_LOG, NULL, 0, "softmax and its backward: of its logarithm", 0},
+    {"log", OPTION_LOG, NULL, 0, "softmax and its backward: log-softmax", 0},
     {"rms", OPTION_RMS, NULL, 0, "norm and its backward: RMS normalisation", 0},
     {"axes", OPTION_AXES, "N", 0, "norm and its backward: along the last N axes (default: 1)", 0},
     {0},
@@ -100,7 +100,7 @@ static void check_narrow(const explain_options *explain, struct argp_state *stat
 static void take_word(explain_options *explain, char *word, struct argp_state *state)
 {
     if (explain->n_words == EXPLAIN_WORDS)
-        argp_error(state, "one word too many: %s", word);
+        argp_error(state, "one argument too many: %s", word);
     explain->words[explain->n_words++] = word;
 }
 
@@ -167,7 +167,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (explain->n_words == 0)
             argp_error(state, "an operation is needed");
         if (explain->transpose_a && explain->no_plan)
-            argp_error(state, "--transpose-a needs the plan that --no-plan leaves out");
+            argp_error(state, "--transpose-a needs a plan: it excludes --no-plan");
         check_narrow(explain, state);
         return 0;
     case 'p':
@@ -183,7 +183,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_OP:
         if (!weft_reduction_find(argument, &explain->reduction))
-            argp_error(state, "--op: '%s' is no reduction; `weft reduce --help' lists them",
+            argp_error(state, "--op: '%s' is not a reduction; `weft reduce --help' lists them",
                        argument);
         return 0;
     case 'a':
@@ -210,11 +210,13 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "OP SHAPE...",
-        .doc = "What weft would do on a device, and why: the limits it plans with, the chosen "
-               "variant and what was refused, each kernel's sizes and build options, scratch "
-               "memory, bytes and operations, and the time that the data sheet allows.\n\n"
+        .doc = "Print what weft would do on a device, and why: the limits that plans use, the "
+               "chosen variant, the rejected variants and the reasons, each kernel's sizes and "
+               "build options, scratch memory, bytes and operations, and the time that the data "
+               "sheet allows.\n"
+               "\n"
                "  spmm A B                  A sparse\n"
-               "  spmm_dcsr A B             A sparse, its non-empty rows alone stored\n"
+               "  spmm_dcsr A B             A sparse, only its non-empty rows stored\n"
                "  sddmm C A B               C sparse\n"
                "  sddmm_sparse C A B        all sparse, or --dense A, or B; B has C's columns as "
                "rows\n"
@@ -223,18 +225,18 @@ void explain_options_parse(explain_options *out, int argc, char **argv)
                "  sparse_linear W X         W sparse, with a bias\n"
                "  sparse_linear_dx W dY, sparse_linear_dw W X, sparse_softmax_backward Y\n"
                "  csr_transpose A, csr_to_dense A, dcsr_from_csr A, dcsr_to_csr A\n"
-               "  dense_to_csr D            D as a sparse shape: so many elements are not 0\n"
-               "  spgemm A B                both sparse; for C their entries stand anywhere\n"
+               "  dense_to_csr D            D as a sparse shape: its entries are the non-zeros\n"
+               "  spgemm A B                both sparse; entries are assumed anywhere\n"
                "  spgemm_dense A B          both sparse, C dense\n"
                "  sparse_gather VALUES      all of them, in another order\n"
                "  reduce X, softmax X, softmax_backward Y, norm X,\n"
                "  norm_backward X           with w, dW, and of layer normalisation db\n"
                "  elementwise FORMULA NAME[:TYPE]=SHAPE... NAME=NUMBER...    (a row: x=1x8)\n"
                "  matmul A B                any batches; i8 gives i32\n"
-               "\vA shape reads 8x2048x64, row-major; with a t at its end its last two axes lie "
-               "the other way round. A sparse one may also be a file, .mtx or .smtx, or -. With "
-               "--profile alone nothing is compiled, and no device is needed; on a device "
-               "the kernels are compiled and asked. Nothing is enqueued.",
+               "\vA shape is written 8x2048x64, row-major; a t at its end exchanges its last two "
+               "axes in memory. A sparse operand may also be a file, .mtx or .smtx, or -. With "
+               "--profile alone nothing is compiled and no device is needed. On a device the "
+               "kernels are compiled and queried. Nothing is enqueued.",
         .children = children,
     };
     *out =

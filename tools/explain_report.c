@@ -77,7 +77,7 @@ static void print_roofline(const explanation *answer, FILE *out)
     const explain_roofline roof = explain_roofline_of(answer);
     const char *name = answer->device->name;
     char missing[160];
-    snprintf(missing, sizeof(missing), "there is no figure of a data sheet of %s", name);
+    snprintf(missing, sizeof(missing), "no data-sheet figure is known for %s", name);
     fprintf(out, "  bytes       %.6g, each operand read or written once", answer->bytes);
     if (!fits(answer))
         fprintf(out, ": more than %s has", name);

@@ -137,13 +137,13 @@ bool stage_has_axes(const explain_stage *s, const weft_tensor *t, const char *na
                     int most)
 {
     return (t->ndim >= least && t->ndim <= most) ||
-           complain(s->why, "%s: %s has %d axes; %d to %d are wanted", s->options->words[0], name,
+           complain(s->why, "%s: %s has %d axes; it must have %d to %d", s->options->words[0], name,
                     t->ndim, least, most);
 }
 
 bool stage_ends_at(const explain_stage *s, int n)
 {
-    return s->options->n_words <= n || complain_usage(s->why, "%s: one word too many: %s",
+    return s->options->n_words <= n || complain_usage(s->why, "%s: one argument too many: %s",
                                                       s->options->words[0], s->options->words[n]);
 }
 

@@ -26,7 +26,7 @@ static const device_fact facts[] = {
     FACT(fold, FACT_INT, "lanes of one OpenCL vector"),
     FACT(vectors, FACT_INT, "vectors that one work-item carries"),
     FACT(max_block, FACT_INT, "lanes of a work-group"),
-    FACT(max_team, FACT_INT, "work-items that share one output"),
+    FACT(max_team, FACT_INT, "work-items that share one output, at most"),
     FACT(max_blocks, FACT_INT, "work-groups to aim for"),
     FACT(max_items, FACT_SIZE, "work-items of a work-group, at most"),
     FACT(local_bytes, FACT_SIZE, "local memory of a work-group"),
@@ -34,17 +34,17 @@ static const device_fact facts[] = {
     FACT(global_bytes, FACT_U64, "memory of the device"),
     FACT(compute_units, FACT_INT, "compute units"),
     FACT(load_bytes, FACT_INT, "widest load of one work-item"),
-    FACT(local_is_fast, FACT_BOOL, "local memory is a memory of its own"),
-    FACT(l1_bytes, FACT_U64, "nearest data cache of a core"),
-    FACT(l2_bytes, FACT_U64, "the one behind it"),
+    FACT(local_is_fast, FACT_BOOL, "local memory is separate from caches"),
+    FACT(l1_bytes, FACT_U64, "first-level data cache of a core"),
+    FACT(l2_bytes, FACT_U64, "second-level cache"),
     FACT(cache_bytes, FACT_U64, "last-level cache"),
     FACT(cache_line_bytes, FACT_INT, "line of that cache"),
     FACT(has_f64, FACT_BOOL, "double arithmetic"),
     FACT(has_f16, FACT_BOOL, "half arithmetic"),
     FACT(has_fma, FACT_BOOL, "fused multiply-add in hardware"),
     FACT(has_subgroups, FACT_BOOL, "sub-groups with shuffles"),
-    FACT(least_subgroup, FACT_INT, "work-items of the smallest one to ask for"),
-    FACT(max_turns, FACT_INT, "turns of a work-item's loops, 0: no end"),
+    FACT(least_subgroup, FACT_INT, "work-items of the smallest one that can be requested"),
+    FACT(max_turns, FACT_INT, "iterations of a work-item's loops, 0: no limit"),
     FACT(peak_gbps, FACT_DOUBLE, "memory, GB/s by the data sheet"),
     FACT(peak_gflops, FACT_DOUBLE, "f32, GFLOP/s by the data sheet"),
 };
@@ -81,7 +81,8 @@ static double real_value(const device_fact *fact, const weft_limits *limits)
 
 void facts_print(const weft_limits *limits, FILE *out)
 {
-    fprintf(out, "    %-18s %14s  %s\n", "kind", kind_name(limits->kind), "what it calls itself");
+    fprintf(out, "    %-18s %14s  %s\n", "kind", kind_name(limits->kind),
+            "the kind that it reports");
     for (int i = 0; i < N_FACTS; i++) {
         const device_fact *fact = &facts[i];
         if (fact->type == FACT_DOUBLE && real_value(fact, limits) == 0)

@@ -42,8 +42,8 @@ static bool read_all(loaded_file *out, input_stream *in, complaint *why)
         if (out->size < room - 1)
             break;
         if (input_is_bloated(in))
-            return complain(why, "%s: unpacks to %zu bytes and more, which is no text", in->path,
-                            out->size);
+            return complain(why, "%s: decompresses to %zu bytes or more, which is not text",
+                            in->path, out->size);
     }
     out->bytes[out->size] = '\0';
     return true;
@@ -172,8 +172,7 @@ static int create_beside(const target *to, char **name)
 static bool complain_beside(const target *to, complaint *why)
 {
     return complain(why, "%s: %s%s", to->path,
-                    to->is_there ? "no file can be put beside it, to take its place once whole: "
-                                 : "",
+                    to->is_there ? "no temporary file can be made beside it: " : "",
                     strerror(errno));
 }
 

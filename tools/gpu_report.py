@@ -98,8 +98,8 @@ def about_bench(bench):
     lines.append(f"At best the device copies {limits['copy_gbps']:g} GB/s, reads "
                  f"{limits['read_gbps']:g} GB/s, and does {limits['fma_gflops']:g} GFLOP/s of "
                  "multiply-adds.")
-    lines += textwrap.wrap("Shares are of what of these bounds a case: copying, reading or "
-                           "multiply-adds, which ran in turns with it. Small cases are told as "
+    lines += textwrap.wrap("A share is relative to the limit of its case, copying, reading or "
+                           "multiply-adds, which ran alternately with it. Times of small cases are "
                            "multiples of an empty launch.", WIDTH)
     if bench["cases"]:
         rows = [[name_of(case), f"{case['setup_ms']:.3g}", f"{case['median_ms']:.4g}",
@@ -122,7 +122,8 @@ def about_peers(peers):
     lines += textwrap.wrap(
         f"PyTorch {peers['version']} on {peers['device']}; sparse products by "
         f"{peers['sparse']}. Sizes and non-zeros are the same; f32 is multiplied as f32, without "
-        "TF32. The ratio is PyTorch's time by weft's: above 1 weft is faster.", WIDTH)
+        "TF32. The ratio is PyTorch's time divided by weft's: above 1 weft is faster.",
+        WIDTH)
     rows = [[name_of(row), f"{row['weft_ms']:.4g}", f"{row['peer_ms']:.4g}", f"{row['ratio']:.2f}"]
             for row in peers["ratios"]]
     if rows:

@@ -31,7 +31,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (info->profiles && info->common.device != NULL)
-            argp_error(state, "--profiles are of no device: --device does not go with it");
+            argp_error(state, "--profiles excludes --device");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -125,7 +125,7 @@ static void print_platform(const char *name, const char *vendor, const char *ver
     if (strcmp(name, "rusticl") == 0)
         puts("            RUSTICL_ENABLE=llvmpipe in the environment shows the CPU");
     if (strcmp(name, "Portable Computing Language") == 0)
-        puts("            HOME, or POCL_CACHE_DIR, must name a folder of yours");
+        puts("            HOME, or POCL_CACHE_DIR, must name a folder that you can write to");
 }
 
 static bool list_platform(const device_listing *listing, cl_platform_id platform, complaint *why)
@@ -244,8 +244,8 @@ int weft_info_main(int argc, char **argv)
     static const struct argp parser = {
         .options = options,
         .parser = parse_option,
-        .doc = "Describe the OpenCL platforms and devices, what weft knows of them, and the launch "
-               "geometry that follows; with --device, only the one that TEXT chooses.",
+        .doc = "Describe the OpenCL platforms and devices, their limits, and the launch geometry "
+               "that follows. With --device, describe that device alone.",
         .children = children,
     };
     info_options info = {0};

@@ -56,7 +56,7 @@ static bool begin_to_inflate(input_stream *in, complaint *why)
 {
     enum { RAW = -MAX_WBITS, GZIP = MAX_WBITS + 16 };
     in->is_packed = inflateInit2(&in->inflate, in->is_member ? RAW : GZIP) == Z_OK;
-    return in->is_packed || complain(why, "%s: no memory to unpack it", in->path);
+    return in->is_packed || complain(why, "%s: no memory to decompress it", in->path);
 }
 
 // Files of gzip may stand one behind the other. What else follows is no part of them.
@@ -66,7 +66,7 @@ static bool end_stream(input_stream *in, complaint *why)
         return false;
     in->is_ended = in->is_member || in->chunk_at == in->n_chunk || in->chunk[in->chunk_at] != 0x1f;
     return in->is_ended || inflateReset(&in->inflate) == Z_OK ||
-           complain(why, "%s: no memory to unpack it", in->path);
+           complain(why, "%s: no memory to decompress it", in->path);
 }
 
 static bool inflate_chunk(input_stream *in, complaint *why)
@@ -75,7 +75,7 @@ static bool inflate_chunk(input_stream *in, complaint *why)
     if (in->chunk_at == in->n_chunk && !read_chunk(in, why))
         return false;
     if (in->n_chunk == 0)
-        return complain(why, "%s: what is packed in it is cut short", in->path);
+        return complain(why, "%s: its compressed data is truncated", in->path);
     z->next_in = in->chunk + in->chunk_at;
     z->avail_in = (uInt)(in->n_chunk - in->chunk_at);
     const int code = inflate(z, Z_NO_FLUSH);
@@ -83,7 +83,7 @@ static bool inflate_chunk(input_stream *in, complaint *why)
     if (code == Z_STREAM_END)
         return end_stream(in, why);
     return code == Z_OK || code == Z_BUF_ERROR ||
-           complain(why, "%s: what is packed in it is damaged: %s", in->path,
+           complain(why, "%s: its compressed data is damaged: %s", in->path,
                     z->msg != NULL ? z->msg : "it makes no sense");
 }
 
@@ -216,7 +216,7 @@ bool input_open(input_stream *out, const char *path, complaint *why)
     const char *name = member_name(path);
     *out = (input_stream){.path = path};
     if (strcmp(path, "-") == 0 && feof(stdin))
-        return complain(why, "-: standard input was read already, and can be one operand alone");
+        return complain(why, "-: only one operand can be standard input");
     out->stream = strcmp(path, "-") == 0 ? stdin : open_stream(path, name);
     if (out->stream == NULL)
         return complain_errno(out, why);

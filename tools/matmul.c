@@ -34,7 +34,7 @@ static int64_t extent_of(const npy_array *X, bool transposed, int which)
 
 static bool check_matrix(const npy_array *X, const char *name, complaint *why)
 {
-    return X->ndim >= 2 || complain(why, "%s: has %d dimension%s, matrices have 2 and more", name,
+    return X->ndim >= 2 || complain(why, "%s: has %d dimension%s, matrices have 2 or more", name,
                                     X->ndim, X->ndim == 1 ? "" : "s");
 }
 
@@ -46,7 +46,7 @@ static bool read_B(const dense_job *job, matmul_run *run, complaint *why)
         !check_matrix(B, path, why))
         return false;
     return A->dtype == B->dtype ||
-           complain(why, "%s: holds %s, but %s holds %s; --dtype converts both", path,
+           complain(why, "%s: holds %s, but %s holds %s; use --dtype to convert both", path,
                     weft_dtype_name(B->dtype), dense_job_name(job), weft_dtype_name(A->dtype));
 }
 

@@ -18,13 +18,13 @@ static const struct argp_option options[] = {
     {"transpose-b", OPTION_TRANSPOSE_B, NULL, 0, "B.npy holds each matrix of B transposed", 0},
     {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
-    {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
+    {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix that --c names (default: 0)", 0},
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
     {"c-dtype", OPTION_C_DTYPE, "T", 0,
-     "Of C: f32, f64, f16, bf16 or i32 (default: A's; i32 for i8)", 0},
+     "Data type of C: f32, f64, f16, bf16 or i32 (default: A's; i32 for i8)", 0},
     {"epilogue", 'e', "FORMULA", 0,
-     "What becomes of each element c of the product, such as \"gelu(c + bias)\", with the arrays "
-     "and numbers that it names behind the files",
+     "Replace each element c of the product by this formula, such as \"gelu(c + bias)\"; the "
+     "arrays and numbers that it names follow the files",
      0},
     {0},
 };
@@ -38,7 +38,7 @@ static error_t take_word(matmul_options *matmul, char *word, struct argp_state *
     else if (matmul->epilogue != NULL)
         formula_words_take(&matmul->words, word, WEFT_MATMUL_INPUTS, state);
     else
-        argp_error(state, "one word too many: %s; arrays and numbers are for --epilogue", word);
+        argp_error(state, "one argument too many: %s; arrays and numbers are for --epilogue", word);
     return 0;
 }
 
@@ -47,12 +47,12 @@ static error_t check_options(const matmul_options *matmul, struct argp_state *st
 {
     const dense_options *dense = &matmul->dense;
     if (dense->has_shape && dense->ndim < 2)
-        argp_error(state, "--shape: A has 1 dimension, a matrix has 2 and more, such as 64,1000%s",
+        argp_error(state, "--shape: A has 1 dimension, a matrix has 2 or more, such as 64,1000%s",
                    dense->shape_note);
     if (dense->x_path != NULL && matmul->b_path == NULL)
-        argp_error(state, "%s wants B.npy beside it", dense->x_path);
+        argp_error(state, "%s needs a second file, B.npy", dense->x_path);
     if (matmul->has_n && matmul->b_path != NULL)
-        argp_error(state, "--n is for a random B; the columns of %s are its own", matmul->b_path);
+        argp_error(state, "--n is for a random B, but B is %s", matmul->b_path);
     if (matmul->has_beta && matmul->c0_path == NULL)
         argp_error(state, "--beta needs --c");
     if (matmul->c0_path != NULL && !matmul->has_beta)
@@ -114,16 +114,18 @@ void matmul_options_parse(matmul_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "A.npy B.npy [NAME=FILE.npy ...] [NAME=NUMBER ...]",
-        .doc =
-            "Multiply dense matrices, or batches of them that broadcast by NumPy's rule: "
-            "C = alpha A B + beta C0, and a formula of that at the end:\n\n"
-            "  weft matmul X.npy W.npy bias=b.npy --epilogue \"gelu(c + bias)\" -o Y.npy\n"
-            "\vA and B share a data type: f32, f64, f16, bf16 or i8, whose products are i32. With "
-            "--shape both are random: A of that shape, and B a matrix of N columns. What a formula "
-            "may say `weft elementwise --help' tells; the arrays that it names broadcast to C.\n\n"
-            "Reports the plan, the time for setting up (compiling), the median and range of the "
-            "run time, the speed, at 2 m n k operations a product, and the traffic: each array "
-            "read once and the result written once.",
+        .doc = "Multiply dense matrices, or batches of them that broadcast by NumPy's rule: C = "
+               "alpha A B + beta C0, with an optional formula as the epilogue:\n"
+               "\n"
+               "  weft matmul X.npy W.npy bias=b.npy --epilogue \"gelu(c + bias)\" -o Y.npy\n"
+               "\vA and B have the same data type: f32, f64, f16, bf16, or i8 with i32 products. "
+               "With --shape both are random: A of that shape, and B a matrix of N columns. `weft "
+               "elementwise --help' describes formulas. The arrays that a formula names broadcast "
+               "to C.\n"
+               "\n"
+               "Reports the plan, the set-up time (compilation), the median and range of the run "
+               "time, the speed, counted as 2 m n k operations for each product, and the traffic: "
+               "each array read once and the result written once.",
         .children = children,
     };
     *out = (matmul_options){.dense = dense_options_new(), .n = 128, .alpha = 1};

@@ -90,10 +90,11 @@ static bool read_banner(mtx_reader *reader, complaint *why)
     const char *path = reader->text.path;
     const int64_t line = reader->text.line;
     if (strcmp(words[0], "%%matrixmarket") != 0)
-        return complain(why,
-                        "%s:%" PRId64 ": no Matrix Market file: the first line must begin with "
-                        "%%%%MatrixMarket",
-                        path, line);
+        return complain(
+            why,
+            "%s:%" PRId64
+            ": not a Matrix Market file: the first line must begin with %%%%MatrixMarket",
+            path, line);
     if (strcmp(words[1], "matrix") != 0 ||
         strcmp(words[2], reader->is_array ? "array" : "coordinate") != 0)
         return complain(why, "%s:%" PRId64 ": holds a '%s %s', but only 'matrix %s' is read here",

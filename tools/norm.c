@@ -29,8 +29,9 @@ static bool load_operand(npy_array *out, const dense_job *job, const char *path,
     if (out->ndim == options->n_axes &&
         memcmp(out->shape, want, (size_t)options->n_axes * sizeof(*want)) == 0)
         return true;
-    return complain(why, "%s: has the shape %s, but what is normalised together in %s is %s", path,
-                    dense_shape_text(out->ndim, out->shape, has, sizeof(has)), dense_job_name(job),
+    return complain(why, "%s: has the shape %s, but the normalised axes of %s have the shape %s",
+                    path, dense_shape_text(out->ndim, out->shape, has, sizeof(has)),
+                    dense_job_name(job),
                     dense_shape_text(options->n_axes, want, needs, sizeof(needs)));
 }
 
@@ -163,8 +164,8 @@ int weft_norm_main(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"rms", OPTION_RMS, NULL, 0, "RMS normalisation: no mean is subtracted", 0},
-        {"axes", OPTION_AXES, "N", 0, "Along the last N axes (default: 1)", 0},
-        {"epsilon", OPTION_EPSILON, "E", 0, "Added to the variance (default: 1e-5)", 0},
+        {"axes", OPTION_AXES, "N", 0, "Normalise along the last N axes (default: 1)", 0},
+        {"epsilon", OPTION_EPSILON, "E", 0, "Add E to the variance (default: 1e-5)", 0},
         {"weight", OPTION_WEIGHT, "W.npy", 0, "Multiply by this array of the last axes' shape", 0},
         {"bias", OPTION_BIAS, "B.npy", 0, "Add this array of the last axes' shape", 0},
         {0},
@@ -175,8 +176,9 @@ int weft_norm_main(int argc, char **argv)
         .parser = parse_option,
         .args_doc = "IN.npy",
         .doc = "Layer or RMS normalisation along the last axes of an array."
-               "\vReports the plan, the time for setting up (compiling), the median and range of "
-               "the run time, and the traffic: each operand read once, the result written once.",
+               "\vReports the plan, the "
+               "set-up time (compilation), the median and range of the run time, and the traffic: "
+               "each operand read once, the result written once.",
         .children = children,
     };
     static const dense_operation operation = {

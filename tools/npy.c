@@ -84,7 +84,7 @@ static bool read_shape(npy_header *header, complaint *why)
         if (header->ndim == WEFT_MAX_NDIM)
             return complain(why, "%s: more than %d dimensions", header->path, WEFT_MAX_NDIM);
         if (!take_extent(header, &header->shape[header->ndim++]))
-            return complain_header(header, "an extent in 'shape' is no whole number of 63 bits",
+            return complain_header(header, "an extent in 'shape' is not an integer of 63 bits",
                                    why);
         if (!take(header, ",")) {
             if (!take(header, ")"))
@@ -100,7 +100,8 @@ static bool read_field(npy_header *header, const char *key, complaint *why)
 {
     if (strcmp(key, "descr") == 0 && !header->has_descr) {
         header->has_descr = take_string(header, header->descr, sizeof(header->descr));
-        return header->has_descr || complain_header(header, "'descr' is no simple data type", why);
+        return header->has_descr ||
+               complain_header(header, "'descr' is not a simple data type", why);
     }
     if (strcmp(key, "fortran_order") == 0 && !header->has_order) {
         header->is_fortran = take(header, "True");
@@ -154,7 +155,7 @@ static bool read_header(npy_header *header, input_stream *in, complaint *why)
     if (!input_read(in, start, 8, &n, why))
         return false;
     if (n < 8 || memcmp(start, "\x93NUMPY", 6) != 0)
-        return complain(why, "%s: no .npy file, or one cut short", header->path);
+        return complain(why, "%s: not a .npy file, or truncated", header->path);
     if (start[6] < 1 || start[6] > 3)
         return complain(why, "%s: .npy version %d.%d; versions 1 to 3 are read", header->path,
                         start[6], start[7]);
@@ -163,7 +164,7 @@ static bool read_header(npy_header *header, input_stream *in, complaint *why)
         return false;
     const uint64_t length = little_endian(start + 8, (int)n_length);
     if (n < n_length || length > MOST)
-        return complain(why, "%s: cut short, or its header has more than %d bytes", header->path,
+        return complain(why, "%s: truncated, or its header has more than %d bytes", header->path,
                         MOST);
     header->text = malloc((size_t)length + 1);
     if (header->text == NULL)
@@ -218,8 +219,8 @@ static bool find_type(const npy_header *header, const npy_params *params, const 
         *out = &bf16_type;
     return wanted != WEFT_DEFAULT || params->u2_is_bf16 ||
            complain(why,
-                    "%s: elements of type '%s', which are bf16 or whole numbers: --dtype bf16 or "
-                    "another one tells",
+                    "%s: elements of type '%s', which are bf16 or integers: give --dtype bf16 or "
+                    "an integer type",
                     header->path, header->descr);
 }
 

@@ -52,8 +52,7 @@ static bool take(operand *out, input_stream *in, const operand_params *params, c
     case FORMAT_UNKNOWN:
         break;
     }
-    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by its name or its content",
-                    in->path);
+    return complain(why, "%s: is neither .npy nor .mtx nor .smtx by name or content", in->path);
 }
 
 bool operand_read(operand *out, const char *path, const operand_params *params, complaint *why)
@@ -77,7 +76,7 @@ bool operand_read_dense(npy_array *out, const char *path, const operand_params *
     operand any;
     bool done = operand_read(&any, path, params, why);
     if (done && any.is_sparse)
-        done = complain(why, "%s: holds a sparse matrix, a dense array is needed", path);
+        done = complain(why, "%s: holds a sparse matrix, but a dense array is needed", path);
     if (done && any.dense.is_untyped && !params->keeps_untyped)
         done = npy_convert(&any.dense, WEFT_F32, path, why);
     *out = (npy_array){0};
@@ -94,7 +93,7 @@ bool operand_read_sparse(weft_csr_host *out, const char *path, const operand_par
     operand any;
     bool done = operand_read(&any, path, params, why);
     if (done && !any.is_sparse)
-        done = complain(why, "%s: holds a dense array, a sparse matrix is needed", path);
+        done = complain(why, "%s: holds a dense array, but a sparse matrix is needed", path);
     *out = (weft_csr_host){0};
     if (done)
         *out = any.sparse;

@@ -22,11 +22,12 @@ bool product_count_bytes(const product_job *job, const char *name, int64_t n_row
     *bytes = (size_t)(row_bytes * (uint64_t)n_rows);
     if (row_bytes == 0 || (uint64_t)n_rows <= limit / row_bytes)
         return true;
-    return complain(why,
-                    "%s, %" PRId64 " x %" PRId64 " %s, is larger than the device's largest buffer: "
-                    "%.0f bytes, there are %" PRIu64,
-                    name, n_rows, n_cols, weft_dtype_name(job->dtype),
-                    (double)n_rows * (double)row_bytes, limit);
+    return complain(
+        why,
+        "%s, %" PRId64 " x %" PRId64
+        " %s, is larger than the device's largest buffer: %.0f bytes, but at most %" PRIu64,
+        name, n_rows, n_cols, weft_dtype_name(job->dtype), (double)n_rows * (double)row_bytes,
+        limit);
 }
 
 // As they stand, where --dtype says nothing.
@@ -112,11 +113,11 @@ bool product_settle(product_job *job, complaint *why)
                  : first < job->n_files ? files[first].dense->dtype
                                         : WEFT_F32;
     if (second < job->n_files && files[second].dense->dtype != job->dtype)
-        return complain(why, "%s: holds %s, but %s holds %s; --dtype converts both",
+        return complain(why, "%s: holds %s, but %s holds %s; use --dtype to convert both",
                         files[second].path, weft_dtype_name(files[second].dense->dtype),
                         files[first].path, weft_dtype_name(job->dtype));
     if (job->dtype == WEFT_F64 && !limits->has_f64 && job->options->dtype == WEFT_DEFAULT)
-        return complain(why, "%s: holds f64, and %s has no f64; --dtype f32 converts",
+        return complain(why, "%s: holds f64, but %s has no f64; use --dtype f32 to convert",
                         files[first].path, limits->name);
     for (int i = 0; i < job->n_files; i++)
         if (!convert(&files[i], job->dtype, why))

@@ -5,17 +5,17 @@
 enum { OPTION_ALPHA = 512, OPTION_SEED, OPTION_RUNS, OPTION_CHECK, OPTION_FORMAT };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "OUT.npy", 0, "Write the result; - is standard output", 0},
+    {"output", 'o', "OUT.npy", 0, "Write the result to this file; - is standard output", 0},
     COMMAND_FORMAT_OPTION(OPTION_FORMAT),
     {"alpha", OPTION_ALPHA, "X", 0, "Scale the product (default: 1)", 0},
     {"dtype", 'T', "T", 0,
-     "f32, f64, f16 or bf16: operands are converted (default: as dense files have it, else f32)",
+     "Convert operands to f32, f64, f16 or bf16 (default: the type of the dense files, else f32)",
      0},
     {"seed", OPTION_SEED, "S", 0,
-     "Of random matrices, and of the values of an .smtx file (default: 1)", 0},
-    {"runs", OPTION_RUNS, "R", 0, "How often to time the product (default: 20)", 0},
+     "Seed of random matrices and of the values of an .smtx file (default: 1)", 0},
+    {"runs", OPTION_RUNS, "R", 0, "Number of timed runs (default: 20)", 0},
     {"check", OPTION_CHECK, NULL, 0,
-     "Compare with a product in double; fail beyond the error bound", 0},
+     "Compare the result with a product in double; fail if an error exceeds its bound", 0},
     {0},
 };
 

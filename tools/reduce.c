@@ -120,7 +120,7 @@ static void take_op(reduce_options *reduce, const char *name, struct argp_state 
 {
     reduce->has_op = weft_reduction_find(name, &reduce->op);
     if (!reduce->has_op)
-        argp_error(state, "--op: '%s' is no reduction; `weft reduce --help' lists them", name);
+        argp_error(state, "--op: '%s' is not a reduction; `weft reduce --help' lists them", name);
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -158,9 +158,10 @@ int weft_reduce_main(int argc, char **argv)
          "sum, prod, mean, min, max, argmin, argmax, any, all, norm1, norm2, norm_inf, var, std or "
          "logsumexp",
          0},
-        {"axis", 'a', "LIST", 0, "Axes between commas, -1 the last one, or all (the default)", 0},
-        {"keepdims", OPTION_KEEPDIMS, NULL, 0, "Keep the axes, each with extent 1", 0},
-        {"correction", OPTION_CORRECTION, "C", 0, "Of var and std: divide by n - C (default: 0)",
+        {"axis", 'a', "LIST", 0,
+         "Axes separated by commas, -1 for the last one, or all (the default)", 0},
+        {"keepdims", OPTION_KEEPDIMS, NULL, 0, "Keep the reduced axes with extent 1", 0},
+        {"correction", OPTION_CORRECTION, "C", 0, "For var and std: divide by n - C (default: 0)",
          0},
         {0},
     };
@@ -169,12 +170,12 @@ int weft_reduce_main(int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "IN.npy",
-        .doc =
-            "Reduce an array along some of its axes."
-            "\vArrays of i8 and i16 are taken as i32. Sums and products of whole numbers are i64, "
-            "places i64, truth u8; means and norms of whole numbers f64 where the device has it. "
-            "Reports the plan, the time for setting up (compiling), the median and range of the "
-            "run time, and the traffic: the array read once and the result written once.",
+        .doc = "Reduce an array along some of its axes."
+               "\vArrays of i8 and i16 are converted to "
+               "i32. Sums and products of integers are i64, positions i64, results of any and all "
+               "u8; means and norms of integers are f64 if the device supports it. Reports the "
+               "plan, the set-up time (compilation), the median and range of the run time, and the "
+               "traffic: the array read once and the result written once.",
         .children = children,
     };
     static const dense_operation operation = {

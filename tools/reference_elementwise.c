@@ -17,9 +17,9 @@ enum { MOST_NAMES = 1 + WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_VALUES };
 typedef struct job {
     const reference_elementwise *problem;
     reference_formula formula;
-    weft_dtype arithmetic;
-    precision stored; // of the result
-    int n_before;     // the inputs: 1 or 0
+    weft_dtype arithmetic; // the formula's
+    precision stored;      // of the result
+    int n_before;          // the inputs: 1 or 0
     formula_number named[MOST_NAMES];
     host_tensor inputs[WEFT_ELEMENTWISE_INPUTS]; // of the result's dimensions
 } job;
@@ -122,7 +122,7 @@ static void run(job *j, reference_values *out)
         for (int k = 0; k < problem->n_inputs; k++)
             j->named[j->n_before + k] =
                 load(j->arithmetic, &j->inputs[k], place_of(&j->inputs[k], index));
-        const formula_number y = reference_formula_at(&j->formula, j->arithmetic, j->named);
+        const formula_number y = reference_formula_at(&j->formula, j->named);
         if (scalar_is_float(j->arithmetic))
             put_real(j, out, i, y);
         else
@@ -130,20 +130,25 @@ static void run(job *j, reference_values *out)
     }
 }
 
-static weft_dtype arithmetic_of(const job *j)
+static bool read_formula(job *j, complaint *why)
 {
-    weft_dtype dtypes[WEFT_ELEMENTWISE_INPUTS];
-    for (int k = 0; k < j->problem->n_inputs; k++)
-        dtypes[k] = j->problem->inputs[k].dtype;
-    return j->problem->arithmetic != WEFT_DEFAULT
-               ? j->problem->arithmetic
-               : reference_formula_arithmetic(&j->formula, j->problem->n_inputs, dtypes);
+    const reference_elementwise *problem = j->problem;
+    weft_dtype dtypes[MOST_NAMES] = {problem->arithmetic}; // of what stands before the inputs
+    for (int k = 0; k < problem->n_inputs; k++)
+        dtypes[j->n_before + k] = problem->inputs[k].dtype;
+    const formula_text text = {.text = problem->formula,
+                               .n_inputs = j->n_before + problem->n_inputs,
+                               .n_values = problem->n_values,
+                               .dtypes = dtypes,
+                               .names = problem->names,
+                               .arithmetic = problem->arithmetic};
+    return reference_formula_read(&j->formula, &text, why);
 }
 
 static void set_up(job *j)
 {
     const reference_elementwise *problem = j->problem;
-    j->arithmetic = arithmetic_of(j);
+    j->arithmetic = j->formula.arithmetic;
     j->stored = precision_of(problem->y_dtype);
     if (j->arithmetic == WEFT_F64 &&
         (problem->y_dtype == WEFT_F32 || problem->y_dtype == WEFT_DEFAULT))
@@ -167,10 +172,8 @@ bool reference_elementwise_run(reference_values *out, const reference_elementwis
         return complain(why, "no memory for the reference of '%s'", problem->formula);
     j->problem = problem;
     j->n_before = problem->first ? 1 : 0;
-    const int n_inputs = j->n_before + problem->n_inputs;
-    const bool done = reference_formula_read(&j->formula, problem->formula, n_inputs,
-                                             n_inputs + problem->n_values, problem->names, why) &&
-                      values_create(out, problem->y_dtype, line_count(&shape, ~0u), why);
+    const bool done =
+        read_formula(j, why) && values_create(out, problem->y_dtype, line_count(&shape, ~0u), why);
     if (done) {
         set_up(j);
         run(j, out);

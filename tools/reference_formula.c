@@ -1,277 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas read and reckoned on the host.
+// Formulas as the library reads them, reckoned on the host.
 #include "reference_formula.h"
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/elementwise.h>
+#include <weft/rehearsal.h>
+
 #include "scalar.h"
 
-// ---- reading: precedence climbing, operands before their operator
+// ---- reading: a rehearsed call tells what the formula is compiled as, which is calls alone
 
 typedef struct reader {
     reference_formula *out;
-    const char *text, *next; // the whole, and what was not read yet
-    int n_names;
-    const char *const *names;
+    const char *next; // what was not read yet
+    int n_inputs;
     complaint *why;
 } reader;
 
-// Operators of two operands; higher ones bind first. Longer ones stand before their beginnings.
-static const struct {
-    const char *sign, *function;
-    int precedence;
-} operators[] = {
-    {"||", "logical_or", 1},  {"&&", "logical_and", 2}, {"<<", "left_shift", 8},
-    {">>", "right_shift", 8}, {"<=", "less_equal", 7},  {">=", "greater_equal", 7},
-    {"==", "equal", 6},       {"!=", "not_equal", 6},   {"<", "less", 7},
-    {">", "greater", 7},      {"|", "bitwise_or", 3},   {"^", "bitwise_xor", 4},
-    {"&", "bitwise_and", 5},  {"+", "add", 9},          {"-", "subtract", 9},
-    {"*", "multiply", 10},    {"/", "quotient", 10},    {"%", "fmod", 10},
-};
+static bool read_code(reader *r);
 
-static const struct {
-    const char *name;
-    double value;
-} constants[] = {
-    {"M_E", 2.71828182845904523536},
-    {"M_LOG2E", 1.44269504088896340736},
-    {"M_LOG10E", 0.43429448190325182765},
-    {"M_LN2", 0.69314718055994530942},
-    {"M_LN10", 2.30258509299404568402},
-    {"M_PI", 3.14159265358979323846},
-    {"M_PI_2", 1.57079632679489661923},
-    {"M_PI_4", 0.78539816339744830962},
-    {"M_1_PI", 0.31830988618379067154},
-    {"M_2_PI", 0.63661977236758134308},
-    {"M_2_SQRTPI", 1.12837916709551257390},
-    {"M_SQRT2", 1.41421356237309504880},
-    {"M_SQRT1_2", 0.70710678118654752440},
-    {"INFINITY", INFINITY},
-    {"NAN", NAN},
-};
-
-#define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
-
-static bool read_conditional(reader *r);
-
-static bool refuse(const reader *r, const char *wanted)
+static bool refuse(const reader *r)
 {
-    return complain(r->why, "the reference wants %s at column %d of '%s'", wanted,
-                    (int)(r->next - r->text) + 1, r->text);
+    return complain(r->why, "the reference does not know '%.60s'", r->next);
 }
 
-static void skip_blanks(reader *r)
+static bool take(reader *r, const char *text)
 {
-    r->next += strspn(r->next, " \t\n");
-}
-
-static bool take(reader *r, const char *sign)
-{
-    skip_blanks(r);
-    if (strncmp(r->next, sign, strlen(sign)) != 0)
+    if (strncmp(r->next, text, strlen(text)) != 0)
         return false;
-    r->next += strlen(sign);
+    r->next += strlen(text);
     return true;
-}
-
-static bool expect(reader *r, const char *sign)
-{
-    char wanted[8];
-    snprintf(wanted, sizeof(wanted), "'%s'", sign);
-    return take(r, sign) || refuse(r, wanted);
-}
-
-static size_t word_length(const char *text)
-{
-    return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
 }
 
 static bool add_step(reader *r, formula_step step)
 {
     if (r->out->n_steps == FORMULA_STEPS)
-        return refuse(r, "no more steps");
+        return complain(r->why, "the reference takes %d steps", (int)FORMULA_STEPS);
     r->out->steps[r->out->n_steps++] = step;
-    r->out->is_real |= step.is_real;
     return true;
 }
 
-static bool add_call(reader *r, const reference_function *function)
+// "0x3p-1f", "NAN", "7", "-2147483647-1" or "7L": the least whole number has no literal.
+static bool read_literal(reader *r)
 {
-    const formula_step call = {.kind = FORMULA_CALL, .function = function};
-    r->out->is_real |= !function->whole;
-    return add_step(r, call);
-}
-
-static bool add_call_of(reader *r, const char *name)
-{
-    return add_call(r, reference_function_find(name, strlen(name)));
-}
-
-// Past digits, a point and an exponent; suffixes mean nothing.
-static bool read_number(reader *r)
-{
-    const char *const text = r->next;
-    const bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const bool is_real = scalar_is_float(r->out->arithmetic);
+    formula_step step = {.kind = FORMULA_NUMBER};
     char *end;
-    formula_step number = {.kind = FORMULA_NUMBER, .real = strtod(text, &end)};
-    for (const char *c = text; c < end; c++)
-        number.is_real |= *c == '.' || strchr(is_hex ? "pP" : "eE", *c) != NULL;
-    number.single = strtof(text, NULL);
-    number.whole = number.is_real ? 0 : strtoull(text, NULL, 0);
-    r->out->is_long |= number.whole > INT32_MAX;
-    r->next = end + strspn(end, "fFlLuU");
-    return add_step(r, number);
+    if (is_real)
+        step.number.real = (wide)strtod(r->next, &end);
+    else
+        step.number.whole = strtoll(r->next, &end, 10);
+    r->next = end + strspn(end, "fL");
+    if (take(r, "-1")) {
+        step.number.whole--;
+        take(r, "L");
+    }
+    return add_step(r, step) && (take(r, ")") || refuse(r));
 }
 
-static bool read_constant(reader *r, const char *name, size_t length)
+static bool read_call(reader *r)
 {
-    const bool is_single =
-        length > 4 && memcmp(name, "M_", 2) == 0 && memcmp(name + length - 2, "_F", 2) == 0;
-    const size_t kept = is_single ? length - 2 : length;
-    for (size_t i = 0; i < COUNT_OF(constants); i++)
-        if (strlen(constants[i].name) == kept && memcmp(constants[i].name, name, kept) == 0)
-            return add_step(r, (formula_step){.kind = FORMULA_NUMBER,
-                                              .real = constants[i].value,
-                                              .single = (float)constants[i].value,
-                                              .is_real = true});
-    return refuse(r, "a name");
-}
-
-static bool read_arguments(reader *r, const reference_function *function)
-{
-    for (int i = 0; i < function->n_arguments; i++)
-        if (!read_conditional(r) || !expect(r, i + 1 < function->n_arguments ? "," : ")"))
-            return false;
-    return add_call(r, function);
-}
-
-static bool read_name(reader *r)
-{
-    const char *const name = r->next;
-    const size_t length = word_length(name);
-    const reference_function *const function = reference_function_find(name, length);
+    const size_t length = strcspn(r->next, "(");
+    const reference_function *function = reference_function_find(r->next, length);
+    if (function == NULL)
+        return refuse(r);
     r->next += length;
-    if (function != NULL)
-        return expect(r, "(") && read_arguments(r, function);
-    for (int i = 0; i < r->n_names; i++)
-        if (strlen(r->names[i]) == length && memcmp(r->names[i], name, length) == 0)
-            return add_step(r, (formula_step){.kind = FORMULA_NAMED, .named = i});
-    return read_constant(r, name, length);
+    for (int i = 0; i < function->n_arguments; i++)
+        if (!take(r, i == 0 ? "(" : ",") || !read_code(r))
+            return refuse(r);
+    return (take(r, ")") || refuse(r)) &&
+           add_step(r, (formula_step){.kind = FORMULA_CALL, .function = function});
 }
 
-static bool read_operand(reader *r)
+// Truths are numbers here, and numbers truths.
+static bool read_code(reader *r)
 {
-    skip_blanks(r);
-    if (take(r, "("))
-        return read_conditional(r) && expect(r, ")");
-    if (strchr(".0123456789", *r->next) != NULL && *r->next != '\0')
-        return read_number(r);
-    return word_length(r->next) > 0 ? read_name(r) : refuse(r, "an operand");
-}
-
-static bool read_signed(reader *r);
-
-// The most negative number is one that i32 holds.
-static bool read_negated(reader *r)
-{
-    const bool was_long = r->out->is_long;
-    const int first = r->out->n_steps;
-    if (!read_signed(r))
-        return false;
-    const formula_step *const last = &r->out->steps[first];
-    if (r->out->n_steps == first + 1 && last->whole == (uint64_t)INT32_MAX + 1)
-        r->out->is_long = was_long;
-    return add_call_of(r, "negate");
-}
-
-static bool read_signed(reader *r)
-{
-    if (take(r, "+"))
-        return read_signed(r);
-    if (take(r, "-"))
-        return read_negated(r);
-    if (take(r, "!"))
-        return read_signed(r) && add_call_of(r, "logical_not");
-    if (take(r, "~"))
-        return read_signed(r) && add_call_of(r, "bitwise_not");
-    return read_operand(r);
-}
-
-// The operator that comes next, if it binds at least so tightly; or -1.
-static int next_operator(reader *r, int least)
-{
-    skip_blanks(r);
-    for (size_t i = 0; i < COUNT_OF(operators); i++)
-        if (strncmp(r->next, operators[i].sign, strlen(operators[i].sign)) == 0)
-            return operators[i].precedence >= least ? (int)i : -1;
-    return -1;
-}
-
-static bool read_binary(reader *r, int least)
-{
-    if (!read_signed(r))
-        return false;
-    for (int i; (i = next_operator(r, least)) >= 0;) {
-        r->next += strlen(operators[i].sign);
-        if (!read_binary(r, operators[i].precedence + 1) || !add_call_of(r, operators[i].function))
-            return false;
+    const bool is_input = take(r, "x");
+    if (is_input || take(r, "v")) {
+        const int place = (int)strtol(r->next, (char **)&r->next, 10);
+        return add_step(r, (formula_step){.named = place + (is_input ? 0 : r->n_inputs)});
     }
-    return true;
+    if (take(r, "LITERAL("))
+        return read_literal(r);
+    if (take(r, "TRUTH(") || take(r, "NUMBER("))
+        return read_code(r) && (take(r, ")") || refuse(r));
+    return read_call(r);
 }
 
-static bool read_conditional(reader *r)
+static weft_dtype arithmetic_among(const char *options)
 {
-    if (!read_binary(r, 0))
-        return false;
-    if (!take(r, "?"))
-        return true;
-    return read_conditional(r) && expect(r, ":") && read_conditional(r) && add_call_of(r, "where");
+    const char *const word = strstr(options, "-D ARITHMETIC=DTYPE_");
+    const char *const name = word ? word + strlen("-D ARITHMETIC=DTYPE_") : "";
+    return strncmp(name, "F64", 3) == 0   ? WEFT_F64
+           : strncmp(name, "I32", 3) == 0 ? WEFT_I32
+           : strncmp(name, "I64", 3) == 0 ? WEFT_I64
+                                          : WEFT_F32;
 }
 
-// The function alone, of all inputs.
-static bool read_bare(reader *r, const reference_function *function, int n_inputs)
+static bool read_options(reference_formula *out, const char *options, int n_inputs, complaint *why)
 {
-    if (function->n_arguments != n_inputs)
-        return refuse(r, "as many inputs as the function takes");
-    for (int i = 0; i < n_inputs; i++)
-        if (!add_step(r, (formula_step){.kind = FORMULA_NAMED, .named = i}))
-            return false;
-    return add_call(r, function);
+    const char *const code = strstr(options, "-D F0=");
+    *out = (reference_formula){.arithmetic = arithmetic_among(options)};
+    reader r = {out, code ? code + strlen("-D F0=") : "", n_inputs, why};
+    return read_code(&r) && (strchr(" ", *r.next) != NULL || refuse(&r));
 }
 
-bool reference_formula_read(reference_formula *out, const char *text, int n_inputs, int n_names,
-                            const char *const *names, complaint *why)
+// Of single elements.
+static weft_status rehearse(weft_context *ctx, const formula_text *of)
 {
-    reader r = {out, text, text, n_names, names, why};
-    out->n_steps = 0;
-    out->is_real = out->is_long = false;
-    skip_blanks(&r);
-    const size_t length = word_length(r.next);
-    const reference_function *const function = reference_function_find(r.next, length);
-    if (function != NULL && r.next[length + strspn(r.next + length, " \t\n")] == '\0')
-        return read_bare(&r, function, n_inputs);
-    if (!read_conditional(&r))
-        return false;
-    skip_blanks(&r);
-    return *r.next == '\0' || refuse(&r, "an operator");
-}
-
-weft_dtype reference_formula_arithmetic(const reference_formula *formula, int n_inputs,
-                                        const weft_dtype *dtypes)
-{
-    bool is_real = formula->is_real, is_long = formula->is_long;
-    for (int i = 0; i < n_inputs; i++) {
-        const weft_dtype dtype = dtypes[i] == WEFT_DEFAULT ? WEFT_F32 : dtypes[i];
-        if (dtype == WEFT_F64)
-            return WEFT_F64;
-        is_real |= scalar_is_float(dtype);
-        is_long |= dtype == WEFT_I64;
+    weft_tensor tensors[WEFT_ELEMENTWISE_INPUTS], y = {.buffer = weft_rehearsal_buffer(ctx, NULL)};
+    weft_elementwise_input inputs[WEFT_ELEMENTWISE_INPUTS];
+    weft_elementwise_value values[WEFT_ELEMENTWISE_VALUES];
+    const weft_elementwise_output output = {of->text, &y};
+    for (int i = 0; i < of->n_inputs; i++) {
+        tensors[i] =
+            (weft_tensor){.buffer = weft_rehearsal_buffer(ctx, NULL), .dtype = of->dtypes[i]};
+        inputs[i] = (weft_elementwise_input){of->names[i], &tensors[i]};
     }
-    return is_real ? WEFT_F32 : is_long ? WEFT_I64 : WEFT_I32;
+    for (int i = 0; i < of->n_values; i++)
+        values[i] = (weft_elementwise_value){of->names[of->n_inputs + i], 0};
+    return weft_elementwise(
+        ctx, NULL, of->n_inputs, inputs, 1, &output,
+        WEFT_ELEMENTWISE(.n_values = of->n_values, .values = values, .arithmetic = of->arithmetic));
+}
+
+bool reference_formula_read(reference_formula *out, const formula_text *of, complaint *why)
+{
+    weft_context *ctx = NULL;
+    const weft_rehearsal *told = NULL;
+    weft_status status = weft_rehearsal_create(&ctx, weft_profile_find("h100"), NULL);
+    if (status == WEFT_OK)
+        status = weft_rehearsal_begin(ctx);
+    if (status == WEFT_OK)
+        status = rehearse(ctx, of);
+    if (status == WEFT_OK)
+        told = weft_rehearsal_end(ctx);
+    const bool done = told != NULL ? read_options(out, told->launches[0].options, of->n_inputs, why)
+                                   : complain_weft(why);
+    weft_context_destroy(&ctx);
+    return done;
 }
 
 // ---- real numbers
@@ -459,24 +330,11 @@ static formula_number call_real(const range *r, const reference_function *f,
     return y;
 }
 
-static formula_number real_number(const formula_step *step, weft_dtype dtype)
-{
-    if (step->is_real)
-        return (formula_number){.real = dtype == WEFT_F32 ? (wide)step->single : (wide)step->real};
-    return (formula_number){.real = dtype == WEFT_F32 ? (wide)(float)step->whole
-                                                      : (wide)(double)step->whole};
-}
-
 // ---- whole numbers
 
 static int64_t wrapped(weft_dtype dtype, int64_t x)
 {
     return dtype == WEFT_I32 ? (int32_t)x : x;
-}
-
-static formula_number whole_number(const formula_step *step, weft_dtype dtype)
-{
-    return (formula_number){.whole = wrapped(dtype, (int64_t)step->whole)};
 }
 
 static formula_number call_whole(weft_dtype dtype, const reference_function *f,
@@ -490,9 +348,9 @@ static formula_number call_whole(weft_dtype dtype, const reference_function *f,
 
 // ---- both
 
-formula_number reference_formula_at(const reference_formula *formula, weft_dtype arithmetic,
-                                    const formula_number *named)
+formula_number reference_formula_at(const reference_formula *formula, const formula_number *named)
 {
+    const weft_dtype arithmetic = formula->arithmetic;
     const bool is_real = scalar_is_float(arithmetic);
     const range r = range_of(arithmetic);
     formula_number stack[FORMULA_STEPS + 1];
@@ -505,7 +363,7 @@ formula_number reference_formula_at(const reference_formula *formula, weft_dtype
             stack[n++] = named[step->named];
             break;
         case FORMULA_NUMBER:
-            stack[n++] = is_real ? real_number(step, arithmetic) : whole_number(step, arithmetic);
+            stack[n++] = step->number;
             break;
         case FORMULA_CALL:
             n -= step->function->n_arguments;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas (weft/elementwise.h) reckoned on the host, and how far devices may be off.
 //
-// The text is read here once more, by nothing of the library's. Whole numbers are exact. A real
-// one x comes with an error E, so that what a device has for it lies in x - E .. x + E; a number
-// that is stored, or written in a formula, has none. What a function f of such numbers is off by:
+// What is reckoned is the code that a device's compiler is given for the text (cl/formula), as a
+// rehearsed call tells it. Whether the library reads texts rightly, the vectors of
+// tests/data/formulas.txt know.
+//
+// Whole numbers are exact. A real one x comes with an error E, so that what a device has for it
+// lies in x - E .. x + E; a number that is stored, or written in a formula, has none. What a
+// function f of such numbers is off by:
 //
 //   E = largest |f(x_1', x_2', ...) - f(x_1, x_2, ...)| + ulps ulp + flushed
 //
@@ -26,35 +30,7 @@
 #include "complaint.h"
 #include "reference_function.h"
 
-enum { FORMULA_STEPS = 1024 }; // literals, names, calls, and signs of literals
-
-typedef enum formula_step_kind { FORMULA_NAMED, FORMULA_NUMBER, FORMULA_CALL } formula_step_kind;
-
-typedef struct formula_step {
-    formula_step_kind kind;
-    int named;                          // which of the names
-    double real;                        // a number; each rounded once
-    float single;                       //
-    uint64_t whole;                     //
-    bool is_real;                       // written with a point or exponent, or a constant
-    const reference_function *function; // a call of what stands before it
-} formula_step;
-
-typedef struct reference_formula {
-    int n_steps;
-    formula_step steps[FORMULA_STEPS]; // operands before their function
-    bool is_real;                      // asks for real arithmetic
-    bool is_long;                      // has a whole number that i32 does not hold
-} reference_formula;
-
-// Of a text that weft_elementwise() has taken, which bounds how deep it is. The first `n_inputs`
-// names are of inputs.
-bool reference_formula_read(reference_formula *out, const char *text, int n_inputs, int n_names,
-                            const char *const *names, complaint *why);
-
-// The type that the header says it is reckoned in, of inputs of these types.
-weft_dtype reference_formula_arithmetic(const reference_formula *formula, int n_inputs,
-                                        const weft_dtype *dtypes);
+enum { FORMULA_STEPS = 512 }; // literals, names and calls: as many as a formula may have
 
 // A number in arithmetic: f32 and f64 have `real` and `error`, i32 and i64 `whole`.
 typedef struct formula_number {
@@ -62,8 +38,34 @@ typedef struct formula_number {
     int64_t whole;
 } formula_number;
 
+typedef enum formula_step_kind { FORMULA_NAMED, FORMULA_NUMBER, FORMULA_CALL } formula_step_kind;
+
+typedef struct formula_step {
+    formula_step_kind kind;
+    int named; // which of the names
+    formula_number number;
+    const reference_function *function; // a call of what stands before it
+} formula_step;
+
+typedef struct reference_formula {
+    weft_dtype arithmetic; // f32, f64, i32 or i64
+    int n_steps;
+    formula_step steps[FORMULA_STEPS]; // operands before their function
+} reference_formula;
+
+// What weft_elementwise() is told of a formula.
+typedef struct formula_text {
+    const char *text;
+    int n_inputs, n_values;
+    const weft_dtype *dtypes; // of inputs
+    const char *const *names; // of inputs, then of values
+    weft_dtype arithmetic;    // WEFT_DEFAULT: the library's choice
+} formula_text;
+
+// Fails where the library refuses it, with its sentence.
+bool reference_formula_read(reference_formula *out, const formula_text *text, complaint *why);
+
 // Of what the names stand for.
-formula_number reference_formula_at(const reference_formula *formula, weft_dtype arithmetic,
-                                    const formula_number *named);
+formula_number reference_formula_at(const reference_formula *formula, const formula_number *named);
 
 #endif

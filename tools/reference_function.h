@@ -26,7 +26,7 @@ typedef enum reference_trait {
 } reference_trait;
 
 typedef struct reference_function {
-    const char *name; // in a formula
+    const char *name; // in cl/formula/formula.clh, where it is in capitals
     int n_arguments;
     // Of real numbers; NULL: it has none. May set *size to what `ulps` are of, where that is more
     // than the result.

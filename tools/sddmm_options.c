@@ -4,9 +4,9 @@
 
 static const struct argp_option options[] = {
     {"k", 'k', "K", 0, "Columns of the random A and rows of the random B (default: 128)", 0},
-    {"transpose-b", 't', NULL, 0, "B's file holds B transposed, one column of B after the other",
+    {"transpose-b", 't', NULL, 0, "B's file holds B transposed: one column of B after the other",
      0},
-    {"indicator", 'i', NULL, 0, "C says where: its values are left out", 0},
+    {"indicator", 'i', NULL, 0, "Use the positions of C's entries, but not their values", 0},
     {0},
 };
 
@@ -23,12 +23,11 @@ static error_t take_file(sddmm_options *sddmm, char *argument, struct argp_state
 static error_t check_options(const sddmm_options *sddmm, struct argp_state *state)
 {
     if (sddmm->product.sparse_path == NULL)
-        argp_error(state, "a sparse matrix is needed: C.mtx or C.smtx");
+        argp_error(state, "name a sparse matrix: C.mtx or C.smtx");
     if (sddmm->a_path != NULL && sddmm->b_path == NULL)
-        argp_error(state, "%s wants B beside it", sddmm->a_path);
+        argp_error(state, "%s needs a second file, B", sddmm->a_path);
     if (sddmm->has_k && sddmm->a_path != NULL)
-        argp_error(state, "--k is for random A and B; the columns of %s are its own",
-                   sddmm->a_path);
+        argp_error(state, "--k is for random A and B, but A is %s", sddmm->a_path);
     return 0;
 }
 
@@ -65,15 +64,15 @@ void sddmm_options_parse(sddmm_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "C [A B]",
-        .doc =
-            "Multiply two matrices, random and dense where none are named, at the entries of a "
-            "sparse one (.mtx, .smtx) alone: D = alpha (A B) .* C. A and B are dense (.npy, .mtx) "
-            "or sparse (.mtx, .smtx). D holds a value for each entry of C, row by row; those of a "
-            ".mtx by rising columns."
-            "\vReports the plan, the time for setting up (compiling), the median and range of "
-            "the run time, and the speed, at 2 nnz K operations, or with a sparse factor at 2 "
-            "for each element that is gone through: at each entry of C those of B's column, or "
-            "where B is dense those of A's row.",
+        .doc = "Multiply two matrices only at the entries of a sparse one (.mtx, .smtx): D = alpha "
+               "(A B) .* C. A and B are dense (.npy, .mtx) or sparse (.mtx, .smtx). D holds a "
+               "value for each entry of C, row by row, and by ascending columns if C is a .mtx. "
+               "Without files A and B are random and dense."
+               "\vReports the plan, the set-up time "
+               "(compilation), the median and range of the run time, and the speed. A product of "
+               "dense factors counts as 2 nnz K operations. With a sparse factor each element that "
+               "is visited counts as 2 operations: at each entry of C the elements of B's column, "
+               "or if B is dense those of A's row.",
         .children = children,
     };
     *out = (sddmm_options){.product = product_options_new(), .k = 128};

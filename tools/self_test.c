@@ -164,26 +164,26 @@ static void print_end(const self_test_job *job)
     printf("\n%d of %d right, %d wrong, %d failed, %d skipped, in %.1f s\n", job->n_right, n,
            job->n_wrong, job->n_failed, job->n_skipped, job->seconds);
     if (job->device.limits.failed_trials != 0)
-        puts("Some of what the device claims does not work on it: the quirks above name what weft "
-             "does without.");
+        puts("Some features of the device do not work: the quirks above name those that weft does "
+             "not use.");
     if (is_all_right(job)) {
-        puts(n > 0 ? "All is well: what was checked is right on this device."
+        puts(n > 0 ? "All checked results are right on this device."
                    : "Nothing could be checked on this device.");
         return;
     }
-    puts(
-        "A check is WRONG where a result is beyond its error bound, and FAILED where a call or the "
-        "driver failed.\n"
-        "\nDo not trust these operations on this device. To report it, open an issue where you "
-        "have\n"
-        "weft from, with all of the above and what these two print, for the same device:\n\n"
-        "    weft info --json\n"
-        "    weft self-test --json\n\n"
-        "They name device, driver and version; `weft self-test OP --verbose' says with what "
-        "options\n"
-        "kernels were compiled. Say, too, whether another driver, or an older one, is right on "
-        "the\n"
-        "same machine: a fault of a compiler goes to its vendor as well.");
+    puts("A check is WRONG if a result exceeds its error bound, and FAILED if a call or the\n"
+         "driver failed.\n"
+         "\n"
+         "Do not trust these operations on this device. To report the fault, open an issue\n"
+         "at the place where you got weft, with all of the above and the output of these two\n"
+         "commands for the same device:\n"
+         "\n"
+         "    weft info --json\n"
+         "    weft self-test --json\n"
+         "\n"
+         "They name device, driver and version; `weft self-test OP --verbose' prints the\n"
+         "build options of kernels. Say also whether another or an older driver is right on\n"
+         "the same machine. A fault of a compiler should be reported to its vendor as well.");
 }
 
 static bool run(self_test_job *job, complaint *why)
@@ -261,20 +261,19 @@ static void parse(self_test_job *out, int argc, char **argv)
     static const struct argp parser = {
         .parser = parse_option,
         .args_doc = "[OP...]",
-        .doc = "Run every operation on this device, in several variants and sizes, and hold each "
-               "result against a reference on the host; or the named ones alone: "
-               "spmm, spmm_dcsr, sparse_linear, sparse_linear_dx, sparse_linear_dw, sddmm, spgemm, "
-               "spgemm_dense, sddmm_sparse, sparse_softmax, sparse_softmax_backward, attention, "
-               "csr_transpose, csr_to_dense, dense_to_csr, dcsr_from_csr, dcsr_to_csr, "
+        .doc = "Run every operation, or the named ones alone, on this device in several variants "
+               "and sizes, and compare each result with a reference on the host. The operations "
+               "are spmm, spmm_dcsr, sparse_linear, sparse_linear_dx, sparse_linear_dw, sddmm, "
+               "spgemm, spgemm_dense, sddmm_sparse, sparse_softmax, sparse_softmax_backward, "
+               "attention, csr_transpose, csr_to_dense, dense_to_csr, dcsr_from_csr, dcsr_to_csr, "
                "sparse_gather, reduce, softmax, softmax_backward, norm, norm_backward, matmul, "
-               "elementwise."
-               "\vA line for each variant: ok, WRONG, FAILED where a call or the driver's process "
-               "failed, or skipped; what was wrong is told with its case, its plan and the first "
-               "wrong element. Error bounds are of the terms summed and the data type, as those of "
-               "--check of the other commands. Most of the time goes into compiling: what the "
-               "folder of compiled programs holds is not compiled again. With --json each variant "
-               "has a hash of its results (bits), to tell runs, drivers or devices apart that are "
-               "all right. Exit status: 0 all right, 1 something wrong or failed.",
+               "elementwise.\vPrints a line for each variant: ok, WRONG, FAILED (a call or the "
+               "driver's process failed) or skipped. An error is reported with its case, its plan "
+               "and the first wrong element. Error bounds depend on the terms summed and the data "
+               "type, as for --check of the other commands. Most of the time is compilation; "
+               "programs in the cache are not compiled again. With --json each variant has a hash "
+               "of its results (bits), which distinguishes runs, drivers or devices that are all "
+               "right. Exit status: 0 all right, 1 something wrong or failed.",
         .children = children,
     };
     argp_parse(&parser, argc, argv, 0, NULL, out);

@@ -220,9 +220,9 @@ static bool bury(helper *h, bool is_killed, complaint *why)
         continue;
     h->process = 0;
     if (is_killed)
-        complaint_keep(why, "nothing came of it within %d s", PATIENCE_SECONDS);
+        complaint_keep(why, "no answer within %d s", PATIENCE_SECONDS);
     else if (WIFSIGNALED(status))
-        complaint_keep(why, "the process was ended by signal %d (%s)", WTERMSIG(status),
+        complaint_keep(why, "the process was killed by signal %d (%s)", WTERMSIG(status),
                        strsignal(WTERMSIG(status)));
     else
         complaint_keep(why, "the process ended with status %d", WEXITSTATUS(status));
@@ -245,7 +245,7 @@ static void lose(run_state *run, helper *h, bool is_killed)
             start(run, h, &run->last);
     } else if (!ended_well) {
         progress_clear();
-        fprintf(stderr, "weft self-test: behind the last check %s\n", why.text);
+        fprintf(stderr, "weft self-test: after the last check %s\n", why.text);
     }
 }
 

@@ -11,7 +11,7 @@ packages_to_check='g++ clang libcmocka-dev python3'
 packages_if_there_are='oclgrind mesa-opencl-icd clang-format shellcheck libclang-rt-dev
     clang-15|clang-19 libclc-15|libclc-19 intel-opencl-icd clang-tidy cppcheck valgrind python3-venv'
 
-# What becomes of the tests without a package.
+# What happens to the tests without a package.
 without() {
     case $1 in
     oclgrind) echo "tests on Oclgrind are skipped" ;;
@@ -21,11 +21,11 @@ without() {
     clang-[0-9]* | libclc-*) echo "kernels are not compiled for AMD's and NVIDIA's GPUs" ;;
     intel-opencl-icd) echo "kernels are not compiled for Intel's GPUs" ;;
     clang-format | clang-tidy | cppcheck | shellcheck) echo "its tests are skipped" ;;
-    *) echo "what needs it is skipped" ;;
+    *) echo "tests that need it are skipped" ;;
     esac
 }
 
-# What stands at the top of the script.
+# Prints the comment at the top of the script.
 usage() {
     sed -n '3,/^set/s/^# \{0,1\}//p' "$0"
 }

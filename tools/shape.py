@@ -29,6 +29,7 @@ DOORS = ["weft_spmm", "weft_sddmm", "weft_softmax", "weft_matmul", "weft_element
 # From the left margin to a brace there: of functions as clang-format leaves them.
 FUNCTION = re.compile(r"^[A-Za-z][^\n;{}=]*?\b(\w+)\([^;{}]*\)\n\{\n(.*?)^\}", re.M | re.S)
 PUBLIC = re.compile(r"^WEFT_API [^;]*?\b(weft_\w+)\(", re.M)
+HOOK = re.compile(r"\.run = (\w+)")  # what the driver calls by the operation's table
 CALL = re.compile(r"\b([a-z_]\w*)\b(?=\s*[(,)])")
 ENQUEUE = "clEnqueueNDRangeKernel"
 
@@ -53,11 +54,12 @@ def functions_of(sources):
     return found
 
 
-def way_to_enqueue(door, functions):
+def way_to_enqueue(door, functions, sources):
     """Names on the shortest way; a function of the file itself comes before one of another."""
     outside = {name: (path, name) for path, name in functions if name.startswith("weft_")}
     start = outside.get(door)
     ways = [[start]] if start else []
+    hooks = [(start[0], name) for name in HOOK.findall(sources[start[0]])] if start else []
     seen = set(ways[0]) if ways else set()
     for way in ways:
         path, name = way[-1]
@@ -65,10 +67,11 @@ def way_to_enqueue(door, functions):
         if ENQUEUE in calls:
             return [name for _, name in way]
         for call in sorted(calls):
-            to = (path, call) if (path, call) in functions else outside.get(call)
-            if to and to not in seen:
-                seen.add(to)
-                ways.append(way + [to])
+            here = (path, call) if (path, call) in functions else outside.get(call)
+            for to in [here] if here else hooks if call == "run" else []:
+                if to not in seen and to in functions:
+                    seen.add(to)
+                    ways.append(way + [to])
     return []
 
 
@@ -82,7 +85,7 @@ def print_functions(top, sources):
           f"{statistics.median(lines.values()):.0f} lines, {longest}() {lines[longest]}")
     print(f"  {n_public} public functions")
     for door in DOORS:
-        way = way_to_enqueue(door, functions)
+        way = way_to_enqueue(door, functions, sources)
         print(f"  {len(way):2} functions to the device: {' '.join(way)}")
 
 

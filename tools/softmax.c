@@ -88,11 +88,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 int weft_softmax_main(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"axis", 'a', "A", 0, "The axis, -1 the last one (the default)", 0},
-        {"log", OPTION_LOG, NULL, 0, "The logarithm of softmax", 0},
+        {"axis", 'a', "A", 0, "The axis, -1 for the last one (the default)", 0},
+        {"log", OPTION_LOG, NULL, 0, "Compute the logarithm of softmax", 0},
         {"scale", OPTION_SCALE, "S", 0, "Multiply the array by S first (default: 1)", 0},
         {"masked", OPTION_MASKED, NULL, 0,
-         "Where all along the axis is -inf: 0 (with --log -inf), not NaN", 0},
+         "Give 0 (with --log -inf) in place of NaN if all elements along the axis are -inf", 0},
         {0},
     };
     static const struct argp_child children[] = {{&dense_argp, 0, "", 0}, {0}};
@@ -101,8 +101,9 @@ int weft_softmax_main(int argc, char **argv)
         .parser = parse_option,
         .args_doc = "IN.npy",
         .doc = "Softmax along one axis of an array."
-               "\vReports the plan, the time for setting up (compiling), the median and range of "
-               "the run time, and the traffic: the array read once and the result written once.",
+               "\vReports the plan, the set-up time "
+               "(compilation), the median and range of the run time, and the traffic: the array "
+               "read once and the result written once.",
         .children = children,
     };
     static const dense_operation operation = {

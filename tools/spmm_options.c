@@ -7,15 +7,15 @@ enum { OPTION_BETA = 256, OPTION_C, OPTION_REDUCE, OPTION_ORDER, OPTION_NO_PLAN 
 static const struct argp_option options[] = {
     {"n", 'n', "N", 0, "Columns of the random B (default: 128)", 0},
     {"transpose-a", 't', NULL, 0, "Multiply by A transposed", 0},
-    {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix named by --c (default: 0)", 0},
+    {"beta", OPTION_BETA, "Y", 0, "Add Y times the matrix that --c names (default: 0)", 0},
     {"c", OPTION_C, "C0.npy", 0, "The matrix that --beta scales", 0},
     {"reduce", OPTION_REDUCE, "WHAT", 0,
-     "Of each row's products the sum, mean, max or min (default: sum)", 0},
+     "Reduction of each row's products: sum, mean, max or min (default: sum)", 0},
     {"order", OPTION_ORDER, "ORDER", 0,
-     "Rows given, sorted, snake, alternating or queue, as the plan hands them out (default: what "
-     "suits A and the device)",
+     "Row schedule of the plan: given, sorted, snake, alternating or queue (default: chosen for A "
+     "and the device)",
      0},
-    {"no-plan", OPTION_NO_PLAN, NULL, 0, "Skip the analysis of A, as a single product would", 0},
+    {"no-plan", OPTION_NO_PLAN, NULL, 0, "Multiply without a plan, as for a single product", 0},
     {0},
 };
 
@@ -31,17 +31,17 @@ static error_t take_file(spmm_options *spmm, char *argument, struct argp_state *
 static error_t check_options(const spmm_options *spmm, struct argp_state *state)
 {
     if (spmm->product.sparse_path == NULL)
-        argp_error(state, "a sparse matrix is needed: A.mtx or A.smtx");
+        argp_error(state, "name a sparse matrix: A.mtx or A.smtx");
     if (spmm->has_n && spmm->b_path != NULL)
-        argp_error(state, "--n is for a random B; the columns of %s are its own", spmm->b_path);
+        argp_error(state, "--n is for a random B, but B is %s", spmm->b_path);
     if (spmm->beta != 0 && spmm->c0_path == NULL)
         argp_error(state, "--beta needs --c");
     if (spmm->c0_path != NULL && !spmm->has_beta)
         argp_error(state, "--c needs --beta");
     if (spmm->order != WEFT_SPMM_ORDER_DEFAULT && spmm->no_plan)
-        argp_error(state, "--order needs the plan that --no-plan leaves out");
+        argp_error(state, "--order needs a plan: it excludes --no-plan");
     if (spmm->transpose_a && spmm->no_plan)
-        argp_error(state, "--transpose-a needs the plan that --no-plan leaves out");
+        argp_error(state, "--transpose-a needs a plan: it excludes --no-plan");
     return 0;
 }
 
@@ -96,11 +96,12 @@ void spmm_options_parse(spmm_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "A [B.npy]",
-        .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one (.npy, .mtx), random where "
-               "none is named: C = alpha op(A) B + beta C0, or with other reductions of a row's "
-               "products than the sum. Of a vector B, C is a vector."
-               "\vReports the plan, the time for setting up (analysing A and compiling), the "
-               "median and range of the run time, and the speed, at 2 nnz N operations.",
+        .doc = "Multiply a sparse matrix (.mtx, .smtx) by a dense one (.npy, .mtx): C = alpha "
+               "op(A) B + beta C0, or with another reduction of a row's products in place of the "
+               "sum. Without a file B is random. If B is a vector, so is C."
+               "\vReports the plan, the "
+               "set-up time (analysis of A and compilation), the median and range of the run time, "
+               "and the speed, counted as 2 nnz N operations.",
         .children = children,
     };
     *out = (spmm_options){.product = product_options_new(), .n = 128};

@@ -19,12 +19,13 @@ static const command_row commands[] = {
     {"spmm", "weft spmm", "multiply a sparse matrix by a dense one", weft_spmm_main},
     {"matmul", "weft matmul", "multiply dense matrices", weft_matmul_main},
     {"sddmm", "weft sddmm", "multiply matrices where a sparse one has entries", weft_sddmm_main},
-    {"reduce", "weft reduce", "sums, extremes, means and more along axes", weft_reduce_main},
-    {"softmax", "weft softmax", "softmax along an axis", weft_softmax_main},
-    {"norm", "weft norm", "layer and RMS normalisation", weft_norm_main},
-    {"elementwise", "weft elementwise", "a formula of arrays, element by element",
+    {"reduce", "weft reduce", "compute sums, extremes, means and more along axes",
+     weft_reduce_main},
+    {"softmax", "weft softmax", "compute softmax along an axis", weft_softmax_main},
+    {"norm", "weft norm", "normalise arrays: layer and RMS norm", weft_norm_main},
+    {"elementwise", "weft elementwise", "evaluate a formula of arrays, element by element",
      weft_elementwise_main},
-    {"explain", "weft explain", "tell what would be done on a device, and why", weft_explain_main},
+    {"explain", "weft explain", "print what would be done on a device, and why", weft_explain_main},
     {"self-test", "weft self-test", "check every operation on a device", weft_self_test_main},
     {"bench", "weft bench", "measure the device, and the operations on it", weft_bench_main},
 };
@@ -38,12 +39,14 @@ static void print_help(FILE *out)
           out);
     for (int i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nArrays are read from .npy, from archives as FILE.npz:NAME, and from .mtx; sparse\n"
-          "matrices from .mtx and .smtx. Each may be packed by gzip; - is standard input, or\n"
+    fputs("\n"
+          "Arrays are read from .npy, from archives as FILE.npz:NAME, and from .mtx; sparse\n"
+          "matrices from .mtx and .smtx. Each may be compressed by gzip. - is standard input or\n"
           "standard output.\n"
-          "\n`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
-          "--json. WEFT_PROFILE=NAME in the environment plans as for a profile that `weft info\n"
-          "--profiles' lists. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
+          "\n"
+          "`weft COMMAND --help' describes a command. Every command takes --device TEXT and\n"
+          "--json. WEFT_PROFILE=NAME in the environment plans for a known device; `weft info\n"
+          "--profiles' lists them. Exit status: 0 done, 1 failed, 2 wrong usage.\n",
           out);
 }
 

@@ -13,8 +13,10 @@
 // share a place; and magnitudes are compared as whole numbers, which have the same order.
 #include "base/types.clh"
 
-#include "operand/rows.clh"
+#include "base/parameters.clh"
+#include "convert/csr_dense_parameters.h"
 #include "op/scan.clh"
+#include "operand/rows.clh"
 #include "operand/stretches.clh"
 
 #ifndef MOVED // a whole number as large as an element
@@ -23,8 +25,6 @@
 #ifndef RUN // adjacent columns that an item fills from at a time
 #define RUN (ITEMS > 1 ? 8 : 64)
 #endif
-
-#define DENSE(name) long name##_start, long name##_row, long name##_column
 
 // ---- to dense
 
@@ -143,12 +143,7 @@ INLINE void sum_repeated(const stretch *s, const dense_row *r, int first, int la
     }
 }
 
-kernel GROUP void csr_to_dense(long n_rows, long n_cols, long rows, int columns,
-                               global const OFFSET *restrict offsets, long offsets_start,
-                               global const INDEX *restrict indices, long indices_start,
-                               global const MOVED *restrict values, long values_start,
-                               long values_batch, global MOVED *restrict D, DENSE(d), long d_batch,
-                               local uint *seen, local uint *repeated, local ACC *sums)
+kernel GROUP void csr_to_dense(TO_DENSE_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(rows, n_rows);
     const long batch = GROUP_ALONG_Z;
@@ -184,9 +179,8 @@ INLINE bool is_kept(MOVED x, MOVED threshold)
     return (x & MAGNITUDE) > threshold;
 }
 
-kernel GROUP void dense_to_csr_count(long n_rows, long n_cols, long rows, MOVED threshold,
-                                     global const MOVED *restrict D, DENSE(d),
-                                     global OFFSET *restrict offsets, long offsets_start)
+kernel GROUP void dense_to_csr_count(FROM_DENSE_PARAMETERS(DECLARE, COMMA),
+                                     COUNT_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(rows, n_rows);
     local NUMBER nodes[2 * ITEMS];
@@ -214,11 +208,8 @@ INLINE void fill_run(global const MOVED *of_row, long c, int n, long step, MOVED
     }
 }
 
-kernel GROUP void dense_to_csr_fill(long n_rows, long n_cols, long rows, MOVED threshold,
-                                    global const MOVED *restrict D, DENSE(d),
-                                    global const OFFSET *restrict offsets, long offsets_start,
-                                    global INDEX *restrict indices, long indices_start,
-                                    global MOVED *restrict values, long values_start)
+kernel GROUP void dense_to_csr_fill(FROM_DENSE_PARAMETERS(DECLARE, COMMA),
+                                    FILL_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(rows, n_rows);
     local NUMBER nodes[2 * ITEMS];

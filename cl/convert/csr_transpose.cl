@@ -14,8 +14,10 @@
 // Whatever columns A names, every place is taken by one entry and nothing is written beyond nnz.
 #include "base/types.clh"
 
-#include "operand/rows.clh"
+#include "base/parameters.clh"
+#include "convert/csr_transpose_parameters.h"
 #include "op/scan.clh"
+#include "operand/rows.clh"
 
 #ifndef T_OFFSET // of T: int or long
 #define T_OFFSET int
@@ -30,11 +32,6 @@
 // Counters of a digit, one for each item, and a gap that keeps those of one item in different banks
 // of local memory.
 #define PITCH (ITEMS > 1 ? ITEMS + 1 : 1)
-
-// What a pass sorts by: columns as A has them, or as the pass before has left them.
-#define COLUMNS                                                                                    \
-    long nnz, long run, int shift, int bits, int is_first, global const INDEX *restrict indices,   \
-        long indices_start, global int *whole, long columns_in
 
 INLINE int column_at(long e, int is_first, global const INDEX *indices, global const int *columns)
 {
@@ -64,7 +61,8 @@ INLINE int counter_of(int column, int shift, int bits, int item)
         ++counters[COUNTER_OF(COLUMN_AT(e))];                                                      \
     ALL_PASS
 
-kernel GROUP void csr_transpose_count(COLUMNS, global OFFSET *table, local OFFSET *counters)
+kernel GROUP void csr_transpose_count(COLUMNS_PARAMETERS(DECLARE, COMMA),
+                                      COUNT_PARAMETERS(DECLARE, COMMA))
 {
     OWN_ENTRIES;
     COUNT_DIGITS;
@@ -97,18 +95,8 @@ INLINE void find_places(local OFFSET *counters, OFFSET place)
 }
 #endif
 
-// whole holds columns and rows, wide where entries come from; each as a pass reads (in) and writes
-// (out) them.
-kernel GROUP void csr_transpose_scatter(COLUMNS, global const OFFSET *table, local OFFSET *counters,
-                                        global const OFFSET *restrict offsets, long offsets_start,
-                                        int n_rows, long columns_out, long rows_in, long rows_out,
-                                        global OFFSET *wide, long sources_in, long sources_out,
-                                        int is_last, global T_INDEX *restrict t_indices,
-                                        long t_indices_start, int has_values,
-                                        global const MOVED *restrict values, long values_start,
-                                        global MOVED *restrict t_values, long t_values_start,
-                                        int has_source, global OFFSET *restrict source,
-                                        long source_start, long source_stride)
+kernel GROUP void csr_transpose_scatter(COLUMNS_PARAMETERS(DECLARE, COMMA),
+                                        SCATTER_PARAMETERS(DECLARE, COMMA))
 {
     OWN_ENTRIES;
 #if ITEMS > 1
@@ -145,9 +133,7 @@ kernel GROUP void csr_transpose_scatter(COLUMNS, global const OFFSET *table, loc
 }
 
 // Item by item side by side, so that they write side by side.
-kernel GROUP void csr_transpose_offsets(long n_offsets, long run, long nnz, global const int *whole,
-                                        long columns_in, global T_OFFSET *restrict t_offsets,
-                                        long t_offsets_start)
+kernel GROUP void csr_transpose_offsets(OFFSETS_PARAMETERS(DECLARE, COMMA))
 {
     const int item = get_local_id(0);
     const long group = get_group_id(0);

@@ -9,26 +9,23 @@
 //   dcsr_offsets  offsets of all rows again
 #include "base/types.clh"
 
-#include "operand/rows.clh"
+#include "base/parameters.clh"
+#include "convert/dcsr_parameters.h"
 #include "op/scan.clh"
+#include "operand/rows.clh"
 
 #ifndef D_OFFSET // of stored rows: int or long
 #define D_OFFSET int
 #endif
 
-kernel GROUP void dcsr_flags(long n, long run, global const OFFSET *restrict offsets,
-                             long offsets_start, global int *restrict flags)
+kernel GROUP void dcsr_flags(FLAGS_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(ITEMS * run, n);
     for (long row = first_row + item; row < last_row; row += ITEMS)
         flags[row] = offsets[offsets_start + row] < offsets[offsets_start + row + 1];
 }
 
-// places[row]: how many rows with entries come before it.
-kernel GROUP void dcsr_rows(long n, long run, global const OFFSET *restrict offsets,
-                            long offsets_start, global const int *restrict places, long n_stored,
-                            global int *restrict rows, long rows_start,
-                            global D_OFFSET *restrict d_offsets, long d_offsets_start)
+kernel GROUP void dcsr_rows(ROWS_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(ITEMS * run, n);
     for (long row = first_row + item; row < last_row; row += ITEMS) {
@@ -43,11 +40,7 @@ kernel GROUP void dcsr_rows(long n, long run, global const OFFSET *restrict offs
         d_offsets[d_offsets_start + n_stored] = (D_OFFSET)offsets[offsets_start + n];
 }
 
-// n: one more than there are rows.
-kernel GROUP void dcsr_offsets(long n, long run, global const int *restrict rows, long rows_start,
-                               long n_stored, global const D_OFFSET *restrict d_offsets,
-                               long d_offsets_start, global OFFSET *restrict offsets,
-                               long offsets_start)
+kernel GROUP void dcsr_offsets(OFFSETS_PARAMETERS(DECLARE, COMMA))
 {
     ROWS_OF_GROUP(ITEMS * run, n);
     long low = 0;

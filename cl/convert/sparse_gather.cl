@@ -3,19 +3,17 @@
 // Group (x, y) has ITEMS x run adjacent ones of matrix y, ITEMS at a time.
 #include "base/types.clh"
 
-#include "operand/rows.clh"
+#include "base/parameters.clh"
+#include "convert/sparse_gather_parameters.h"
 #include "op/scan.clh"
+#include "operand/rows.clh"
 #include "operand/stretches.clh"
 
 #ifndef MOVED // as large as an element
 #define MOVED uint
 #endif
 
-kernel GROUP void sparse_gather(long n, long run, global const OFFSET *restrict source,
-                                long source_start, long source_stride,
-                                global const MOVED *restrict values, long values_start,
-                                long values_stride, long values_batch, global MOVED *restrict out,
-                                long out_start, long out_stride, long out_batch)
+kernel GROUP void sparse_gather(GATHER_PARAMETERS(DECLARE, COMMA))
 {
     const int item = get_local_id(0);
     const long group = get_group_id(0), batch = GROUP_ALONG_Y(1);

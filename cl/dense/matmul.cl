@@ -390,9 +390,8 @@ INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, bloc
 #endif
 
 // Groups are counted along columns, rows and products, pieces of one product side by side.
-kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
-                                int block_rows, int block_columns, local ACCS *strips,
-                                local ACCS *steps, local ACCS *sums_of_block)
+kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
+                                BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
     local ACC *strip = (local ACC *)strips, *panels = (local ACC *)steps;
     const int x = get_local_id(0) * FOLD, y = get_local_id(1) * ROWS;

@@ -178,9 +178,8 @@ INLINE void stage_rows(local ACC *to, int pitch, global const T *A, long row, lo
 }
 
 // Groups are counted along columns and products, pieces of one product side by side.
-kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
-                              int block_columns, int depth, local ACCS *rows_of_A, local ACCS *sums,
-                              local ACCS *shares)
+kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING,
+                              DOTS_PARAMETERS(DECLARE, COMMA))
 {
     local ACC *rows = (local ACC *)rows_of_A, *waiting = (local ACC *)sums;
     local ACC *exchange = (local ACC *)shares;

@@ -201,8 +201,8 @@ INLINE void sum_chunks(ACCS sums[HELD], terms t, int row, int n_rows, int begin,
 }
 
 // Groups are counted along columns, rows and products, pieces of one product side by side.
-kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, int m, int n, int k,
-                              int block_rows, int block_columns)
+kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING,
+                              ROWS_PARAMETERS(DECLARE, COMMA))
 {
     ACCS sums[HELD];
     const int column = get_group_id(0) * block_columns + get_local_id(0) * FOLD;

@@ -58,6 +58,8 @@
 
 #include "base/each.clh"
 #include "base/elements.clh"
+#include "base/parameters.clh"
+#include "elementwise/elementwise_parameters.h"
 #include "formula/formula.clh"
 
 // Data type (IN<k>, OUT<k>) and way (IN_WAY<k>, OUT_WAY<k>) of each operand, and the formula of
@@ -449,11 +451,9 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 #define COLUMNS_GRID (TILED ? 1 : 0)
 #define ROWS_GRID    (TILED ? 0 : 1)
 
-#define INPUT_ARGUMENTS(k)                                                                         \
-    global const TYPE_OF(IN##k) * in##k, long in##k##_start, INDICES in##k##_strides,
-#define OUTPUT_ARGUMENTS(k)                                                                        \
-    global TYPE_OF(OUT##k) * out##k, long out##k##_start, INDICES out##k##_strides,
-#define VALUE_ARGUMENTS(k) ACC value##k,
+#define INPUT_ARGUMENTS(k)  VIEW_PARAMETERS(DECLARE, COMMA, IN(TYPE_OF(IN##k)), in##k) COMMA
+#define OUTPUT_ARGUMENTS(k) VIEW_PARAMETERS(DECLARE, COMMA, OUT(TYPE_OF(OUT##k)), out##k) COMMA
+#define VALUE_ARGUMENTS(k)  VALUE_PARAMETERS(DECLARE, COMMA, k) COMMA
 
 #define INPUT_STARTS(k)                                                                            \
     s.x##k = in##k + in##k##_start;                                                                \
@@ -470,9 +470,7 @@ INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMOR
 #define OUTPUT_OUTERS(k) here.y##k += offset_of(at, out##k##_strides);
 
 kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARGUMENTS)
-                                  EACH_VALUE(VALUE_ARGUMENTS) INDICES extents,
-                              UINDICES multipliers, UINDICES shifts, INDEX outers, INDEX n_y,
-                              INDEX rows, INDEX n_x, INDEX columns, int streams, int pairs)
+                                  EACH_VALUE(VALUE_ARGUMENTS) SHAPE_PARAMETERS(DECLARE, COMMA))
 {
     EACH_INPUT(MEMORY)
     spot s;

@@ -16,6 +16,7 @@
 //
 // The last vector along k would reach past the end. It is moved back to end there, and its lanes
 // that come twice are 0 in A and in B. The host promises k >= FOLD.
+#include "base/parameters.clh"
 #include "base/types.clh"
 
 #ifndef LANES // items that share a slice
@@ -59,6 +60,7 @@
 #include "operand/stretches.clh"
 
 #include "sparse/block.clh"
+#include "sparse/sddmm_parameters.h"
 
 #if LANES > 1 && SHUFFLES
 #define ITEMS LANES
@@ -70,11 +72,9 @@
 #include "base/transpose.clh"
 #endif
 
-#define DENSE_A global const T *restrict A, long a_start, long a_row, long a_column, long a_batch
-#define DENSE_B global const T *restrict B, long b_start, long b_row, long b_column, long b_batch
-#define ENTRIES_OF_C                                                                               \
-    int n_rows, long nnz, global const OFFSET *restrict offsets,                                   \
-        global const INDEX *restrict indices, long offsets_start, long indices_start
+#define DENSE_A SDDMM_DENSE_PARAMETERS(DECLARE, COMMA, A, a)
+#define DENSE_B SDDMM_DENSE_PARAMETERS(DECLARE, COMMA, B, b)
+#define PRODUCT DENSE_A, DENSE_B, SDDMM_ENTRIES_PARAMETERS(DECLARE, COMMA)
 
 #define A_STRIDE (A_ADJACENT ? 1 : a_column)
 #define B_STRIDE (B_ADJACENT ? 1 : b_row)
@@ -175,11 +175,6 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
         write_entry(x, o, e + lane);
 }
 #endif
-
-#define PRODUCT                                                                                    \
-    DENSE_A, DENSE_B, ENTRIES_OF_C, global const BITS *values, long values_start,                  \
-        long values_batch, global RESULT_T *D, long d_start, long d_batch, int k, int from,        \
-        int upto, long entries, ACC alpha, ACC beta, global ACC *sums, long sums_start
 
 // Where this item's matrices are, and which entries of C are its slice.
 #define SLICE_OF_PRODUCT                                                                           \
@@ -355,7 +350,7 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
 
 // The same as sddmm_csr_entries, and any number of tiles alike, of which the last one's last vector
 // alone may reach past k; one where B is packed. Of GROUPS_PER_BUNDLE groups the first one works.
-kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window)
+kernel GROUP void sddmm_csr_windows(PRODUCT, SDDMM_WINDOWS_PARAMETERS(DECLARE, COMMA))
 {
     if (get_group_id(0) % GROUPS_PER_BUNDLE > 0)
         return;
@@ -381,7 +376,7 @@ kernel GROUP void sddmm_csr_windows(PRODUCT, int n, long window)
 
 // Item (lane, slice): its vectors of FOLD columns of B. Where neighbours in memory are neighbours
 // along n they are turned round.
-kernel GROUP void sddmm_pack(DENSE_B, int n, int k, int from, global T *restrict packed)
+kernel GROUP void sddmm_pack(DENSE_B, SDDMM_PACK_PARAMETERS(DECLARE, COMMA))
 {
     const long batch = GROUP_ALONG_Z;
     const long first = (get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1)) * FOLD;
@@ -409,7 +404,7 @@ kernel GROUP void sddmm_pack(DENSE_B, int n, int k, int from, global T *restrict
 
 #ifdef TURNED_BLOCK // columns, and elements of each, that a group turns round in local memory
 // Neighbours in memory are mostly neighbours along n here, and along k there.
-kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned)
+kernel GROUP void sddmm_turn(DENSE_B, SDDMM_TURN_PARAMETERS(DECLARE, COMMA))
 {
     local BITS block[TURNED_BLOCK][TURNED_BLOCK + 1];
     const long batch = GROUP_ALONG_Z;
@@ -434,8 +429,7 @@ kernel GROUP void sddmm_turn(DENSE_B, int n, int k, global BITS *restrict turned
 #endif
 
 // Each lane has every LANES-th entry of the slice.
-kernel GROUP void sddmm_scale(long nnz, global RESULT_T *D, long d_start, long d_batch,
-                              long entries, ACC beta)
+kernel GROUP void sddmm_scale(SDDMM_SCALE_PARAMETERS(DECLARE, COMMA))
 {
     const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
     const long stop = min(slice * entries + entries, nnz);

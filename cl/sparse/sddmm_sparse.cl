@@ -16,6 +16,7 @@
 #ifndef FOLD // terms that an item takes at once, if it is a group: 4, 8 or 16; else 1
 #define FOLD 1
 #endif
+#include "base/parameters.clh"
 #include "base/types.clh"
 
 #include "base/lanes.clh"
@@ -54,9 +55,10 @@
 #define B_INDEX int
 #endif
 
+#include "op/scan.clh"
 #include "operand/results.clh"
 #include "operand/rows.clh"
-#include "op/scan.clh"
+#include "sparse/sddmm_sparse_parameters.h"
 
 typedef struct {
     ACC sum;
@@ -84,9 +86,7 @@ typedef struct {
 } exchange;
 
 #define DENSE_OR_SPARSE(OFFSETS, INDEXES, x)                                                       \
-    global const OFFSETS *restrict x##_offsets, long x##_offsets_start,                            \
-        global const INDEXES *restrict x##_indices, long x##_indices_start,                        \
-        global const T *restrict x##_values, long x##_values_start, long x##_row, long x##_column
+    SDDMM_SPARSE_FACTOR_PARAMETERS(DECLARE, COMMA, OFFSETS, INDEXES, x)
 
 // Of a factor that is dense or sparse.
 typedef struct {
@@ -365,13 +365,10 @@ INLINE void scale_entries(const output o, long first, long stop, int item)
         write_entry(0, o, e);
 }
 
-kernel GROUP void sddmm_sparse(int n_rows, long nnz, global const OFFSET *restrict offsets,
-                               long offsets_start, global const INDEX *restrict indices,
-                               long indices_start, global const BITS *values, long values_start,
-                               global RESULT_T *D, long d_start, long entries, int k, int most,
+kernel GROUP void sddmm_sparse(SDDMM_SPARSE_ENTRIES_PARAMETERS(DECLARE, COMMA),
                                DENSE_OR_SPARSE(A_OFFSET, A_INDEX, a),
-                               DENSE_OR_SPARSE(B_OFFSET, B_INDEX, b), ACC alpha, ACC beta,
-                               local ACC *row_values, local known *row_known)
+                               DENSE_OR_SPARSE(B_OFFSET, B_INDEX, b),
+                               SDDMM_SPARSE_ENDING_PARAMETERS(DECLARE, COMMA))
 {
     local exchange x;
     const int item = get_local_id(0);

@@ -15,6 +15,7 @@
 // The last vector along k is moved back to end there, its lanes that come twice 0. So is the last
 // one along the columns of V: it computes some columns twice, and each is written once. The host
 // promises as much as FOLD of both.
+#include "base/parameters.clh"
 #include "base/types.clh"
 
 #ifndef LANES // items that share a row
@@ -42,24 +43,18 @@
 
 #include "base/dots.clh"
 #include "base/exp.clh"
+#include "base/turns.clh"
 #include "operand/rows.clh"
 #include "operand/stretches.clh"
-#include "base/turns.clh"
 
 #include "sparse/block.clh"
+#include "sparse/sparse_attention_parameters.h"
 
-#define DENSE_Q                                                                                    \
-    global const T *restrict Q, long q_start, long q_row, long q_column, long q_outer, long q_inner
-#define DENSE_K                                                                                    \
-    global const T *restrict K, long k_start, long k_row, long k_column, long k_outer, long k_inner
-#define DENSE_V                                                                                    \
-    global const T *restrict V, long v_start, long v_row, long v_column, long v_outer, long v_inner
-#define DENSE_O                                                                                    \
-    global T *restrict O, long o_start, long o_row, long o_column, long o_outer, long o_inner
-// M, the same for every one of n_heads heads, and for every batch of them.
-#define ENTRIES_OF_M                                                                               \
-    long n_heads, int n_rows, long piece, global const OFFSET *restrict offsets,                   \
-        global const INDEX *restrict indices, long offsets_start, long indices_start
+#define DENSE_Q      ATTENTION_DENSE_PARAMETERS(DECLARE, COMMA, SOLE_IN, Q, q)
+#define DENSE_K      ATTENTION_DENSE_PARAMETERS(DECLARE, COMMA, SOLE_IN, K, k)
+#define DENSE_V      ATTENTION_DENSE_PARAMETERS(DECLARE, COMMA, SOLE_IN, V, v)
+#define DENSE_O      ATTENTION_DENSE_PARAMETERS(DECLARE, COMMA, SOLE_OUT, O, o)
+#define ENTRIES_OF_M ATTENTION_ENTRIES_PARAMETERS(DECLARE, COMMA)
 
 #define QK_STRIDE(stride) (QK_ADJACENT ? 1 : (stride))
 #define VO_STRIDE(stride) (VO_ADJACENT ? 1 : (stride))
@@ -309,8 +304,8 @@ INLINE ACC share_of_one(weighing w)
     return w.sum == 0 ? (ACC)0 : (ACC)1 / w.sum;
 }
 
-kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES_OF_M, int depth,
-                                     int n_columns, ACC scale, int rows_per_item)
+kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES_OF_M,
+                                     ATTENTION_ROWS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_EXCHANGE
     const operands A = OPERANDS;
@@ -334,9 +329,8 @@ kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES
 }
 
 // Piece p goes to scratch[batch][p]: the largest product, the sum, and n_columns sums.
-kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, int depth,
-                                       int n_columns, ACC scale, int n_pieces,
-                                       global ACC *restrict scratch)
+kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M,
+                                       ATTENTION_PIECES_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_EXCHANGE
     const operands A = OPERANDS;
@@ -363,8 +357,8 @@ kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M, 
 }
 
 // Piece p, where it is the first of a row, stands for the row.
-kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M, int n_columns, int n_pieces,
-                                        global const ACC *restrict scratch)
+kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M,
+                                        ATTENTION_COMBINE_PARAMETERS(DECLARE, COMMA))
 {
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     if (p >= n_pieces)

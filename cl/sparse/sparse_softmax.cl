@@ -14,6 +14,7 @@
 //
 // The host promises that Y is X's or dY's memory, or shares none with them; that LANES and
 // ROWS_PER_GROUP are powers of two, and 1 where FOLD is above 1.
+#include "base/parameters.clh"
 #include "base/types.clh"
 
 #ifndef LANES // items that share a row
@@ -44,21 +45,19 @@
 #include "base/sums.clh"
 
 #include "sparse/sparse_row.clh"
+#include "sparse/sparse_softmax_parameters.h"
 #if FOLD > 1
 #include "sparse/sparse_kept.clh"
 #else
 #include "sparse/sparse_lanes.clh"
 #endif
 
-// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e].
-#define VALUES(type, name) global type *name, long name##_start, long name##_batch
-#define MATRIX(name)       (name + name##_start + GROUP_ALONG_Y(ROWS_PER_GROUP) * name##_batch)
+#define MATRIX(name) (name + name##_start + GROUP_ALONG_Y(ROWS_PER_GROUP) * name##_batch)
 
-#define OPERANDS     VALUES(const T, x), VALUES(const T, dy), VALUES(T, y), ACC scale, int stream
+#define VALUES       VALUES_PARAMETERS(DECLARE, COMMA)
 #define GET_OPERANDS const operands o = {MATRIX(x), MATRIX(dy), MATRIX(y), scale, stream != 0}
 
-// Long rows have more than 2 * piece entries.
-#define ROWS     int n_rows, long piece, global const OFFSET *restrict offsets, long offsets_start
+#define ROWS     ROWS_PARAMETERS(DECLARE, COMMA)
 #define GET_ROWS offsets += offsets_start
 
 #if GROUP_ITEMS > 1
@@ -71,7 +70,7 @@
         get_local_id(1) * LANES + get_local_id(0), GROUP_ITEMS, shared                             \
     }
 
-kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
+kernel GROUP void sparse_softmax_rows(VALUES, ROWS, CHUNK_PARAMETERS(DECLARE, COMMA))
 {
     GET_OPERANDS;
     GET_ROWS;
@@ -87,8 +86,7 @@ kernel GROUP void sparse_softmax_rows(OPERANDS, ROWS, long chunk)
 #endif
 }
 
-// States of pieces stand one behind the other, and those of matrices: their tops and sums.
-#define SCRATCH  long n_pieces, global ACC *restrict scratch
+#define PIECES   PIECES_PARAMETERS(DECLARE, COMMA)
 #define PIECE(p) (scratch + 2 * (GROUP_ALONG_Y(ROWS_PER_GROUP) * n_pieces + (p)))
 
 INLINE void put_found(global ACC *p, finals f)
@@ -97,7 +95,7 @@ INLINE void put_found(global ACC *p, finals f)
     p[1] = any_of(f.factor);
 }
 
-kernel GROUP void sparse_softmax_pieces(OPERANDS, ROWS, SCRATCH)
+kernel GROUP void sparse_softmax_pieces(VALUES, ROWS, PIECES)
 {
     GET_SHARED;
     GET_OPERANDS;
@@ -113,7 +111,7 @@ kernel GROUP void sparse_softmax_pieces(OPERANDS, ROWS, SCRATCH)
 }
 
 // The state of a row's first piece becomes what the row is rewritten with.
-kernel GROUP void sparse_softmax_combine(ROWS, SCRATCH)
+kernel GROUP void sparse_softmax_combine(ROWS, PIECES)
 {
     GET_SHARED;
     GET_ROWS;
@@ -135,7 +133,7 @@ kernel GROUP void sparse_softmax_combine(ROWS, SCRATCH)
         put_found(found, f);
 }
 
-kernel GROUP void sparse_softmax_apply(OPERANDS, ROWS, SCRATCH)
+kernel GROUP void sparse_softmax_apply(VALUES, ROWS, PIECES)
 {
     GET_SHARED;
     GET_OPERANDS;

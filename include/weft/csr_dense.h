@@ -8,40 +8,12 @@
 
 WEFT_BEGIN
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_csr_dense_problem {
-    int64_t n_rows, n_cols;
-    weft_dtype dtype; // WEFT_DEFAULT is f32
-} weft_csr_dense_problem;
-
-// How the work is cut. A group goes through `rows` rows; where it writes a dense matrix, through
-// `columns` columns of each.
-typedef struct weft_csr_dense_tiling {
-    int items;   // of a group, side by side along a row: a power of two
-    int rows;    // 1 to 32768
-    int columns; // 1 to 1048576: a group keeps two bits for each in local memory
-} weft_csr_dense_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_csr_dense_tiling weft_csr_dense_tiling_for(const weft_limits *limits,
-                                                         const weft_csr_dense_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
-                                                 const weft_limits *limits,
-                                                 const weft_csr_dense_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_csr_dense_tiling_print(const weft_csr_dense_tiling *tiling, char *text,
-                                         size_t size);
-
 typedef struct weft_csr_dense_params {
-    size_t size;      // sizeof(weft_csr_dense_params): WEFT_CSR_DENSE() fills it in
-    double threshold; // weft_dense_to_csr*(): 0 or above; 0 keeps every non-zero
-    const weft_csr_dense_tiling *tiling; // NULL: weft_csr_dense_tiling_for() chooses
-    cl_mem workspace;                    // scratch of the caller's; NULL: the context's pool
-    cl_uint n_wait;                      // events to wait for
+    size_t size;        // sizeof(weft_csr_dense_params): WEFT_CSR_DENSE() fills it in
+    double threshold;   // weft_dense_to_csr*(): 0 or above; 0 keeps every non-zero
+    const char *tiling; // NULL: weft chooses; else as the describe functions print it
+    cl_mem workspace;   // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
 } weft_csr_dense_params;
@@ -111,7 +83,8 @@ WEFT_API weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_t
                                                  size_t *bytes);
 
 // What weft_csr_to_dense() or weft_dense_to_csr() would do with these operands, in words, as
-// snprintf() does it. Compiles as above. Returns the length, or -1 after a failure.
+// snprintf() does it. Compiles as above. The line is the tiling (its fields:
+// docs/kernels/spgemm.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,
                                         const weft_csr_dense_params *params, char *text,
                                         size_t size);

@@ -8,41 +8,13 @@
 
 WEFT_BEGIN
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_csr_transpose_problem {
-    int64_t n_cols, nnz;     // of A
-    weft_dtype offset_dtype; // of A; WEFT_DEFAULT is i32
-} weft_csr_transpose_problem;
-
-// How the work is cut. Entries are sorted by `bits` bits of their column in each pass; an item goes
-// through `run` entries one after the other.
-typedef struct weft_csr_transpose_tiling {
-    int items; // of a group: a power of two
-    int bits;  // 1 to 16: a group keeps 2^bits counters for each item in local memory
-    int run;   // 1 to 32768
-} weft_csr_transpose_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_csr_transpose_tiling
-weft_csr_transpose_tiling_for(const weft_limits *limits, const weft_csr_transpose_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_csr_transpose_tiling_check(const weft_csr_transpose_tiling *tiling,
-                                                     const weft_limits *limits,
-                                                     const weft_csr_transpose_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_csr_transpose_tiling_print(const weft_csr_transpose_tiling *tiling, char *text,
-                                             size_t size);
-
 typedef struct weft_csr_transpose_params {
     size_t size; // sizeof(weft_csr_transpose_params): WEFT_CSR_TRANSPOSE() fills it in
     const weft_tensor *source; // NULL, or an output [nnz] of A's offset data type, any stride:
                                // entry e of T is entry source[e] of A
-    const weft_csr_transpose_tiling *tiling; // NULL: weft_csr_transpose_tiling_for() chooses
-    cl_mem workspace;                        // scratch of the caller's; NULL: the context's pool
-    cl_uint n_wait;                          // events to wait for
+    const char *tiling; // NULL: weft chooses; else as weft_csr_transpose_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
 } weft_csr_transpose_params;
@@ -89,7 +61,8 @@ WEFT_API weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_
                                                   size_t *bytes);
 
 // What weft_csr_transpose() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. Returns the length, or -1 after a failure.
+// as above. What stands behind the ';' is the tiling (its fields: docs/kernels/spgemm.md). Returns
+// the length, or -1 after a failure.
 WEFT_API int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                          const weft_csr_transpose_params *params, char *text,
                                          size_t size);

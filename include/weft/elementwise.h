@@ -48,55 +48,14 @@ typedef struct weft_elementwise_output {
     .n_values = WEFT_COUNT(weft_elementwise_value, __VA_ARGS__),                                   \
     .values = WEFT_ARRAY(weft_elementwise_value, __VA_ARGS__)
 
-// All that a tiling is chosen from, besides the limits. The elements are a nest of loops: columns
-// are the one along which the output has its neighbours, rows the next, outers the rest.
-typedef struct weft_elementwise_problem {
-    int64_t columns, rows, outers;
-    int element_bytes; // of all operands together
-    int out_bytes;     // of the output whose elements are narrowest
-    int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
-    int n_across;      // inputs whose neighbours lie along rows: they are turned round
-    bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
-                  // multiple of 4 elements in all of them
-} weft_elementwise_problem;
-
-enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a block in local memory, at most
-
-// How the work is cut. A block is a group's.
-typedef struct weft_elementwise_tiling {
-    int fold;              // columns in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;           // that an item fetches before it writes one: 1, 2, 4 or 8
-    int items, team;       // of a group: along columns and along rows; powers of two, and 1 where
-                           // tiles are turned in vectors
-    bool tiled;            // what lies across is turned round: in vectors, or if fold is 1 block by
-                           // block in local memory
-    bool aligned;          // vectors are read and written at multiples of their size
-    int64_t columns, rows; // of a block; in local memory the same power of two
-    int64_t grid_x, grid_y, grid_z; // groups along columns, rows and outers
-} weft_elementwise_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_elementwise_tiling
-weft_elementwise_tiling_for(const weft_limits *limits, const weft_elementwise_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
-                                                   const weft_limits *limits,
-                                                   const weft_elementwise_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_elementwise_tiling_print(const weft_elementwise_tiling *tiling, char *text,
-                                           size_t size);
-
 typedef struct weft_elementwise_params {
     size_t size; // sizeof(weft_elementwise_params): WEFT_ELEMENTWISE() fills it in
     int n_values;
     const weft_elementwise_value *values;
     weft_dtype arithmetic; // f32, f64, i32 or i64; WEFT_DEFAULT: what the operands give, see below
-    const weft_elementwise_plan *plan;     // NULL: the call is prepared from scratch
-    const weft_elementwise_tiling *tiling; // NULL: what weft_elementwise_tiling_for() chooses
-    cl_uint n_wait;                        // events to wait for
+    const weft_elementwise_plan *plan; // NULL: the call is prepared from scratch
+    const char *tiling; // NULL: weft chooses; else as weft_elementwise_describe() prints it
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the results; the caller releases it
 } weft_elementwise_params;
@@ -252,7 +211,8 @@ WEFT_API weft_status weft_elementwise_plan_create(weft_elementwise_plan **out, w
 WEFT_API void weft_elementwise_plan_destroy(weft_elementwise_plan **plan);
 
 // What weft_elementwise() would do with these operands, in words, as snprintf() does it. May
-// compile. Returns the length, or -1 after a failure.
+// compile. What stands behind the first ';', up to the next, is the tiling (its fields:
+// docs/kernels/elementwise.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_elementwise_describe(weft_context *ctx, int n_inputs,
                                        const weft_elementwise_input *inputs, int n_outputs,
                                        const weft_elementwise_output *outputs,

@@ -17,8 +17,8 @@ typedef struct weft_matmul_params {
     const weft_elementwise_input *inputs; // each with a name, which is not c
     int n_values;
     const weft_elementwise_value *values;
-    const char *tiling; // NULL: what weft chooses; else a text as weft_matmul_describe() prints it,
-                        // which need not suit where alpha or k is 0
+    const char *tiling; // NULL: weft chooses; else as weft_matmul_describe() prints it,
+                        // and nobody looks at it where alpha or k is 0
     cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
@@ -93,7 +93,8 @@ WEFT_API weft_status weft_matmul_workspace(weft_context *ctx, const weft_tensor 
                                            const weft_matmul_params *params, size_t *bytes);
 
 // What weft_matmul() would do with these operands, in words, as snprintf() does it. Compiles as
-// above. Returns the length, or -1 after a failure.
+// above. The line is the tiling (its fields: docs/kernels/dense.md). Returns the length, or -1
+// after a failure.
 WEFT_API int weft_matmul_describe(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
                                   const weft_tensor *C, const weft_matmul_params *params,
                                   char *text, size_t size);

@@ -11,9 +11,9 @@ typedef struct weft_norm_params {
     size_t size;               // sizeof(weft_norm_params): WEFT_NORM() fills it in
     const weft_tensor *weight; // w; NULL: 1
     const weft_tensor *bias;   // b; NULL: 0
-    const char *tiling; // NULL: what weft chooses; else a text as weft_norm_describe() prints it
-    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;     // events to wait for
+    const char *tiling;        // NULL: weft chooses; else as weft_norm_describe() prints it
+    cl_mem workspace;          // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;            // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_norm_params;
@@ -70,7 +70,8 @@ WEFT_API weft_status weft_norm_workspace(weft_context *ctx, const weft_tensor *X
                                          size_t *bytes);
 
 // What weft_layer_norm() and weft_rms_norm() would do with these operands, in words, as snprintf()
-// does it. May compile. Returns the length, or -1 after a failure.
+// does it. May compile. What stands behind the ';' is the tiling (its fields:
+// docs/kernels/axis.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_norm_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
                                 const weft_tensor *Y, const weft_norm_params *params, char *text,
                                 size_t size);
@@ -83,8 +84,8 @@ typedef struct weft_norm_backward_params {
     const weft_tensor *weight;  // w; NULL: 1
     const weft_tensor *dW;      // gradient by w; NULL: not wanted
     const weft_tensor *db;      // gradient by b; NULL: not wanted
-    const char *tiling;         // of dX. NULL: what weft chooses; else a text as
-                                // weft_norm_backward_describe() prints it
+    const char *tiling;         // of dX. NULL: weft chooses; else as weft_norm_backward_describe()
+                                // prints it
     const char *scaling_tiling; // of dW and db, if they are wanted: the same
     cl_mem workspace;           // scratch of the caller's; NULL: the context's pool
     cl_uint n_wait;             // events to wait for
@@ -145,7 +146,9 @@ WEFT_API weft_status weft_norm_backward_workspace(weft_context *ctx, const weft_
                                                   size_t *bytes);
 
 // What each of them would do with these operands, the first one for layer normalisation, in words,
-// as snprintf() does it. May compile. Returns the length, or -1 after a failure.
+// as snprintf() does it: "...; TILING", or "dX: ...; TILING; dW and db: ...; SCALING_TILING"
+// where these are wanted (their fields: docs/kernels/axis.md). May compile. Returns the length, or
+// -1 after a failure.
 WEFT_API int weft_norm_backward_describe(weft_context *ctx, const weft_tensor *X, int n_axes,
                                          const weft_tensor *dY, const weft_tensor *dX,
                                          const weft_norm_backward_params *params, char *text,

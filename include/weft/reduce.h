@@ -39,7 +39,7 @@ WEFT_API bool weft_reduction_find(const char *name, weft_reduction *op);
 typedef struct weft_reduce_params {
     size_t size;        // sizeof(weft_reduce_params): WEFT_REDUCE() fills it in
     int64_t correction; // c of var and std: 0 divides by n, 1 by n - 1
-    const char *tiling; // NULL: what weft chooses; else a text as weft_reduce_describe() prints it
+    const char *tiling; // NULL: weft chooses; else as weft_reduce_describe() prints it
     cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
@@ -95,7 +95,8 @@ WEFT_API weft_status weft_reduce_workspace(weft_context *ctx, weft_reduction op,
                                            size_t *bytes);
 
 // What weft_reduce() would do with these operands, in words, as snprintf() does it. May compile.
-// Returns the length, or -1 after a failure.
+// What stands behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length,
+// or -1 after a failure.
 WEFT_API int weft_reduce_describe(weft_context *ctx, weft_reduction op, const weft_tensor *X,
                                   int n_axes, const int *axes, const weft_tensor *Y,
                                   const weft_reduce_params *params, char *text, size_t size);

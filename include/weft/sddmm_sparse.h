@@ -19,44 +19,11 @@ typedef struct weft_factor {
 #define WEFT_SPARSE(csr)   WEFT_POINTER(weft_factor, .sparse = (csr))
 #define WEFT_DENSE(tensor) WEFT_POINTER(weft_factor, .dense = (tensor))
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_sddmm_sparse_problem {
-    int64_t m, n, k, nnz;    // C is m x n, A m x k, B n x k
-    int64_t a_nnz, b_nnz;    // entries of A, of B; of a dense one nobody asks
-    bool a_sparse, b_sparse; // at least one is
-    weft_dtype dtype;        // WEFT_DEFAULT is f32
-} weft_sddmm_sparse_problem;
-
-// How the work is cut.
-typedef struct weft_sddmm_sparse_tiling {
-    int items;       // of a group: a power of two
-    int lanes;       // of these that share an entry's sum: a power of two up to `items`
-    int columns;     // of a row of A that there is local memory for, where B is sparse: 1 to
-                     // 262144; else 0. A dense row of more comes in parts, for each of which all
-                     // terms are gone through; of a sparse one at least an eighth as many elements
-                     // are found by hashes of their columns, and what is more comes in parts
-    int64_t entries; // of C, of whatever rows, that a group goes through: 1 to 2^60
-} weft_sddmm_sparse_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_sddmm_sparse_tiling
-weft_sddmm_sparse_tiling_for(const weft_limits *limits, const weft_sddmm_sparse_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_sddmm_sparse_tiling_check(const weft_sddmm_sparse_tiling *tiling,
-                                                    const weft_limits *limits,
-                                                    const weft_sddmm_sparse_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_sddmm_sparse_tiling_print(const weft_sddmm_sparse_tiling *tiling, char *text,
-                                            size_t size);
-
 typedef struct weft_sddmm_sparse_params {
-    size_t size;    // sizeof(weft_sddmm_sparse_params): WEFT_SDDMM_SPARSE() fills it in
-    bool indicator; // C says where, and its values, which may be NULL, are not read
-    const weft_sddmm_sparse_tiling *tiling; // NULL: what weft_sddmm_sparse_tiling_for() chooses
-    cl_uint n_wait;                         // events to wait for
+    size_t size;        // sizeof(weft_sddmm_sparse_params): WEFT_SDDMM_SPARSE() fills it in
+    bool indicator;     // C says where, and its values, which may be NULL, are not read
+    const char *tiling; // NULL: weft chooses; else as weft_sddmm_sparse_describe() prints it
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_sddmm_sparse_params;
@@ -116,8 +83,8 @@ WEFT_API weft_status weft_sddmm_sparse(weft_context *ctx, cl_command_queue queue
                                        const weft_sddmm_sparse_params *params);
 
 // What weft_sddmm_sparse() would do with these operands, in words, as snprintf() does it. Compiles
-// what the call will run, as the compiled kernel decides about the tiling too. Returns the length,
-// or -1 after a failure.
+// what the call will run, as the compiled kernel decides about the tiling too. The line is the
+// tiling (its fields: docs/kernels/sampled.md). Returns the length, or -1 after a failure.
 WEFT_API int weft_sddmm_sparse_describe(weft_context *ctx, const weft_factor *A,
                                         const weft_factor *B, const weft_csr *C,
                                         const weft_tensor *D,

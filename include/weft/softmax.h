@@ -10,7 +10,7 @@ WEFT_BEGIN
 typedef struct weft_softmax_params {
     size_t size; // sizeof(weft_softmax_params): WEFT_SOFTMAX() fills it in
     bool masked; // where every scale x is -inf: softmax 0 and log-softmax -inf, in place of NaN
-    const char *tiling; // NULL: what weft chooses; else a text as weft_softmax_describe() prints it
+    const char *tiling; // NULL: weft chooses; else as weft_softmax_describe() prints it
     cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
     cl_uint n_wait;     // events to wait for
     const cl_event *wait;
@@ -86,7 +86,8 @@ WEFT_API weft_status weft_softmax_workspace(weft_context *ctx, const weft_tensor
                                             size_t *bytes);
 
 // What each of the four would do with these operands, in words, as snprintf() does it. May compile.
-// Returns the length, or -1 after a failure.
+// What stands behind the ';' is the tiling (its fields: docs/kernels/axis.md). Returns the length,
+// or -1 after a failure.
 WEFT_API int weft_softmax_describe(weft_context *ctx, const weft_tensor *X, int axis,
                                    const weft_tensor *Y, const weft_softmax_params *params,
                                    char *text, size_t size);

@@ -8,54 +8,11 @@
 
 WEFT_BEGIN
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_sparse_softmax_problem {
-    int64_t n_rows, nnz;
-    int64_t n_batches; // 0 counts as 1
-    weft_dtype dtype;  // WEFT_DEFAULT is f32
-    bool is_backward;  // it is that of weft_sparse_softmax_backward()
-} weft_sparse_softmax_problem;
-
-// How the work is cut. A group goes through a chunk: rows that together have so many entries, each
-// row counted as one more.
-typedef struct weft_sparse_softmax_tiling {
-    int fold;  // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
-    int lanes; // items that share a row: a power of two
-    int rows_per_group; // rows that a group has side by side: a power of two
-    int keep;           // entries of several rows that an item with vectors takes at a time: fold
-                        // to 8192, for each of which private memory has room for four numbers and
-                        // some more. Without vectors, of one row, which its items keep in
-                        // registers: 1 to 16 times as many as they are, 0 counts as once; all
-                        // items of the group sweep a longer row
-    int64_t chunk;      // entries and rows of a group
-    int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
-                   // combined in order
-} weft_sparse_softmax_tiling;
-
-enum {
-    WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192,
-    WEFT_SPARSE_SOFTMAX_MOST_EACH = 16, // of one item without vectors
-};
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
-    const weft_limits *limits, const weft_sparse_softmax_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
-                                                      const weft_limits *limits,
-                                                      const weft_sparse_softmax_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
-                                              size_t size);
-
 typedef struct weft_sparse_softmax_params {
-    size_t size; // sizeof(weft_sparse_softmax_params): WEFT_SPARSE_SOFTMAX() fills it in
-    const weft_sparse_softmax_tiling *tiling; // NULL: what weft_sparse_softmax_tiling_for() chooses
-    cl_mem workspace; // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;   // events to wait for
+    size_t size;        // sizeof(weft_sparse_softmax_params): WEFT_SPARSE_SOFTMAX() fills it in
+    const char *tiling; // NULL: weft chooses; else as weft_sparse_softmax_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the result; the caller releases it
 } weft_sparse_softmax_params;
@@ -125,7 +82,8 @@ WEFT_API weft_status weft_sparse_softmax_workspace(weft_context *ctx, const weft
                                                    size_t *bytes);
 
 // What either would do with these operands, in words, as snprintf() does it. Compiles as above.
-// Returns the length, or -1 after a failure.
+// What stands before the ';' is the tiling (its fields: docs/kernels/sampled.md). Returns the
+// length, or -1 after a failure.
 WEFT_API int weft_sparse_softmax_describe(weft_context *ctx, const weft_csr *X,
                                           const weft_tensor *Y,
                                           const weft_sparse_softmax_params *params, char *text,

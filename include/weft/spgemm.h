@@ -8,45 +8,11 @@
 
 WEFT_BEGIN
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_spgemm_problem {
-    int64_t m, k, n;      // A is m x k, B k x n
-    int64_t a_nnz, b_nnz; // entries of A, of B
-    weft_dtype dtype;     // WEFT_DEFAULT is f32
-} weft_spgemm_problem;
-
-// How the work is cut. A group goes through `rows` rows of C. Where a row has `long_from` products
-// or more, `long_groups` groups have a share of C's columns each: 1024 such rows, and what there is
-// beyond these as all others.
-typedef struct weft_spgemm_tiling {
-    int items;        // of a group, which share a row's products: a power of two
-    int rows;         // 1 to 32768
-    int columns;      // sums that a group has local memory for, 1 to 32768, beside marks for at
-                      // least 8 times as many columns, or for one item 32 times; to count entries
-                      // it has marks alone, for 32 times as many columns, or 64 times
-    int long_from;    // up to 262144; 0: no row is long, and what follows does not count
-    int long_columns; // a power of two, 64 to 65536: as `columns`
-    int long_groups;  // 1 to 256, at most: each has a multiple of `long_columns`
-} weft_spgemm_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
-                                                   const weft_spgemm_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling,
-                                              const weft_limits *limits,
-                                              const weft_spgemm_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_t size);
-
 typedef struct weft_spgemm_params {
-    size_t size;                      // sizeof(weft_spgemm_params): WEFT_SPGEMM() fills it in
-    const weft_spgemm_tiling *tiling; // NULL: what weft_spgemm_tiling_for() chooses
-    cl_mem workspace;                 // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                   // events to wait for
+    size_t size;        // sizeof(weft_spgemm_params): WEFT_SPGEMM() fills it in
+    const char *tiling; // NULL: weft chooses; else as weft_spgemm_describe() prints it
+    cl_mem workspace;   // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;     // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the call; the caller releases it
 } weft_spgemm_params;
@@ -72,7 +38,7 @@ typedef struct weft_spgemm_params {
 // sums lose in rounding goes into the next term. An element with n terms errs by at most
 //
 //   (n + 1) u sum |a b|     u = 2^-24 (2^-53 for f64), before it is rounded to C's data type
-//   (3 + n u) u sum |a b|   in rows of A with more than 4096 entries, unless tiling->columns is 1
+//   (3 + n u) u sum |a b|   in rows of A with more than 4096 entries, unless `columns` is 1
 //
 // Inf and NaN go through as in the formula over the entries that are stored.
 //
@@ -139,7 +105,8 @@ WEFT_API weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A,
                                            size_t *bytes);
 
 // What weft_spgemm_count() would do with these operands, in words, as snprintf() does it. Compiles
-// as above. Returns the length, or -1 after a failure.
+// as above. The line is the tiling (its fields: docs/kernels/spgemm.md). Returns the length, or -1
+// after a failure.
 WEFT_API int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                   const weft_csr *C, const weft_spgemm_params *params, char *text,
                                   size_t size);

@@ -50,70 +50,10 @@ WEFT_API const char *weft_spmm_order_name(weft_spmm_order order);
 // and must not be NULL.
 WEFT_API bool weft_spmm_order_find(const char *name, weft_spmm_order *order);
 
-// All that a tiling is chosen from, besides the limits.
-typedef struct weft_spmm_problem {
-    int64_t m, k, n, nnz;  // C is m x n, op(A) m x k
-    int64_t n_batches;     // 0 counts as 1
-    weft_dtype dtype;      // WEFT_DEFAULT is f32
-    bool columns_adjacent; // B, C and arguments have stride 1 along n
-    int64_t alignment; // largest power of two that divides, in elements, where each row of B, C and
-                       // arguments starts; 0 counts as 1
-    int64_t entry_alignment;    // the same of the distance between where indices and values start
-    const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
-    weft_spmm_reduction reduction;
-    weft_spmm_order order; // the plan object's; with QUEUE there are no windows, and no B is held
-} weft_spmm_problem;
-
-enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
-
-// How the work is cut. A slice is lanes x vectors x fold adjacent columns of one row of C; the
-// slices of rows_per_group rows make a group. MAX and MIN want window, stage and
-// bundles_per_copy 0, a team of 1 and no packed B.
-typedef struct weft_spmm_tiling {
-    int fold;           // columns in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;        // such vectors that one item sums in registers, 1 to 8
-    int lanes;          // items that share a slice
-    int team;           // times so many, 1 to 32: each lot of them sums a part of a row's entries
-                        // and the first adds up what all have, which wants lanes to be a power of
-                        // two. Windows and held B want 1, and 0 counts as that
-    int rows_per_group; // slices of different rows that share a group
-    int rows_per_item;  // rows that a slice goes through, 1 to WEFT_SPMM_MOST_ROWS; 0 counts as 1
-    int window;      // rows of B, in the slice's columns, that those rows go through side by side;
-                     // 0: each row of A from end to end
-    int window_from; // entries of a row that goes through windows, shorter ones go from end to end;
-                     // 0: all rows; a plan object brings its own
-    int stage;       // entries of a row that the lanes of a slice, 2 or more, stage in local memory
-                     // at a time; 0: each item reads them
-    int load;        // entries in one aligned load while staging: 1, 2 or 4
-    int unroll;    // entries in one turn of the main loop: 1, 2, 4 or 8; where lanes is 1 each has
-                   // sums of its own
-    int64_t piece; // rows longer than two pieces are cut into pieces, which are summed apart
-                   // and combined in order; a plan object brings its own. Without one no
-                   // row is taken to be longer than A is wide, as where columns repeat
-    bool packed;   // B is first copied slice by slice to scratch memory
-    int bundles_per_copy; // runs of rows_per_group x rows_per_item rows that a group goes through
-                          // with a copy of its slice of B in local memory, as wide as sums are;
-                          // 0: one run, and rows of B where they lie. B is not packed as well
-    bool aligned;         // B and C are read and written by aligned vectors
-} weft_spmm_tiling;
-
-// Chooses; a pure function. `limits` must pass weft_limits_check().
-WEFT_API weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits,
-                                               const weft_spmm_problem *problem);
-
-// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
-// names the field.
-WEFT_API weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling,
-                                            const weft_limits *limits,
-                                            const weft_spmm_problem *problem);
-
-// The tiling in one line, as snprintf() does it.
-WEFT_API int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size);
-
 typedef struct weft_spmm_plan_params {
     size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
     bool transpose_a; // make it for A^T: keeps A's pattern by columns, and where values come from
-    int64_t piece;    // as in weft_spmm_tiling; 0: what suits the device, and longer ones, with
+    int64_t piece;    // as in a tiling; 0: what suits the device, and longer ones, with
                       // rows as they come, in a product for which scratch memory is short; those
                       // that were asked for it then lacks: WEFT_NO_MEMORY
     weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
@@ -152,12 +92,12 @@ WEFT_API void weft_spmm_plan_destroy(weft_spmm_plan **plan);
 WEFT_API const weft_row_stats *weft_spmm_plan_rows(const weft_spmm_plan *plan);
 
 typedef struct weft_spmm_params {
-    size_t size;                    // sizeof(weft_spmm_params): WEFT_SPMM() fills it in
-    const weft_spmm_plan *plan;     // NULL: no analysis of A's pattern
-    bool transpose_a;               // op(A) = A^T; wants a plan that was made for it
-    const weft_spmm_tiling *tiling; // NULL: what weft_spmm_tiling_for() chooses
-    cl_mem workspace;               // scratch of the caller's; NULL: from the context's pool
-    cl_uint n_wait;                 // events to wait for
+    size_t size;                // sizeof(weft_spmm_params): WEFT_SPMM() fills it in
+    const weft_spmm_plan *plan; // NULL: no analysis of A's pattern
+    bool transpose_a;           // op(A) = A^T; wants a plan that was made for it
+    const char *tiling;         // NULL: weft chooses; else as weft_spmm_describe() prints it
+    cl_mem workspace;           // scratch of the caller's; NULL: from the context's pool
+    cl_uint n_wait;             // events to wait for
     const cl_event *wait;
     cl_event *event; // completes with the product; the caller releases it
     weft_spmm_reduction reduction;
@@ -242,7 +182,8 @@ WEFT_API weft_status weft_spmm_workspace(weft_context *ctx, const weft_csr *A, c
                                          size_t *bytes);
 
 // What weft_spmm() would do with these operands, in words, as snprintf() does it. Compiles as
-// above. Returns the length, or -1 after a failure.
+// above. What stands before the first ';' is the tiling (its fields: docs/kernels/spmm.md). Returns
+// the length, or -1 after a failure.
 WEFT_API int weft_spmm_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *B,
                                 const weft_tensor *C, const weft_spmm_params *params, char *text,
                                 size_t size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps, scratch
-// memory, arguments. Swept by sweep.c.
+// The backward of layer and RMS normalisation: what it asks of its operands, its two sweeps,
+// scratch memory, arguments. Swept by sweep.c.
 #include <weft/norm.h>
 
 #include <inttypes.h>
@@ -255,8 +255,7 @@ static weft_status enqueue_scaling(weft_launch *launch, const state *s, const we
     };
     const parts_arguments *a = &own;
     const weft_argument list[] = {NORM_SCALING_PARTS_PARAMETERS(LISTED, COMMA)};
-    return weft_sweep_enqueue_kernel(launch, sweep, sweep->kernels[0],
-                                     sizeof(list) / sizeof(list[0]), list);
+    return weft_sweep_enqueue_parts(launch, sweep, sizeof(list) / sizeof(list[0]), list);
 }
 
 // Where one of them is not wanted the other stands in: it is not written as such.

@@ -310,8 +310,7 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
     };
     const lines_arguments *a = &own;
     const weft_argument list[] = {REDUCE_LINES_PARAMETERS(LISTED, COMMA)};
-    TRY(weft_sweep_enqueue_kernel(launch, &s->sweep, s->sweep.kernels[0],
-                                  sizeof(list) / sizeof(list[0]), list));
+    TRY(weft_sweep_enqueue_parts(launch, &s->sweep, sizeof(list) / sizeof(list[0]), list));
     return scratch ? enqueue_combine(launch, s, call, scratch) : WEFT_OK;
 }
 

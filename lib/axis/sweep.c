@@ -110,12 +110,12 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
     return view;
 }
 
-weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
-                                      weft_kernel *kernel, size_t n, const weft_argument *arguments)
+weft_status weft_sweep_enqueue_parts(weft_launch *launch, const weft_sweep *sweep, size_t n,
+                                     const weft_argument *arguments)
 {
     size_t global[3], local[3];
     weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
-    return weft_launch_kernel(launch, kernel, n, arguments, global, local);
+    return weft_launch_kernel(launch, sweep->kernels[0], n, arguments, global, local);
 }
 
 weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
@@ -130,15 +130,16 @@ weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_
                                size_t n, const weft_argument *arguments)
 {
     weft_arguments list = {.n = 0};
-    for (size_t i = 0; i < n; ++i)
-        weft_arguments_add(&list, arguments[i].size, arguments[i].value);
+    size_t global[3], local[3];
+    weft_arguments_add_all(&list, n, arguments);
     if (sweep->tiling.keep)
         weft_arguments_add(
             &list, (size_t)weft_axis_tiling_kept_bytes(&sweep->tiling, &sweep->problem), NULL);
     else if (scratch)
         ADD_ARGUMENT(&list, scratch);
+    weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
     for (int i = 0; i < 2 && sweep->kernels[i]; ++i)
-        TRY(weft_sweep_enqueue_kernel(launch, sweep, sweep->kernels[i], list.n, list.list));
+        TRY(weft_launch_kernel(launch, sweep->kernels[i], list.n, list.list, global, local));
     return WEFT_OK;
 }
 

@@ -59,12 +59,10 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
                                size_t n, const weft_argument *arguments);
 
-// One of them, with the n arguments alone.
-weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
-                                      weft_kernel *kernel, size_t n,
-                                      const weft_argument *arguments);
-
-// apply of a sweep that reduces, whose items join what parts found of each column.
+// The two of a sweep that reduces, each with the n arguments alone: what finds results, of parts or
+// of columns, and apply, whose items join what parts found.
+weft_status weft_sweep_enqueue_parts(weft_launch *launch, const weft_sweep *sweep, size_t n,
+                                     const weft_argument *arguments);
 weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
                                     const weft_argument *arguments);
 

@@ -1,288 +1,310 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sparse matrix as a dense one, and back. Checked by csr_dense_check.c; here: plan, defines,
 // arguments, enqueue.
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/params.h"
 #include "convert/csr_dense_call.h"
+#include "convert/csr_dense_parameters.h"
 #include "op/items.h"
-#include "op/scan.h"
-#include "operand/csr_content.h"
+#include "operand/view.h"
 #include "runtime/context.h"
-#include "runtime/scratch.h"
+#include "runtime/parameters.h"
+
+static const weft_csr_dense_own *own_of(const weft_call *call)
+{
+    return call->own;
+}
 
 // ---- plan
 
-// How a call runs.
-typedef struct {
-    weft_csr_dense_tiling tiling;
-    int64_t n_bundles; // of rows
-    int sums;          // in local memory
-    weft_scan scan;    // of the rows' lengths
-    size_t scratch_bytes;
-    weft_kernel *kernel;
-} schedule;
-
-static schedule schedule_for(const weft_csr_dense_call *call, const weft_limits *limits)
+static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
 {
-    schedule s = {
-        .tiling = call->forced ? *call->forced : weft_csr_dense_tiling_for(limits, &call->problem),
-    };
-    s.n_bundles = ceil_div(call->A.n_rows, s.tiling.rows);
-    s.sums = weft_csr_dense_sums(limits, s.tiling.columns, &call->problem);
-    if (call->step != WEFT_DENSE_TO_CSR_COUNT)
-        return s;
-    s.scan = weft_scan_for(limits, s.tiling.items, call->A.offset_dtype, call->A.n_rows);
-    s.scratch_bytes = weft_scan_scratch_bytes(&s.scan);
-    return s;
+    weft_csr_dense_state *s = state;
+    if (s->head.is_forced)
+        TRY(weft_csr_dense_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
+    else
+        s->tiling = weft_csr_dense_tiling_for(limits, &s->problem);
+    s->head.group_items = (size_t)s->tiling.items;
+    s->n_bundles = ceil_div(s->problem.n_rows, s->tiling.rows);
+    s->sums = weft_csr_dense_sums(limits, s->tiling.columns, &s->problem);
+    if (own_of(call)->step != WEFT_DENSE_TO_CSR_COUNT)
+        return WEFT_OK;
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_CSR_DENSE_A));
+    s->scan = weft_scan_for(limits, s->tiling.items, A.offset_dtype, A.n_rows);
+    s->head.scratch_bytes = weft_scan_scratch_bytes(&s->scan);
+    return WEFT_OK;
 }
 
 // ---- defines
 
-static weft_status kernels_for(schedule *s, size_t *most, const weft_csr_dense_call *call)
+static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     static const char *const names[] = {"csr_to_dense", "dense_to_csr_count", "dense_to_csr_fill"};
-    const char *offset = weft_word(call->A.offset_dtype);
+    weft_csr_dense_state *s = state;
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_CSR_DENSE_A));
+    const weft_csr_dense_step step = own_of(call)->step;
+    const char *offset = weft_word(A.offset_dtype);
     // To move f64 takes no f64; the one kernel that adds up is not for devices without.
-    const bool is_moved = call->step != WEFT_CSR_TO_DENSE;
-    weft_defines defines = {0};
+    const bool is_hidden =
+        step != WEFT_CSR_TO_DENSE && A.dtype == WEFT_F64 && !call->ctx->limits.has_f64;
+    weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "FOLD", 1);
     weft_defines_add(&defines, "SUMS", s->sums);
-    weft_defines_add_dtype(&defines, "DTYPE",
-                           is_moved && call->A.dtype == WEFT_F64 && !call->ctx->limits.has_f64
-                               ? WEFT_F32
-                               : call->A.dtype);
-    weft_defines_add_word(&defines, "MOVED", weft_moved_word(call->A.dtype));
+    weft_defines_add_dtype(&defines, "DTYPE", is_hidden ? WEFT_F32 : A.dtype);
+    weft_defines_add_word(&defines, "MOVED", weft_moved_word(A.dtype));
     weft_defines_add_word(&defines, "OFFSET", offset);
     weft_defines_add_word(&defines, "NUMBER", offset);
-    weft_defines_add_word(&defines, "INDEX", weft_word(call->A.index_dtype));
+    weft_defines_add_word(&defines, "INDEX", weft_word(A.index_dtype));
     TRY(weft_kernel_narrow(&s->kernel, most, call->ctx, &weft_source_csr_dense, &defines,
-                           names[call->step]));
-    return call->step == WEFT_DENSE_TO_CSR_COUNT ? weft_scan_kernels(&s->scan, call->ctx, most)
-                                                 : WEFT_OK;
-}
-
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, const weft_csr_dense_call *call)
-{
-    weft_limits limits = call->ctx->limits;
-    for (;;) {
-        *s = schedule_for(call, &limits);
-        const size_t wanted = (size_t)s->tiling.items;
-        size_t most = wanted;
-        TRY(kernels_for(s, &most, call));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, call->name));
-        if (fits)
-            return WEFT_OK;
-    }
+                           names[step]));
+    return step == WEFT_DENSE_TO_CSR_COUNT ? weft_scan_kernels(&s->scan, call->ctx, most) : WEFT_OK;
 }
 
 // ---- arguments
 
-// A magnitude as the bits of an element.
-typedef union {
-    cl_ushort two;
-    cl_uint four;
-    cl_ulong eight;
-} magnitude;
+typedef struct {
+    TO_DENSE_PARAMETERS(FIELD, )
+} to_dense;
 
-// The threshold rounded to the data type.
-static weft_argument threshold_argument(magnitude *m, weft_dtype dtype, double threshold)
+typedef struct {
+    FROM_DENSE_PARAMETERS(FIELD, )
+} from_dense;
+
+typedef struct {
+    COUNT_PARAMETERS(FIELD, )
+} count_offsets;
+
+typedef struct {
+    FILL_PARAMETERS(FIELD, )
+} fill_arrays;
+
+// The threshold's magnitude rounded to the data type.
+static weft_number threshold_of(weft_dtype dtype, double threshold)
 {
-    const float nearest = (float)threshold;
-    switch (dtype) {
-    case WEFT_F64:
-        memcpy(&m->eight, &threshold, sizeof(m->eight));
-        return ARGUMENT(m->eight);
-    case WEFT_F16:
-        m->two = weft_f16_from_f32(nearest);
-        return ARGUMENT(m->two);
-    case WEFT_BF16:
-        m->two = weft_bf16_from_f32(nearest);
-        return ARGUMENT(m->two);
-    default:
-        memcpy(&m->four, &nearest, sizeof(m->four));
-        return ARGUMENT(m->four);
-    }
+    const double magnitude = fabs(threshold);
+    weft_number number = weft_number_of(dtype, magnitude);
+    if (dtype != WEFT_F16 && dtype != WEFT_BF16)
+        return number;
+    const float nearest = (float)magnitude;
+    number.size = sizeof(number.value.half);
+    number.value.half =
+        dtype == WEFT_F16 ? weft_f16_from_f32(nearest) : weft_bf16_from_f32(nearest);
+    return number;
+}
+
+// Where D has no elements some buffer must stand in: it is never read.
+static from_dense from_dense_of(const weft_csr_dense_state *s, const weft_call *call)
+{
+    const weft_dense D = weft_dense_of(weft_call_tensor(call, WEFT_CSR_DENSE_D));
+    return (from_dense){
+        .n_rows = s->problem.n_rows,
+        .n_cols = s->problem.n_cols,
+        .rows = s->tiling.rows,
+        .threshold = threshold_of(s->problem.dtype, own_of(call)->threshold),
+        .D = s->problem.n_cols > 0 ? D.buffer : weft_call_csr(call, WEFT_CSR_DENSE_A)->offsets,
+        .d_start = D.start,
+        .d_row = D.row,
+        .d_column = D.column,
+    };
+}
+
+static void add_from_dense(weft_arguments *arguments, const from_dense *a)
+{
+    ADD_LISTED(arguments, FROM_DENSE_PARAMETERS(LISTED, COMMA));
 }
 
 // ---- enqueue
 
-static weft_status enqueue_to_dense(weft_launch *launch, const weft_csr_dense_call *call,
-                                    const schedule *s)
+// Where there are no entries some buffer must stand in: it is never read.
+static weft_status run_to_dense(weft_launch *launch, const void *state, const weft_call *call,
+                                cl_mem scratch)
 {
-    const weft_csr *A = &call->A;
-    const weft_dense *D = &call->D;
-    const int64_t rows = s->tiling.rows;
+    const weft_csr_dense_state *s = state;
+    const weft_csr *A = weft_call_csr(call, WEFT_CSR_DENSE_A);
+    const weft_dense D = weft_dense_of(weft_call_tensor(call, WEFT_CSR_DENSE_D));
     const cl_int columns = s->tiling.columns;
-    // Where there are no entries some buffer must stand in: it is never read.
-    const cl_mem indices = A->nnz > 0 ? A->indices : A->offsets;
-    const cl_mem values = A->nnz > 0 ? A->values : A->offsets;
-    const size_t words_bytes = weft_csr_dense_words_bytes(columns);
-    const size_t sums_bytes = (size_t)s->sums * (size_t)weft_sum_bytes(A->dtype);
-    const weft_argument arguments[] = {
-        ARGUMENT(A->n_rows),
-        ARGUMENT(A->n_cols),
-        ARGUMENT(rows),
-        ARGUMENT(columns),
-        ARGUMENT(A->offsets),
-        ARGUMENT(A->offsets_start),
-        ARGUMENT(indices),
-        ARGUMENT(A->indices_start),
-        ARGUMENT(values),
-        ARGUMENT(A->values_start),
-        ARGUMENT(A->values_batch_stride),
-        ARGUMENT(D->buffer),
-        ARGUMENT(D->start),
-        ARGUMENT(D->row),
-        ARGUMENT(D->column),
-        ARGUMENT(D->batch),
-        {words_bytes, NULL},
-        {words_bytes, NULL},
-        {sums_bytes, NULL},
+    const to_dense own = {
+        .n_rows = A->n_rows,
+        .n_cols = A->n_cols,
+        .rows = s->tiling.rows,
+        .columns = columns,
+        .offsets = A->offsets,
+        .offsets_start = A->offsets_start,
+        .indices = A->nnz > 0 ? A->indices : A->offsets,
+        .indices_start = A->indices_start,
+        .values = A->nnz > 0 ? A->values : A->offsets,
+        .values_start = A->values_start,
+        .values_batch = A->values_batch_stride,
+        .D = D.buffer,
+        .d_start = D.start,
+        .d_row = D.row,
+        .d_column = D.column,
+        .d_batch = D.batch,
+        .seen = weft_csr_dense_words_bytes(columns),
+        .repeated = weft_csr_dense_words_bytes(columns),
+        .sums = (size_t)s->sums * (size_t)weft_sum_bytes(s->problem.dtype),
     };
-    return ENQUEUE_ITEMS(launch, s->kernel, arguments, s->tiling.items, s->n_bundles,
-                         ceil_div(A->n_cols, columns), call->n_batches);
+    const to_dense *a = &own;
+    const weft_argument list[] = {TO_DENSE_PARAMETERS(LISTED, COMMA)};
+    (void)scratch;
+    return ENQUEUE_ITEMS(launch, s->kernel, list, s->tiling.items, s->n_bundles,
+                         ceil_div(A->n_cols, columns), s->head.n_batches);
 }
 
-static weft_status enqueue_from_dense(weft_launch *launch, const weft_csr_dense_call *call,
-                                      const schedule *s)
+static weft_status enqueue_count(weft_launch *launch, const weft_csr_dense_state *s,
+                                 const weft_call *call, weft_numbers offsets)
 {
-    const weft_csr *A = &call->A;
-    const weft_dense *D = &call->D;
-    const int64_t rows = s->tiling.rows;
-    const cl_mem elements = A->n_cols > 0 ? D->buffer : A->offsets; // of none: never read
-    magnitude threshold;
-    const weft_argument arguments[] = {
-        ARGUMENT(A->n_rows),  ARGUMENT(A->n_cols),
-        ARGUMENT(rows),       threshold_argument(&threshold, A->dtype, call->threshold),
-        ARGUMENT(elements),   ARGUMENT(D->start),
-        ARGUMENT(D->row),     ARGUMENT(D->column),
-        ARGUMENT(A->offsets), ARGUMENT(A->offsets_start),
-        ARGUMENT(A->indices), ARGUMENT(A->indices_start),
-        ARGUMENT(A->values),  ARGUMENT(A->values_start),
-    };
-    enum { OF_FILL = sizeof(arguments) / sizeof(arguments[0]), OF_COUNT = OF_FILL - 4 };
-    const size_t n = call->step == WEFT_DENSE_TO_CSR_FILL ? OF_FILL : OF_COUNT;
-    return weft_items_enqueue(launch, s->kernel, n, arguments, s->tiling.items,
+    const from_dense given = from_dense_of(s, call);
+    const count_offsets own = {offsets.buffer, offsets.start}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    add_from_dense(&arguments, &given);
+    ADD_LISTED(&arguments, COUNT_PARAMETERS(LISTED, COMMA));
+    return weft_items_enqueue(launch, s->kernel, arguments.n, arguments.list, s->tiling.items,
                               (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_count(weft_launch *launch, const weft_csr_dense_call *call,
-                                 const schedule *s, cl_mem scratch)
+static weft_status run_count(weft_launch *launch, const void *state, const weft_call *call,
+                             cl_mem scratch)
 {
-    const weft_numbers offsets = {call->A.offsets, call->A.offsets_start};
-    if (call->A.n_rows > 0)
-        TRY(enqueue_from_dense(launch, call, s));
+    const weft_csr_dense_state *s = state;
+    const weft_csr *A = weft_call_csr(call, WEFT_CSR_DENSE_A);
+    const weft_numbers offsets = {A->offsets, A->offsets_start};
+    if (A->n_rows > 0)
+        TRY(enqueue_count(launch, s, call, offsets));
     return weft_scan_offsets(launch, &s->scan, offsets, scratch);
 }
 
-static bool is_empty(const weft_csr_dense_call *call)
+static weft_status run_fill(weft_launch *launch, const void *state, const weft_call *call,
+                            cl_mem scratch)
 {
-    return call->step == WEFT_CSR_TO_DENSE        ? weft_tensor_is_empty(call->D_view)
-           : call->step == WEFT_DENSE_TO_CSR_FILL ? call->A.nnz == 0 || call->A.n_rows == 0
-                                                  : false;
+    const weft_csr_dense_state *s = state;
+    const weft_csr *A = weft_call_csr(call, WEFT_CSR_DENSE_A);
+    const from_dense given = from_dense_of(s, call);
+    const fill_arrays own = {A->offsets,       A->offsets_start, A->indices,
+                             A->indices_start, A->values,        A->values_start};
+    const fill_arrays *a = &own;
+    weft_arguments arguments = {.n = 0};
+    (void)scratch;
+    add_from_dense(&arguments, &given);
+    ADD_LISTED(&arguments, FILL_PARAMETERS(LISTED, COMMA));
+    return weft_items_enqueue(launch, s->kernel, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status run(weft_launch *launch, const weft_csr_dense_call *call, cl_mem workspace)
+static int print(const void *state, const weft_call *call, char *text, size_t size)
 {
-    schedule s;
-    if (is_empty(call))
-        return WEFT_OK;
-    TRY(prepare(&s, call));
-    if (call->step == WEFT_CSR_TO_DENSE)
-        return enqueue_to_dense(launch, call, &s);
-    if (call->step == WEFT_DENSE_TO_CSR_FILL)
-        return enqueue_from_dense(launch, call, &s);
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_csr_dense_workspace_check(call, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue_count(launch, call, &s, scratch);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
+    (void)call;
+    return weft_csr_dense_tiling_print(&((const weft_csr_dense_state *)state)->tiling, text, size);
 }
 
-static weft_status convert(weft_csr_dense_step step, weft_context *ctx, cl_command_queue queue,
-                           const weft_csr *A, const weft_tensor *D,
-                           const weft_csr_dense_params *params)
+// ---- calls
+
+#define HOOKS                                                                                      \
+    .n_operands = 2, .state_bytes = sizeof(weft_csr_dense_state), .check = weft_csr_dense_check,   \
+    .numbers_check = weft_csr_dense_numbers_check, .plan = plan, .build = build, .print = print
+
+static const weft_op to_dense_op = {
+    .name = "csr_to_dense",
+    .operands = {{.name = "A", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_CSR},
+                 {.name = "D", .access = WEFT_WRITES_VALUES}},
+    .run = run_to_dense,
+    HOOKS,
+};
+
+static const weft_op count_op = {
+    .name = "dense_to_csr_count",
+    .operands = {{.name = "A", .kind = WEFT_OPERAND_CSR, .access = WEFT_WRITES_OFFSETS},
+                 {.name = "D", .access = WEFT_READS_VALUES}},
+    .run = run_count,
+    HOOKS,
+};
+
+static const weft_op fill_op = {
+    .name = "dense_to_csr",
+    .operands = {{.name = "A",
+                  .kind = WEFT_OPERAND_CSR,
+                  .access = WEFT_READS_OFFSETS | WEFT_WRITES_ENTRIES},
+                 {.name = "D", .access = WEFT_READS_VALUES}},
+    .run = run_fill,
+    HOOKS,
+};
+
+typedef struct {
+    weft_call call;
+    weft_csr_dense_own own;
+} request;
+
+static weft_status request_of(request *r, weft_csr_dense_step step, weft_context *ctx,
+                              const weft_csr *A, const weft_tensor *D,
+                              const weft_csr_dense_params *params)
 {
-    params = params ? params : WEFT_CSR_DENSE(.threshold = 0);
-    weft_csr_dense_call call;
-    TRY(weft_csr_dense_check(&call, step, ctx, A, D, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
-                          params->event != NULL));
-    if (step == WEFT_CSR_TO_DENSE)
-        TRY(weft_csr_content_check(&launch, A, "A"));
-    if (step == WEFT_DENSE_TO_CSR_FILL)
-        TRY(weft_offsets_content_check(&launch, A, "A"));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    static const weft_op *const ops[] = {&to_dense_op, &count_op, &fill_op};
+    weft_csr_dense_params own;
+    TRY(PARAMS_READ(&own, params, ops[step]->name, "WEFT_CSR_DENSE"));
+    r->own = (weft_csr_dense_own){step, own.threshold};
+    r->call = (weft_call){
+        .op = ops[step],
+        .ctx = ctx,
+        .operands = {A, D},
+        .own = &r->own,
+        .tiling = own.tiling,
+        CALL_PARAMS(&own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                               const weft_tensor *D, const weft_csr_dense_params *params)
 {
-    return convert(WEFT_CSR_TO_DENSE, ctx, queue, A, D, params);
+    request r;
+    TRY(request_of(&r, WEFT_CSR_TO_DENSE, ctx, A, D, params));
+    return weft_op_run(&r.call, queue);
 }
 
 weft_status weft_dense_to_csr(weft_context *ctx, cl_command_queue queue, const weft_tensor *D,
                               const weft_csr *A, const weft_csr_dense_params *params)
 {
-    return convert(WEFT_DENSE_TO_CSR_FILL, ctx, queue, A, D, params);
+    request r;
+    TRY(request_of(&r, WEFT_DENSE_TO_CSR_FILL, ctx, A, D, params));
+    return weft_op_run(&r.call, queue);
 }
 
 weft_status weft_dense_to_csr_count(weft_context *ctx, cl_command_queue queue, const weft_tensor *D,
                                     const weft_csr *A, int64_t *nnz,
                                     const weft_csr_dense_params *params)
 {
-    if (params && params->size != sizeof(*params)) // which is refused
-        return convert(WEFT_DENSE_TO_CSR_COUNT, ctx, queue, A, D, params);
-    weft_csr_dense_params own = params ? *params : *WEFT_CSR_DENSE(.threshold = 0);
+    request r;
     cl_event done = NULL;
+    TRY(request_of(&r, WEFT_DENSE_TO_CSR_COUNT, ctx, A, D, params));
+    cl_event *event = r.call.event;
     if (nnz)
-        own.event = &done;
-    TRY(convert(WEFT_DENSE_TO_CSR_COUNT, ctx, queue, A, D, &own));
-    return nnz ? weft_scan_total(nnz, queue, A, done, params ? params->event : NULL,
-                                 "dense_to_csr_count")
-               : WEFT_OK;
+        r.call.event = &done;
+    TRY(weft_op_run(&r.call, queue));
+    return nnz ? weft_scan_total(nnz, queue, A, done, event, "dense_to_csr_count") : WEFT_OK;
 }
-
-// ---- what a call would do
 
 weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D, const weft_csr *A,
                                         const weft_csr_dense_params *params, size_t *bytes)
 {
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "dense_to_csr_workspace: bytes is NULL");
-    *bytes = 0;
-    weft_csr_dense_call call;
-    schedule s;
-    params = params ? params : WEFT_CSR_DENSE(.threshold = 0);
-    TRY(weft_csr_dense_check(&call, WEFT_DENSE_TO_CSR_COUNT, ctx, A, D, params));
-    TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes;
-    return WEFT_OK;
+    request r;
+    TRY(request_of(&r, WEFT_DENSE_TO_CSR_COUNT, ctx, A, D, params));
+    return weft_op_workspace(&r.call, bytes);
 }
 
 static int describe(weft_csr_dense_step step, weft_context *ctx, const weft_csr *A,
                     const weft_tensor *D, const weft_csr_dense_params *params, char *text,
                     size_t size)
 {
-    weft_csr_dense_call call;
-    schedule s;
-    params = params ? params : WEFT_CSR_DENSE(.threshold = 0);
-    if (weft_csr_dense_check(&call, step, ctx, A, D, params) != WEFT_OK)
-        return -1;
-    if (is_empty(&call))
-        return snprintf(text, size, "nothing to do");
-    return prepare(&s, &call) == WEFT_OK ? weft_csr_dense_tiling_print(&s.tiling, text, size) : -1;
+    request r;
+    return request_of(&r, step, ctx, A, D, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }
 
 int weft_csr_to_dense_describe(weft_context *ctx, const weft_csr *A, const weft_tensor *D,

@@ -1,46 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conversion between sparse and dense, between its door (csr_dense_check.c) and its kernels
-// (csr_dense.c).
+// A conversion between sparse and dense, and what is worked out for it.
 #ifndef WEFT_LIB_CSR_DENSE_CALL_H
 #define WEFT_LIB_CSR_DENSE_CALL_H
 
 #include <weft/csr_dense.h>
 
-#include "operand/outputs.h"
+#include "convert/csr_dense_plan.h"
+#include "op/op.h"
+#include "op/scan.h"
 
+// Operands in the tables' order.
+enum { WEFT_CSR_DENSE_A, WEFT_CSR_DENSE_D };
+
+// What the kernel does.
 typedef enum weft_csr_dense_step {
     WEFT_CSR_TO_DENSE,
     WEFT_DENSE_TO_CSR_COUNT,
     WEFT_DENSE_TO_CSR_FILL,
 } weft_csr_dense_step;
 
-typedef struct weft_csr_dense_call {
-    weft_context *ctx;
+// What a call says besides its operands; each step is an operation of its own.
+typedef struct weft_csr_dense_own {
     weft_csr_dense_step step;
-    const char *name; // "csr_to_dense", for messages
-    weft_csr_dense_problem problem;
-    weft_csr A; // defaults filled in
-    const weft_tensor *D_view;
-    weft_dense D;
-    int64_t n_batches;
     double threshold;
-    const weft_csr_dense_tiling *forced;
-    weft_outputs outputs; // all that is written
-} weft_csr_dense_call;
+} weft_csr_dense_own;
 
-// All checks that need no plan. `params` is not NULL.
-weft_status weft_csr_dense_check(weft_csr_dense_call *out, weft_csr_dense_step step,
-                                 weft_context *ctx, const weft_csr *A, const weft_tensor *D,
-                                 const weft_csr_dense_params *params);
+typedef struct weft_csr_dense_state {
+    weft_state head;
+    weft_csr_dense_problem problem;
+    weft_csr_dense_tiling tiling; // from the check where the caller forces it
+    int64_t n_bundles;            // of rows
+    int sums;                     // in local memory
+    weft_scan scan;               // of the rows' lengths
+    weft_kernel *kernel;
+} weft_csr_dense_state;
 
-// The caller's scratch memory: large enough, and apart from all operands.
-weft_status weft_csr_dense_workspace_check(const weft_csr_dense_call *call, cl_mem workspace,
-                                           size_t bytes);
-
-// Local memory of a group: bytes of a bit for each of so many columns, and how many sums: 1 where
-// elements hold them.
-size_t weft_csr_dense_words_bytes(int columns);
-int weft_csr_dense_sums(const weft_limits *limits, int columns,
-                        const weft_csr_dense_problem *problem);
+// Hooks of the operations.
+weft_status weft_csr_dense_check(void *state, const weft_call *call);
+weft_status weft_csr_dense_numbers_check(const void *state, const weft_call *call);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How conversions between sparse and dense are cut into groups: limits and a problem to a tiling.
+#include "convert/csr_dense_plan.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
-#include "convert/csr_dense_call.h"
 #include "op/items.h"
 
 enum { MAX_ROWS = 1 << 15, MAX_COLUMNS = 1 << 20 };
@@ -106,8 +106,17 @@ weft_status weft_csr_dense_tiling_check(const weft_csr_dense_tiling *tiling,
     return WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_csr_dense_tiling, items),
+    TILING_FIELD(weft_csr_dense_tiling, rows),
+    TILING_FIELD(weft_csr_dense_tiling, columns),
+};
+
+const weft_tiling_table weft_csr_dense_tiling_table = TILING_TABLE(fields);
+
 int weft_csr_dense_tiling_print(const weft_csr_dense_tiling *tiling, char *text, size_t size)
 {
-    return snprintf(text, size, "groups of %d items, %d rows, %d columns of each", tiling->items,
-                    tiling->rows, tiling->columns);
+    return weft_tiling_print(&weft_csr_dense_tiling_table, tiling, text, size);
 }

@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // T = A^T, both sparse. Checked by csr_transpose_check.c; here: plan, defines, arguments, enqueue.
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/params.h"
 #include "convert/csr_transpose_call.h"
+#include "convert/csr_transpose_parameters.h"
 #include "op/items.h"
-#include "op/scan.h"
-#include "operand/csr_content.h"
+#include "operand/view.h"
 #include "runtime/context.h"
+#include "runtime/parameters.h"
 #include "runtime/scratch.h"
 
 // ---- plan
 
-// How a call runs. In scratch memory lie the table of digits, then what passes leave for each
-// other: columns, and where there are several passes rows and where entries come from. They are
-// read from one of two places and written to the other.
-typedef struct {
-    weft_csr_transpose_tiling tiling;
-    int n_passes; // 0 without entries
-    int64_t n_groups, n_offsets, offsets_run;
-    weft_scan scan;              // of the table
-    int64_t table, sums;         // in elements of A's offsets
-    int64_t sources[2];          // the same
-    int64_t columns[2], rows[2]; // in ints
-    size_t scratch_bytes;
-    weft_kernel *count, *scatter, *offsets;
-} schedule;
-
-static void schedule_scratch(schedule *s, const weft_csr_transpose_call *call)
+static void plan_scratch(weft_csr_transpose_state *s)
 {
-    const weft_dtype wide = call->problem.offset_dtype;
-    const int64_t nnz = call->problem.nnz;
+    const weft_dtype wide = s->problem.offset_dtype;
+    const int64_t nnz = s->problem.nnz;
     weft_scratch scratch = {0};
     s->table = weft_scratch_add(&scratch, s->scan.n, wide);
     s->sums = weft_scratch_add(&scratch, s->scan.n_groups, wide);
@@ -42,206 +28,264 @@ static void schedule_scratch(schedule *s, const weft_csr_transpose_call *call)
         s->rows[i] = weft_scratch_add(&scratch, i < s->n_passes - 1 ? nnz : 0, WEFT_I32);
         s->sources[i] = weft_scratch_add(&scratch, i < s->n_passes - 1 ? nnz : 0, wide);
     }
-    s->scratch_bytes = s->n_passes > 0 ? scratch.bytes : 0;
+    s->head.scratch_bytes = s->n_passes > 0 ? scratch.bytes : 0;
 }
 
-static schedule schedule_for(const weft_csr_transpose_call *call, const weft_limits *limits)
+static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
 {
-    const weft_csr_transpose_problem *problem = &call->problem;
-    schedule s = {
-        .tiling = call->forced ? *call->forced : weft_csr_transpose_tiling_for(limits, problem),
-        .n_offsets = problem->n_cols + 1,
-    };
-    const int items = s.tiling.items;
-    s.n_passes = problem->nnz > 0 ? weft_csr_transpose_passes(&s.tiling, problem->n_cols) : 0;
-    s.n_groups = weft_items_groups(items, s.tiling.run, problem->nnz);
-    s.offsets_run = weft_items_run(limits, items, s.n_offsets);
-    s.scan = weft_scan_for(limits, items, problem->offset_dtype, s.n_groups << s.tiling.bits);
-    schedule_scratch(&s, call);
-    return s;
+    weft_csr_transpose_state *s = state;
+    const weft_csr_transpose_problem *problem = &s->problem;
+    if (s->head.is_forced)
+        TRY(weft_csr_transpose_tiling_check(&s->tiling, &call->ctx->limits, problem));
+    else
+        s->tiling = weft_csr_transpose_tiling_for(limits, problem);
+    const int items = s->tiling.items;
+    s->head.group_items = (size_t)items;
+    s->n_offsets = problem->n_cols + 1;
+    s->n_passes = problem->nnz > 0 ? weft_csr_transpose_passes(&s->tiling, problem->n_cols) : 0;
+    s->n_groups = weft_items_groups(items, s->tiling.run, problem->nnz);
+    s->offsets_run = weft_items_run(limits, items, s->n_offsets);
+    s->scan = weft_scan_for(limits, items, problem->offset_dtype, s->n_groups << s->tiling.bits);
+    plan_scratch(s);
+    return WEFT_OK;
 }
 
 // ---- defines
 
-static weft_status kernels_for(schedule *s, size_t *most, const weft_csr_transpose_call *call)
+static weft_status build(void *state, const weft_call *call, size_t *most)
 {
-    const weft_csr *A = &call->A, *T = call->T;
-    weft_context *ctx = call->ctx;
+    weft_csr_transpose_state *s = state;
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_TRANSPOSE_A));
+    const weft_csr T = weft_csr_settled(weft_call_csr(call, WEFT_TRANSPOSE_T));
     const weft_source *source = &weft_source_csr_transpose;
-    weft_defines defines = {0};
+    weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
-    weft_defines_add_word(&defines, "OFFSET", weft_word(call->problem.offset_dtype));
-    weft_defines_add_word(&defines, "INDEX", weft_word(weft_dtype_or(A->index_dtype, WEFT_I32)));
-    weft_defines_add_word(&defines, "T_OFFSET",
-                          weft_word(weft_dtype_or(T->offset_dtype, WEFT_I32)));
-    weft_defines_add_word(&defines, "T_INDEX", weft_word(weft_dtype_or(T->index_dtype, WEFT_I32)));
-    weft_defines_add_word(&defines, "MOVED", weft_moved_word(weft_dtype_or(A->dtype, WEFT_F32)));
-    TRY(weft_kernel_narrow(&s->offsets, most, ctx, source, &defines, "csr_transpose_offsets"));
+    weft_defines_add_word(&defines, "OFFSET", weft_word(A.offset_dtype));
+    weft_defines_add_word(&defines, "INDEX", weft_word(A.index_dtype));
+    weft_defines_add_word(&defines, "T_OFFSET", weft_word(T.offset_dtype));
+    weft_defines_add_word(&defines, "T_INDEX", weft_word(T.index_dtype));
+    weft_defines_add_word(&defines, "MOVED", weft_moved_word(A.dtype));
+    TRY(weft_kernel_narrow(&s->offsets, most, call->ctx, source, &defines,
+                           "csr_transpose_offsets"));
     if (s->n_passes == 0)
         return WEFT_OK;
-    TRY(weft_kernel_narrow(&s->count, most, ctx, source, &defines, "csr_transpose_count"));
-    TRY(weft_kernel_narrow(&s->scatter, most, ctx, source, &defines, "csr_transpose_scatter"));
-    return weft_scan_kernels(&s->scan, ctx, most);
+    TRY(weft_kernel_narrow(&s->count, most, call->ctx, source, &defines, "csr_transpose_count"));
+    TRY(weft_kernel_narrow(&s->scatter, most, call->ctx, source, &defines,
+                           "csr_transpose_scatter"));
+    return weft_scan_kernels(&s->scan, call->ctx, most);
 }
 
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, const weft_csr_transpose_call *call)
+// ---- arguments
+
+typedef struct {
+    COLUMNS_PARAMETERS(FIELD, )
+} columns;
+
+typedef struct {
+    COUNT_PARAMETERS(FIELD, )
+} count;
+
+typedef struct {
+    SCATTER_PARAMETERS(FIELD, )
+} scatter;
+
+typedef struct {
+    OFFSETS_PARAMETERS(FIELD, )
+} offsets;
+
+static columns columns_of(const weft_csr_transpose_state *s, const weft_csr *A, cl_mem scratch,
+                          int pass)
 {
-    weft_limits limits = call->ctx->limits;
-    for (;;) {
-        *s = schedule_for(call, &limits);
-        const size_t wanted = (size_t)s->tiling.items;
-        size_t most = wanted;
-        TRY(kernels_for(s, &most, call));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, "csr_transpose"));
-        if (fits)
-            return WEFT_OK;
-    }
+    return (columns){
+        .nnz = s->problem.nnz,
+        .run = s->tiling.run,
+        .shift = pass * s->tiling.bits,
+        .bits = s->tiling.bits,
+        .is_first = pass == 0,
+        .indices = A->indices,
+        .indices_start = A->indices_start,
+        .whole = scratch,
+        .columns_in = s->columns[(pass + 1) % 2],
+    };
+}
+
+static size_t counter_bytes(const weft_csr_transpose_state *s)
+{
+    return (size_t)weft_csr_transpose_counters(&s->tiling) * weft_dtype_size(s->scan.dtype);
+}
+
+// What a pass reads and writes.
+static void set_moves(scatter *a, const weft_csr_transpose_state *s, cl_mem scratch, int pass)
+{
+    const int in = (pass + 1) % 2, out = pass % 2;
+    a->table = a->wide = scratch;
+    a->counters = counter_bytes(s);
+    a->columns_out = s->columns[out];
+    a->rows_in = s->rows[in];
+    a->rows_out = s->rows[out];
+    a->sources_in = s->sources[in];
+    a->sources_out = s->sources[out];
+    a->is_last = pass == s->n_passes - 1;
+}
+
+// Where there is no such array some buffer must stand in: it is not looked at.
+static scatter scatter_of(const weft_call *call)
+{
+    const weft_csr *A = weft_call_csr(call, WEFT_TRANSPOSE_A);
+    const weft_csr *T = weft_call_csr(call, WEFT_TRANSPOSE_T);
+    const weft_tensor *source = weft_call_tensor(call, WEFT_TRANSPOSE_SOURCE);
+    return (scatter){
+        .offsets = A->offsets,
+        .offsets_start = A->offsets_start,
+        .n_rows = (cl_int)A->n_rows,
+        .t_indices = T->indices,
+        .t_indices_start = T->indices_start,
+        .has_values = T->values != NULL,
+        .values = T->values ? A->values : A->indices,
+        .values_start = A->values_start,
+        .t_values = T->values ? T->values : T->indices,
+        .t_values_start = T->values_start,
+        .has_source = source != NULL,
+        .source = source ? source->buffer : T->indices,
+        .source_start = source ? source->offset : 0,
+        .source_stride = source ? source->stride[0] : 0,
+    };
+}
+
+static void add_columns(weft_arguments *arguments, const columns *a)
+{
+    ADD_LISTED(arguments, COLUMNS_PARAMETERS(LISTED, COMMA));
 }
 
 // ---- enqueue
 
-static weft_status enqueue_pass(weft_launch *launch, const weft_csr_transpose_call *call,
-                                const schedule *s, cl_mem scratch, int pass)
+static weft_status enqueue_count(weft_launch *launch, const weft_csr_transpose_state *s,
+                                 const columns *sorted, cl_mem scratch)
 {
-    const weft_csr *A = &call->A, *T = call->T;
-    const int64_t nnz = call->problem.nnz, run = s->tiling.run;
-    const cl_int bits = s->tiling.bits, shift = pass * bits, n_rows = (cl_int)A->n_rows;
-    const cl_int is_first = pass == 0, is_last = pass == s->n_passes - 1;
-    const cl_int has_values = call->has_values, has_source = call->source != NULL;
-    const int in = (pass + 1) % 2, out = pass % 2;
-    const int64_t counters =
-        weft_csr_transpose_counters(&s->tiling) * (int64_t)weft_dtype_size(s->scan.dtype);
-    const weft_argument local_memory = {(size_t)counters, NULL};
-    // Where there is no such array some buffer must stand in: it is not looked at.
-    const cl_mem values = call->has_values ? A->values : A->indices;
-    const cl_mem t_values = call->has_values ? T->values : T->indices;
-    const cl_mem source = call->source ? call->source->buffer : T->indices;
-    const int64_t source_start = call->source ? call->source->offset : 0;
-    const int64_t source_stride = call->source ? call->source->stride[0] : 0;
-    const weft_argument arguments[] = {
-        ARGUMENT(nnz),
-        ARGUMENT(run),
-        ARGUMENT(shift),
-        ARGUMENT(bits),
-        ARGUMENT(is_first),
-        ARGUMENT(A->indices),
-        ARGUMENT(A->indices_start),
-        ARGUMENT(scratch),
-        ARGUMENT(s->columns[in]),
-        ARGUMENT(scratch),
-        local_memory,
-        ARGUMENT(A->offsets),
-        ARGUMENT(A->offsets_start),
-        ARGUMENT(n_rows),
-        ARGUMENT(s->columns[out]),
-        ARGUMENT(s->rows[in]),
-        ARGUMENT(s->rows[out]),
-        ARGUMENT(scratch),
-        ARGUMENT(s->sources[in]),
-        ARGUMENT(s->sources[out]),
-        ARGUMENT(is_last),
-        ARGUMENT(T->indices),
-        ARGUMENT(T->indices_start),
-        ARGUMENT(has_values),
-        ARGUMENT(values),
-        ARGUMENT(A->values_start),
-        ARGUMENT(t_values),
-        ARGUMENT(T->values_start),
-        ARGUMENT(has_source),
-        ARGUMENT(source),
-        ARGUMENT(source_start),
-        ARGUMENT(source_stride),
-    };
-    enum { OF_COUNT = 11 }; // the first ones are the same
-    TRY(weft_items_enqueue(launch, s->count, OF_COUNT, arguments, s->tiling.items,
-                           (const int64_t[3]){s->n_groups}));
-    const weft_numbers table = {scratch, s->table}, sums = {scratch, s->sums};
-    TRY(weft_scan_enqueue(launch, &s->scan, table, table, false, sums));
-    return ENQUEUE_ITEMS(launch, s->scatter, arguments, s->tiling.items, s->n_groups);
+    const count own = {scratch, counter_bytes(s)}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    add_columns(&arguments, sorted);
+    ADD_LISTED(&arguments, COUNT_PARAMETERS(LISTED, COMMA));
+    return weft_items_enqueue(launch, s->count, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_groups});
 }
 
-static weft_status enqueue_offsets(weft_launch *launch, const weft_csr_transpose_call *call,
-                                   const schedule *s, cl_mem scratch)
+static weft_status enqueue_scatter(weft_launch *launch, const weft_csr_transpose_state *s,
+                                   const columns *sorted, const scatter *a)
 {
-    const weft_csr *T = call->T;
-    const cl_mem columns = s->n_passes > 0 ? scratch : T->offsets; // which nobody reads
-    const weft_argument arguments[] = {
-        ARGUMENT(s->n_offsets),
-        ARGUMENT(s->offsets_run),
-        ARGUMENT(call->problem.nnz),
-        ARGUMENT(columns),
-        ARGUMENT(s->columns[(s->n_passes + 1) % 2]),
-        ARGUMENT(T->offsets),
-        ARGUMENT(T->offsets_start),
+    weft_arguments arguments = {.n = 0};
+    add_columns(&arguments, sorted);
+    ADD_LISTED(&arguments, SCATTER_PARAMETERS(LISTED, COMMA));
+    return weft_items_enqueue(launch, s->scatter, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_groups});
+}
+
+static weft_status enqueue_passes(weft_launch *launch, const weft_csr_transpose_state *s,
+                                  const weft_call *call, cl_mem scratch)
+{
+    const weft_csr *A = weft_call_csr(call, WEFT_TRANSPOSE_A);
+    const weft_numbers table = {scratch, s->table}, sums = {scratch, s->sums};
+    scatter moves = scatter_of(call);
+    for (int pass = 0; pass < s->n_passes; pass++) {
+        const columns sorted = columns_of(s, A, scratch, pass);
+        set_moves(&moves, s, scratch, pass);
+        TRY(enqueue_count(launch, s, &sorted, scratch));
+        TRY(weft_scan_enqueue(launch, &s->scan, table, table, false, sums));
+        TRY(enqueue_scatter(launch, s, &sorted, &moves));
+    }
+    return WEFT_OK;
+}
+
+// Without entries nobody reads columns.
+static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
+                       cl_mem scratch)
+{
+    const weft_csr_transpose_state *s = state;
+    const weft_csr *T = weft_call_csr(call, WEFT_TRANSPOSE_T);
+    TRY(enqueue_passes(launch, s, call, scratch));
+    const offsets own = {
+        .n_offsets = s->n_offsets,
+        .run = s->offsets_run,
+        .nnz = s->problem.nnz,
+        .whole = s->n_passes > 0 ? scratch : T->offsets,
+        .columns_in = s->columns[(s->n_passes + 1) % 2],
+        .t_offsets = T->offsets,
+        .t_offsets_start = T->offsets_start,
     };
-    return ENQUEUE_ITEMS(launch, s->offsets, arguments, s->tiling.items,
+    const offsets *a = &own;
+    const weft_argument list[] = {OFFSETS_PARAMETERS(LISTED, COMMA)};
+    return ENQUEUE_ITEMS(launch, s->offsets, list, s->tiling.items,
                          weft_items_groups(s->tiling.items, s->offsets_run, s->n_offsets));
 }
 
-static weft_status enqueue_all(weft_launch *launch, const weft_csr_transpose_call *call,
-                               const schedule *s, cl_mem scratch)
+static int print(const void *state, const weft_call *call, char *text, size_t size)
 {
-    for (int pass = 0; pass < s->n_passes; pass++)
-        TRY(enqueue_pass(launch, call, s, scratch, pass));
-    return enqueue_offsets(launch, call, s, scratch);
+    const weft_csr_transpose_state *s = state;
+    char tiling[256];
+    (void)call;
+    weft_csr_transpose_tiling_print(&s->tiling, tiling, sizeof(tiling));
+    return snprintf(text, size, "%d passes; %s", s->n_passes, tiling);
 }
 
-static weft_status run(weft_launch *launch, const weft_csr_transpose_call *call, cl_mem workspace)
+// ---- calls
+
+static const weft_op csr_transpose = {
+    .name = "csr_transpose",
+    .n_operands = 3,
+    .operands = {[WEFT_TRANSPOSE_A] = {.name = "A",
+                                       .kind = WEFT_OPERAND_CSR,
+                                       .access = WEFT_READS_CSR | WEFT_SPARES_VALUES},
+                 [WEFT_TRANSPOSE_T] = {.name = "T",
+                                       .kind = WEFT_OPERAND_CSR,
+                                       .access = WEFT_WRITES_CSR},
+                 [WEFT_TRANSPOSE_SOURCE] = {.name = "source",
+                                            .access = WEFT_WRITES_VALUES,
+                                            .is_optional = true}},
+    .state_bytes = sizeof(weft_csr_transpose_state),
+    .check = weft_csr_transpose_check,
+    .plan = plan,
+    .build = build,
+    .run = run,
+    .print = print,
+};
+
+static weft_status request_of(weft_call *call, weft_context *ctx, const weft_csr *A,
+                              const weft_csr *T, const weft_csr_transpose_params *params)
 {
-    schedule s;
-    TRY(prepare(&s, call));
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_csr_transpose_workspace_check(call, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue_all(launch, call, &s, scratch);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
+    weft_csr_transpose_params own;
+    const bool has_values = T && T->values && T->nnz > 0;
+    TRY(PARAMS_READ(&own, params, "csr_transpose", "WEFT_CSR_TRANSPOSE"));
+    *call = (weft_call){
+        .op = &csr_transpose,
+        .ctx = ctx,
+        .operands = {A, T, own.source},
+        .unread = has_values ? 0 : 1u << WEFT_TRANSPOSE_A | 1u << WEFT_TRANSPOSE_T,
+        .tiling = own.tiling,
+        CALL_PARAMS(&own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_csr_transpose(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                                const weft_csr *T, const weft_csr_transpose_params *params)
 {
-    params = params ? params : WEFT_CSR_TRANSPOSE(.source = NULL);
-    weft_csr_transpose_call call;
-    TRY(weft_csr_transpose_check(&call, ctx, A, T, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, "csr_transpose", params->n_wait, params->wait,
-                          params->event != NULL));
-    TRY(weft_csr_content_check(&launch, A, "A"));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    weft_call call;
+    TRY(request_of(&call, ctx, A, T, params));
+    return weft_op_run(&call, queue);
 }
-
-// ---- what a call would do
 
 weft_status weft_csr_transpose_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                          const weft_csr_transpose_params *params, size_t *bytes)
 {
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "csr_transpose_workspace: bytes is NULL");
-    *bytes = 0;
-    weft_csr_transpose_call call;
-    schedule s;
-    params = params ? params : WEFT_CSR_TRANSPOSE(.source = NULL);
-    TRY(weft_csr_transpose_check(&call, ctx, A, T, params));
-    TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes;
-    return WEFT_OK;
+    weft_call call;
+    TRY(request_of(&call, ctx, A, T, params));
+    return weft_op_workspace(&call, bytes);
 }
 
 int weft_csr_transpose_describe(weft_context *ctx, const weft_csr *A, const weft_csr *T,
                                 const weft_csr_transpose_params *params, char *text, size_t size)
 {
-    weft_csr_transpose_call call;
-    schedule s;
-    params = params ? params : WEFT_CSR_TRANSPOSE(.source = NULL);
-    if (weft_csr_transpose_check(&call, ctx, A, T, params) != WEFT_OK ||
-        prepare(&s, &call) != WEFT_OK)
-        return -1;
-    char tiling[256];
-    weft_csr_transpose_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%d passes; %s", s.n_passes, tiling);
+    weft_call call;
+    return request_of(&call, ctx, A, T, params) == WEFT_OK ? weft_op_describe(&call, text, size)
+                                                           : -1;
 }

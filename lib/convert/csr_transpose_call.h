@@ -1,36 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transposition between its door (csr_transpose_check.c) and its kernels (csr_transpose.c).
+// A transposition, and what is worked out for it.
 #ifndef WEFT_LIB_CSR_TRANSPOSE_CALL_H
 #define WEFT_LIB_CSR_TRANSPOSE_CALL_H
 
 #include <weft/csr_transpose.h>
 
-#include "operand/outputs.h"
+#include "convert/csr_transpose_plan.h"
+#include "op/op.h"
+#include "op/scan.h"
 
-typedef struct weft_csr_transpose_call {
-    weft_context *ctx;
+// Operands in the table's order. The source need not be there; nor need values, of T, and then
+// those of A are not read.
+enum { WEFT_TRANSPOSE_A, WEFT_TRANSPOSE_T, WEFT_TRANSPOSE_SOURCE };
+
+// In scratch memory lie the table of digits, then what passes leave for each other: columns, and
+// where there are several passes rows and where entries come from. They are read from one of two
+// places and written to the other.
+typedef struct weft_csr_transpose_state {
+    weft_state head;
     weft_csr_transpose_problem problem;
-    weft_csr A; // values NULL: not read
-    const weft_csr *T;
-    const weft_tensor *source; // NULL: not wanted
-    bool has_values;
-    const weft_csr_transpose_tiling *forced;
-    weft_outputs outputs; // all that is written
-} weft_csr_transpose_call;
+    weft_csr_transpose_tiling tiling; // from the check where the caller forces it
+    int n_passes;                     // 0 without entries
+    int64_t n_groups, n_offsets, offsets_run;
+    weft_scan scan;              // of the table
+    int64_t table, sums;         // in elements of A's offsets
+    int64_t sources[2];          // the same
+    int64_t columns[2], rows[2]; // in ints
+    weft_kernel *count, *scatter, *offsets;
+} weft_csr_transpose_state;
 
-// All checks that need no plan. `params` is not NULL.
-weft_status weft_csr_transpose_check(weft_csr_transpose_call *out, weft_context *ctx,
-                                     const weft_csr *A, const weft_csr *T,
-                                     const weft_csr_transpose_params *params);
-
-// The caller's scratch memory: large enough, and apart from all operands.
-weft_status weft_csr_transpose_workspace_check(const weft_csr_transpose_call *call,
-                                               cl_mem workspace, size_t bytes);
-
-// Of a group.
-int64_t weft_csr_transpose_counters(const weft_csr_transpose_tiling *tiling);
-
-// So many that they go through all bits of a column; at least 1.
-int weft_csr_transpose_passes(const weft_csr_transpose_tiling *tiling, int64_t n_cols);
+// The operation's check.
+weft_status weft_csr_transpose_check(void *state, const weft_call *call);
 
 #endif

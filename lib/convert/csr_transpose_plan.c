@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the transpose of a sparse matrix is cut into passes and groups: limits and a problem to a
 // tiling.
-#include <inttypes.h>
-#include <stdio.h>
+#include "convert/csr_transpose_plan.h"
 
-#include <weft/csr_transpose.h>
+#include <inttypes.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
-#include "convert/csr_transpose_call.h"
 #include "op/items.h"
 #include "operand/view.h"
 
@@ -95,9 +93,18 @@ weft_status weft_csr_transpose_tiling_check(const weft_csr_transpose_tiling *til
     return WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_csr_transpose_tiling, items),
+    TILING_FIELD(weft_csr_transpose_tiling, bits),
+    TILING_FIELD(weft_csr_transpose_tiling, run),
+};
+
+const weft_tiling_table weft_csr_transpose_tiling_table = TILING_TABLE(fields);
+
 int weft_csr_transpose_tiling_print(const weft_csr_transpose_tiling *tiling, char *text,
                                     size_t size)
 {
-    return snprintf(text, size, "%d bits a pass, groups of %d items, %d entries each", tiling->bits,
-                    tiling->items, tiling->run);
+    return weft_tiling_print(&weft_csr_transpose_tiling_table, tiling, text, size);
 }

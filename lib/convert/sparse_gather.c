@@ -6,32 +6,32 @@
 
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/fail.h"
+#include "base/params.h"
+#include "convert/sparse_gather_parameters.h"
 #include "op/items.h"
+#include "op/op.h"
 #include "operand/view.h"
 #include "runtime/context.h"
+#include "runtime/parameters.h"
 
 static const char op[] = "sparse_gather";
 
+// Operands in the table's order.
+enum { VALUES, SOURCE, OUT };
+
 typedef struct {
-    weft_context *ctx;
-    const weft_tensor *values, *source, *out;
-    int64_t n, n_batches;
-} gather_call;
+    weft_state head;
+    int64_t n, run, n_groups;
+    int items;
+    weft_kernel *kernel;
+} gather_state;
 
-// Other operations have no i8 and i16; in memory they are like u8 and f16.
-static weft_tensor in_memory(const weft_tensor *tensor)
-{
-    weft_tensor view = *tensor;
-    if (view.dtype == WEFT_I8)
-        view.dtype = WEFT_U8;
-    if (view.dtype == WEFT_I16)
-        view.dtype = WEFT_F16;
-    return view;
-}
+// ---- check
 
-static weft_status shapes_check(const gather_call *call)
+static weft_status shapes_check(const weft_tensor *values, const weft_tensor *source,
+                                const weft_tensor *out)
 {
-    const weft_tensor *values = call->values, *source = call->source, *out = call->out;
     if ((values->ndim != 1 && values->ndim != 2) || out->ndim != values->ndim || source->ndim != 1)
         return fail(WEFT_BAD_SHAPE,
                     "%s: values has %d dimensions, source %d, out %d; 1 each is wanted, or 2, 1, 2 "
@@ -49,102 +49,124 @@ static weft_status shapes_check(const gather_call *call)
     return WEFT_OK;
 }
 
-static weft_status dtypes_check(const gather_call *call)
+static weft_status dtypes_check(const weft_tensor *values, const weft_tensor *source,
+                                const weft_tensor *out)
 {
-    const weft_dtype values = weft_dtype_or(call->values->dtype, WEFT_F32);
-    const weft_dtype out = weft_dtype_or(call->out->dtype, WEFT_F32);
-    const weft_dtype source = weft_dtype_or(call->source->dtype, WEFT_F32);
-    if (values != out)
-        return fail(WEFT_BAD_DTYPE, "%s: values is %s, out %s; both want the same", op,
-                    weft_dtype_name(values), weft_dtype_name(out));
-    if (source != WEFT_I32 && source != WEFT_I64)
+    const weft_dtype dtype = weft_dtype_or(source->dtype, WEFT_F32);
+    TRY(weft_same_dtype_check(values->dtype, "values", out->dtype, "out", op));
+    if (dtype != WEFT_I32 && dtype != WEFT_I64)
         return fail(WEFT_BAD_DTYPE, "%s: source is %s: i32 or i64 is wanted", op,
-                    weft_dtype_name(source));
+                    weft_dtype_name(dtype));
     return WEFT_OK;
 }
 
-static weft_status check(gather_call *call, const weft_sparse_gather_params *params)
+static weft_status check(void *state, const weft_call *call)
 {
-    TRY(weft_context_check(call->ctx, op));
-    if (!call->values || !call->source || !call->out)
-        return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op,
-                    !call->values   ? "values"
-                    : !call->source ? "source"
-                                    : "out");
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "%s: params.size is %zu, not %zu: fill it by WEFT_SPARSE_GATHER()", op,
-                    params->size, sizeof(*params));
-    const weft_tensor values = in_memory(call->values), out = in_memory(call->out);
-    TRY(weft_tensor_form_check(&values, "sparse_gather: values"));
-    TRY(weft_tensor_form_check(call->source, "sparse_gather: source"));
-    TRY(weft_output_form_check(&out, "sparse_gather: out"));
-    TRY(shapes_check(call));
-    TRY(dtypes_check(call));
-    TRY(weft_tensor_check(call->ctx, &values, "sparse_gather: values"));
-    TRY(weft_tensor_check(call->ctx, call->source, "sparse_gather: source"));
-    TRY(weft_output_check(call->ctx, &out, "sparse_gather: out"));
-    TRY(weft_tensor_overlap_check(call->out, "out", call->values, "values", op));
-    TRY(weft_tensor_overlap_check(call->out, "out", call->source, "source", op));
-    call->n = call->source->shape[0];
-    call->n_batches = call->out->ndim == 2 ? call->out->shape[0] : 1;
+    gather_state *s = state;
+    const weft_tensor *values = weft_call_tensor(call, VALUES);
+    const weft_tensor *source = weft_call_tensor(call, SOURCE), *out = weft_call_tensor(call, OUT);
+    TRY(shapes_check(values, source, out));
+    TRY(dtypes_check(values, source, out));
+    s->n = source->shape[0];
+    s->head.is_empty = weft_tensor_is_empty(out);
     return WEFT_OK;
 }
 
-// The kernel, and the items that it takes.
-static weft_status prepare(weft_kernel **kernel, int *items, const gather_call *call)
+// ---- plan, defines
+
+static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
 {
-    weft_limits limits = call->ctx->limits;
-    for (bool fits = false; !fits;) {
-        *items = weft_items_for(&limits);
-        weft_defines defines = {0};
-        weft_defines_add(&defines, "ITEMS", *items);
-        weft_defines_add_word(&defines, "OFFSET",
-                              weft_word(weft_dtype_or(call->source->dtype, WEFT_F32)));
-        weft_defines_add_word(&defines, "MOVED",
-                              weft_moved_word(weft_dtype_or(call->values->dtype, WEFT_F32)));
-        size_t most = (size_t)*items;
-        TRY(weft_kernel_narrow(kernel, &most, call->ctx, &weft_source_sparse_gather, &defines, op));
-        TRY(weft_limits_fit(&fits, &limits, (size_t)*items, most, false, op));
-    }
+    gather_state *s = state;
+    (void)call;
+    s->items = weft_items_for(limits);
+    s->head.group_items = (size_t)s->items;
+    s->run = weft_items_run(limits, s->items, s->n);
+    s->n_groups = weft_items_groups(s->items, s->run, s->n);
     return WEFT_OK;
 }
 
-static weft_status run(weft_launch *launch, const gather_call *call)
+static weft_status build(void *state, const weft_call *call, size_t *most)
 {
-    if (call->n == 0 || call->n_batches == 0)
-        return WEFT_OK;
-    weft_kernel *kernel;
-    int items;
-    TRY(prepare(&kernel, &items, call));
-    const weft_tensor *values = call->values, *source = call->source, *out = call->out;
+    gather_state *s = state;
+    const weft_dtype source = weft_dtype_or(weft_call_tensor(call, SOURCE)->dtype, WEFT_F32);
+    const weft_dtype values = weft_dtype_or(weft_call_tensor(call, VALUES)->dtype, WEFT_F32);
+    weft_defines defines = {.length = 0};
+    weft_defines_add(&defines, "ITEMS", s->items);
+    weft_defines_add_word(&defines, "OFFSET", weft_word(source));
+    weft_defines_add_word(&defines, "MOVED", weft_moved_word(values));
+    return weft_kernel_narrow(&s->kernel, most, call->ctx, &weft_source_sparse_gather, &defines,
+                              op);
+}
+
+// ---- arguments, enqueue
+
+typedef struct {
+    GATHER_PARAMETERS(FIELD, )
+} gather;
+
+static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
+                       cl_mem scratch)
+{
+    const gather_state *s = state;
+    const weft_tensor *values = weft_call_tensor(call, VALUES);
+    const weft_tensor *source = weft_call_tensor(call, SOURCE), *out = weft_call_tensor(call, OUT);
     const int last = out->ndim - 1;
-    const int64_t values_batch = last == 1 ? values->stride[0] : 0;
-    const int64_t out_batch = last == 1 ? out->stride[0] : 0;
-    const int64_t turns = weft_items_run(&call->ctx->limits, items, call->n);
-    const weft_argument arguments[] = {
-        ARGUMENT(call->n),           ARGUMENT(turns),
-        ARGUMENT(source->buffer),    ARGUMENT(source->offset),
-        ARGUMENT(source->stride[0]), ARGUMENT(values->buffer),
-        ARGUMENT(values->offset),    ARGUMENT(values->stride[last]),
-        ARGUMENT(values_batch),      ARGUMENT(out->buffer),
-        ARGUMENT(out->offset),       ARGUMENT(out->stride[last]),
-        ARGUMENT(out_batch),
+    const gather own = {
+        .n = s->n,
+        .run = s->run,
+        .source = source->buffer,
+        .source_start = source->offset,
+        .source_stride = source->stride[0],
+        .values = values->buffer,
+        .values_start = values->offset,
+        .values_stride = values->stride[last],
+        .values_batch = last == 1 ? values->stride[0] : 0,
+        .out = out->buffer,
+        .out_start = out->offset,
+        .out_stride = out->stride[last],
+        .out_batch = last == 1 ? out->stride[0] : 0,
     };
-    return ENQUEUE_ITEMS(launch, kernel, arguments, items, weft_items_groups(items, turns, call->n),
-                         call->n_batches);
+    const gather *a = &own;
+    const weft_argument list[] = {GATHER_PARAMETERS(LISTED, COMMA)};
+    (void)scratch;
+    return ENQUEUE_ITEMS(launch, s->kernel, list, s->items, s->n_groups,
+                         last == 1 ? out->shape[0] : 1);
 }
+
+// ---- calls
+
+static const weft_op sparse_gather = {
+    .name = op,
+    .n_operands = 3,
+    .operands = {[VALUES] = {.name = "values",
+                             .access = WEFT_READS_VALUES,
+                             .may_be_i8 = true,
+                             .may_be_i16 = true},
+                 [SOURCE] = {.name = "source", .access = WEFT_READS_VALUES},
+                 [OUT] = {.name = "out",
+                          .access = WEFT_WRITES_VALUES,
+                          .may_be_i8 = true,
+                          .may_be_i16 = true}},
+    .state_bytes = sizeof(gather_state),
+    .check = check,
+    .plan = plan,
+    .build = build,
+    .run = run,
+};
 
 weft_status weft_sparse_gather(weft_context *ctx, cl_command_queue queue, const weft_tensor *values,
                                const weft_tensor *source, const weft_tensor *out,
                                const weft_sparse_gather_params *params)
 {
-    params = params ? params : WEFT_SPARSE_GATHER(.n_wait = 0);
-    gather_call call = {.ctx = ctx, .values = values, .source = source, .out = out};
-    TRY(check(&call, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, op, params->n_wait, params->wait,
-                          params->event != NULL));
-    const weft_status status = run(&launch, &call);
-    return weft_launch_end(&launch, status, params->event);
+    weft_sparse_gather_params own;
+    TRY(PARAMS_READ(&own, params, op, "WEFT_SPARSE_GATHER"));
+    const weft_call call = {
+        .op = &sparse_gather,
+        .ctx = ctx,
+        .operands = {values, source, out},
+        .n_wait = own.n_wait,
+        .wait = own.wait,
+        .event = own.event,
+    };
+    return weft_op_run(&call, queue);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_matmul() once it has been checked.
+// A call of weft_matmul(), and what is worked out for it.
 #ifndef WEFT_LIB_MATMUL_CALL_H
 #define WEFT_LIB_MATMUL_CALL_H
 
@@ -7,47 +7,52 @@
 
 #include "dense/matmul_tiling.h"
 #include "formula/expression.h"
+#include "op/op.h"
 #include "operand/nest.h"
 
 enum { WEFT_MATMUL_OPERANDS = 3 + WEFT_MATMUL_INPUTS };
 
+// Operands in the table's order, and in that of the nest of the loops over the batch, which knows
+// where the first matrix of each begins.
+enum { WEFT_MATMUL_C, WEFT_MATMUL_A, WEFT_MATMUL_B, WEFT_MATMUL_INPUT };
+
+// What a call says besides its operands.
+typedef struct weft_matmul_numbers {
+    double alpha, beta;
+    weft_matmul_params params;
+} weft_matmul_numbers;
+
 // A batch of matrices as kernels take it.
 typedef struct weft_matmul_view {
-    cl_mem buffer;
     weft_dtype dtype;
     int64_t row, column; // strides
 } weft_matmul_view;
 
-// Operands are counted C, A, B, inputs, as in the nest of the loops over the batch, which knows
-// where the first matrix of each begins.
-typedef struct weft_matmul_call {
-    weft_context *ctx;
-    const weft_matmul_params *params;
+typedef struct weft_matmul_state {
+    weft_state head;
     int n_operands;
-    const weft_tensor *tensors[WEFT_MATMUL_OPERANDS];
     weft_matmul_view views[WEFT_MATMUL_OPERANDS];
     weft_nest nest;
-    weft_dtype arithmetic; // f32, f64 or i32
-    bool has_formula;
-    weft_expression formula;
-    bool is_forced; // to a tiling
-    weft_matmul_tiling forced;
-    weft_matmul_problem problem;
-} weft_matmul_call;
+    weft_dtype arithmetic;       // f32, f64 or i32
+    weft_matmul_problem problem; // k is 0 where alpha is: A and B are not read
+    weft_matmul_tiling tiling;   // from the check where the caller forces it, else from the plan
+    int64_t m, n;                // of what is multiplied, turned or not
+    int64_t n_pieces;            // of k
+    int64_t n_batches;           // products that the loops of a kernel count
+    int64_t at_once;             // of which a launch takes so many
+    int64_t rows;                // of m that a launch takes
+    bool streams;                // C goes past the caches
+    weft_kernel *product, *combine;
+} weft_matmul_state;
 
-enum { WEFT_MATMUL_C, WEFT_MATMUL_A, WEFT_MATMUL_B, WEFT_MATMUL_INPUT };
+// Of params, before there is a call: counts and names.
+weft_status weft_matmul_params_check(const weft_matmul_params *params);
 
-// Everything that can be wrong with a call, before anything is done about it. Where alpha is 0, so
-// is problem.k: A and B are not read.
-weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double alpha,
-                              const weft_tensor *A, const weft_tensor *B, double beta,
-                              const weft_tensor *C, const weft_matmul_params *params);
+// Hooks of the operation.
+weft_status weft_matmul_check(void *state, const weft_call *call);
+weft_status weft_matmul_numbers_check(const void *state, const weft_call *call);
 
-// C has no elements.
-bool weft_matmul_is_empty(const weft_matmul_call *call);
-
-// The caller's workspace: large enough, writable, and apart from every operand.
-weft_status weft_matmul_workspace_check(const weft_matmul_call *call, cl_mem workspace,
-                                        size_t bytes);
+// The formula of a call that has one.
+weft_status weft_matmul_formula(weft_expression *out, const weft_matmul_params *params);
 
 #endif

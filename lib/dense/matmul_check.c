@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_matmul() refuses at its door, and the call as it goes on from there.
+// What weft_matmul() asks of its operands, numbers and formula.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,23 +10,15 @@
 #include "dense/matmul_call.h"
 #include "operand/view.h"
 #include "runtime/context.h"
-#include "runtime/launch.h"
-
-static const char *const factor_names[] = {"matmul: C", "matmul: A", "matmul: B"};
 
 // "matmul: input bias"
-static const char *name_of(char text[WEFT_OPERAND_TEXT], const weft_matmul_params *params, int i)
+static const char *name_of(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i)
 {
+    static const char *const names[] = {"matmul: C", "matmul: A", "matmul: B"};
     if (i < WEFT_MATMUL_INPUT)
-        return factor_names[i];
-    snprintf(text, WEFT_OPERAND_TEXT, "matmul: input %s",
-             params->inputs[i - WEFT_MATMUL_INPUT].name);
+        return names[i];
+    snprintf(text, WEFT_OPERAND_TEXT, "matmul: input %s", call->names[i]);
     return text;
-}
-
-static const char *short_name(const char *name)
-{
-    return name + sizeof("matmul: ") - 1;
 }
 
 // ---- params
@@ -42,12 +34,8 @@ static weft_status count_check(const char *what, int n, int most, const void *ar
     return WEFT_OK;
 }
 
-static weft_status params_check(const weft_matmul_params *params)
+weft_status weft_matmul_params_check(const weft_matmul_params *params)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "matmul: params.size is %zu, not %zu: fill it by WEFT_MATMUL()", params->size,
-                    sizeof(*params));
     TRY(count_check("inputs", params->n_inputs, WEFT_MATMUL_INPUTS, params->inputs));
     TRY(count_check("values", params->n_values, WEFT_ELEMENTWISE_VALUES, params->values));
     for (int i = 0; i < params->n_inputs; ++i)
@@ -65,41 +53,19 @@ static weft_status params_check(const weft_matmul_params *params)
 
 // ---- operands
 
-// Other operations have no i8; in memory it is like u8.
-static weft_tensor in_memory(const weft_tensor *tensor)
-{
-    weft_tensor view = *tensor;
-    if (view.dtype == WEFT_I8)
-        view.dtype = WEFT_U8;
-    return view;
-}
-
-static weft_status form_check(const weft_matmul_call *call, int i)
+static weft_status operand_check(const weft_call *call, int i)
 {
     char text[WEFT_OPERAND_TEXT];
-    const char *name = name_of(text, call->params, i);
-    if (!call->tensors[i])
-        return fail(WEFT_BAD_ARGUMENT, "%s is NULL", name);
-    const weft_tensor view = in_memory(call->tensors[i]);
-    TRY(i == WEFT_MATMUL_C ? weft_output_form_check(&view, name)
-                           : weft_tensor_form_check(&view, name));
-    if (weft_dtype_or(view.dtype, WEFT_F32) == WEFT_F64 && !call->ctx->limits.has_f64)
+    const char *name = name_of(text, call, i);
+    const weft_tensor *operand = weft_call_tensor(call, i);
+    if (weft_dtype_or(operand->dtype, WEFT_F32) == WEFT_F64 && !call->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "%s is f64, which %s has not", name, call->ctx->limits.name);
-    if (i >= WEFT_MATMUL_INPUT && call->tensors[i]->dtype == WEFT_I8)
+    if (i >= WEFT_MATMUL_INPUT && operand->dtype == WEFT_I8)
         return fail(WEFT_BAD_DTYPE, "%s is i8, which only A and B may be", name);
-    if (i < WEFT_MATMUL_INPUT && view.ndim < 2)
-        return fail(WEFT_BAD_SHAPE, "%s has %d dimensions, 2 to %d are wanted", name, view.ndim,
+    if (i < WEFT_MATMUL_INPUT && operand->ndim < 2)
+        return fail(WEFT_BAD_SHAPE, "%s has %d dimensions, 2 to %d are wanted", name, operand->ndim,
                     WEFT_MAX_NDIM);
     return WEFT_OK;
-}
-
-static weft_status buffer_check(const weft_matmul_call *call, int i)
-{
-    char text[WEFT_OPERAND_TEXT];
-    const char *name = name_of(text, call->params, i);
-    const weft_tensor view = in_memory(call->tensors[i]);
-    return i == WEFT_MATMUL_C ? weft_output_check(call->ctx, &view, name)
-                              : weft_tensor_check(call->ctx, &view, name);
 }
 
 // Dimensions before the last `own` ones, by NumPy's rule.
@@ -136,13 +102,13 @@ static weft_status extents_check(const weft_matmul_problem *p, const weft_tensor
     return WEFT_OK;
 }
 
-static weft_status shapes_check(const weft_matmul_call *call)
+static weft_status shapes_check(const weft_matmul_state *s, const weft_call *call)
 {
-    const weft_tensor *C = call->tensors[WEFT_MATMUL_C];
-    TRY(extents_check(&call->problem, call->tensors[WEFT_MATMUL_B], C));
+    const weft_tensor *C = weft_call_tensor(call, WEFT_MATMUL_C);
+    TRY(extents_check(&s->problem, weft_call_tensor(call, WEFT_MATMUL_B), C));
     char text[WEFT_OPERAND_TEXT];
-    for (int i = WEFT_MATMUL_A; i < call->n_operands; ++i)
-        TRY(broadcast_check(call->tensors[i], name_of(text, call->params, i), C,
+    for (int i = WEFT_MATMUL_A; i < s->n_operands; ++i)
+        TRY(broadcast_check(weft_call_tensor(call, i), name_of(text, call, i), C,
                             i < WEFT_MATMUL_INPUT ? 2 : 0));
     return WEFT_OK;
 }
@@ -152,10 +118,10 @@ static bool is_narrow(weft_dtype dtype)
     return dtype == WEFT_F32 || dtype == WEFT_F16 || dtype == WEFT_BF16;
 }
 
-static weft_status dtypes_check(const weft_matmul_call *call)
+static weft_status dtypes_check(const weft_matmul_state *s)
 {
-    const weft_dtype a = call->views[WEFT_MATMUL_A].dtype, b = call->views[WEFT_MATMUL_B].dtype;
-    const weft_dtype c = call->views[WEFT_MATMUL_C].dtype;
+    const weft_dtype a = s->views[WEFT_MATMUL_A].dtype, b = s->views[WEFT_MATMUL_B].dtype;
+    const weft_dtype c = s->views[WEFT_MATMUL_C].dtype;
     if (!weft_is_floating(a) && a != WEFT_I8)
         return fail(WEFT_BAD_DTYPE, "matmul: A is %s; f32, f64, f16, bf16 or i8 is wanted",
                     weft_dtype_name(a));
@@ -172,52 +138,24 @@ static weft_status dtypes_check(const weft_matmul_call *call)
     return WEFT_OK;
 }
 
-static weft_status apart_check(const weft_matmul_call *call, const weft_tensor *output,
-                               const char *name, bool may_be_input)
-{
-    char text[WEFT_OPERAND_TEXT];
-    for (int i = WEFT_MATMUL_A; i < call->n_operands; ++i) {
-        const weft_tensor view = in_memory(call->tensors[i]);
-        const char *in_name = short_name(name_of(text, call->params, i));
-        TRY(i >= WEFT_MATMUL_INPUT && may_be_input
-                ? weft_alias_check(output, name, &view, in_name, "matmul")
-                : weft_tensor_overlap_check(output, name, &view, in_name, "matmul"));
-    }
-    return WEFT_OK;
-}
-
 // ---- numbers
 
-static weft_status numbers_check(const weft_matmul_call *call, double alpha, double beta)
+weft_status weft_matmul_numbers_check(const void *state, const weft_call *call)
 {
-    const weft_elementwise_value *values = call->params->values;
-    TRY(weft_number_check(alpha, call->arithmetic, "", "alpha", "matmul"));
-    TRY(weft_number_check(beta, call->arithmetic, "", "beta", "matmul"));
-    for (int i = 0; i < call->params->n_values; ++i)
-        TRY(weft_number_check(values[i].value, call->arithmetic, "value ", values[i].name,
-                              "matmul"));
+    const weft_matmul_state *s = state;
+    const weft_matmul_numbers *given = call->own;
+    const weft_elementwise_value *values = given->params.values;
+    TRY(weft_number_check(given->alpha, s->arithmetic, "", "alpha", "matmul"));
+    TRY(weft_number_check(given->beta, s->arithmetic, "", "beta", "matmul"));
+    for (int i = 0; i < given->params.n_values; ++i)
+        TRY(weft_number_check(values[i].value, s->arithmetic, "value ", values[i].name, "matmul"));
     return WEFT_OK;
 }
 
 // ---- the formula
 
-static weft_status arithmetic_check(const weft_matmul_call *call)
+weft_status weft_matmul_formula(weft_expression *out, const weft_matmul_params *params)
 {
-    TRY(weft_expression_check(&call->formula, call->params->epilogue, call->arithmetic, "matmul"));
-    for (int i = WEFT_MATMUL_INPUT; i < call->n_operands && call->arithmetic == WEFT_I32; ++i)
-        if (weft_is_floating(call->views[i].dtype))
-            return fail(WEFT_BAD_DTYPE, "matmul: input %s is %s, arithmetic is i32",
-                        call->params->inputs[i - WEFT_MATMUL_INPUT].name,
-                        weft_dtype_name(call->views[i].dtype));
-    return WEFT_OK;
-}
-
-static weft_status read_formula(weft_matmul_call *call)
-{
-    const weft_matmul_params *params = call->params;
-    call->has_formula = params->epilogue != NULL;
-    if (!call->has_formula)
-        return WEFT_OK;
     weft_names names = {.n_inputs = 1 + params->n_inputs, .n_values = params->n_values};
     names.inputs[0] = "c";
     for (int i = 0; i < params->n_inputs; ++i)
@@ -225,8 +163,22 @@ static weft_status read_formula(weft_matmul_call *call)
     for (int i = 0; i < params->n_values; ++i)
         names.values[i] = params->values[i].name;
     TRY(weft_names_check(&names, "matmul"));
-    TRY(weft_expression_parse(&call->formula, params->epilogue, &names, "matmul"));
-    return arithmetic_check(call);
+    return weft_expression_parse(out, params->epilogue, &names, "matmul");
+}
+
+static weft_status formula_check(const weft_matmul_state *s, const weft_call *call)
+{
+    const weft_matmul_numbers *given = call->own;
+    if (!given->params.epilogue)
+        return WEFT_OK;
+    weft_expression formula;
+    TRY(weft_matmul_formula(&formula, &given->params));
+    TRY(weft_expression_check(&formula, given->params.epilogue, s->arithmetic, "matmul"));
+    for (int i = WEFT_MATMUL_INPUT; i < s->n_operands && s->arithmetic == WEFT_I32; ++i)
+        if (weft_is_floating(s->views[i].dtype))
+            return fail(WEFT_BAD_DTYPE, "matmul: input %s is %s, arithmetic is i32", call->names[i],
+                        weft_dtype_name(s->views[i].dtype));
+    return WEFT_OK;
 }
 
 // ---- the call
@@ -234,7 +186,7 @@ static weft_status read_formula(weft_matmul_call *call)
 // As kernels take it; inputs are seen as matrices of C's shape.
 static weft_matmul_view view_of(const weft_tensor *t, bool broadcasts)
 {
-    weft_matmul_view view = {.buffer = t->buffer, .dtype = weft_dtype_or(t->dtype, WEFT_F32)};
+    weft_matmul_view view = {.dtype = weft_dtype_or(t->dtype, WEFT_F32)};
     if (t->ndim > 1 && !(broadcasts && t->shape[t->ndim - 2] == 1))
         view.row = t->stride[t->ndim - 2];
     if (t->ndim > 0 && !(broadcasts && t->shape[t->ndim - 1] == 1))
@@ -243,11 +195,12 @@ static weft_matmul_view view_of(const weft_tensor *t, bool broadcasts)
 }
 
 // Where an extent is 1 no step is ever taken, and neighbours are as near as one likes.
-static weft_matmul_problem problem_of(const weft_matmul_call *call)
+static weft_matmul_problem problem_of(const weft_matmul_state *s, const weft_call *call)
 {
-    const weft_tensor *A = call->tensors[WEFT_MATMUL_A], *B = call->tensors[WEFT_MATMUL_B];
-    const weft_tensor *C = call->tensors[WEFT_MATMUL_C];
-    const weft_matmul_view *views = call->views;
+    const weft_tensor *A = weft_call_tensor(call, WEFT_MATMUL_A);
+    const weft_tensor *B = weft_call_tensor(call, WEFT_MATMUL_B);
+    const weft_tensor *C = weft_call_tensor(call, WEFT_MATMUL_C);
+    const weft_matmul_view *views = s->views;
     const int64_t m = A->shape[A->ndim - 2], k = A->shape[A->ndim - 1], n = B->shape[B->ndim - 1];
     weft_matmul_problem problem = {
         .m = m,
@@ -281,80 +234,47 @@ static weft_tensor batch_of(const weft_tensor *tensor)
     return batch;
 }
 
-static void find_nest(weft_matmul_call *call)
+static void find_nest(weft_matmul_state *s, const weft_call *call)
 {
     weft_tensor batches[WEFT_MATMUL_OPERANDS];
     const weft_tensor *list[WEFT_MATMUL_OPERANDS];
-    for (int i = 0; i < call->n_operands; ++i) {
-        batches[i] = batch_of(call->tensors[i]);
+    for (int i = 0; i < s->n_operands; ++i) {
+        batches[i] = batch_of(weft_call_tensor(call, i));
         list[i] = &batches[i];
     }
-    call->nest = weft_nest_of(call->n_operands, list);
+    s->nest = weft_nest_of(s->n_operands, list);
 }
 
-bool weft_matmul_is_empty(const weft_matmul_call *call)
+static weft_status operands_check(weft_matmul_state *s, const weft_call *call)
 {
-    return weft_tensor_is_empty(call->tensors[WEFT_MATMUL_C]);
-}
-
-static void list_operands(weft_matmul_call *call, const weft_tensor *A, const weft_tensor *B,
-                          const weft_tensor *C)
-{
-    call->n_operands = WEFT_MATMUL_INPUT + call->params->n_inputs;
-    call->tensors[WEFT_MATMUL_A] = A;
-    call->tensors[WEFT_MATMUL_B] = B;
-    call->tensors[WEFT_MATMUL_C] = C;
-    for (int i = WEFT_MATMUL_INPUT; i < call->n_operands; ++i)
-        call->tensors[i] = call->params->inputs[i - WEFT_MATMUL_INPUT].tensor;
-}
-
-static weft_status operands_check(weft_matmul_call *call)
-{
-    for (int i = 0; i < call->n_operands; ++i) {
-        TRY(form_check(call, i));
-        call->views[i] = view_of(call->tensors[i], i >= WEFT_MATMUL_INPUT);
+    for (int i = 0; i < s->n_operands; ++i) {
+        TRY(operand_check(call, i));
+        s->views[i] = view_of(weft_call_tensor(call, i), i >= WEFT_MATMUL_INPUT);
     }
-    TRY(dtypes_check(call));
-    call->problem = problem_of(call);
-    TRY(shapes_check(call));
-    for (int i = 0; i < call->n_operands; ++i)
-        TRY(buffer_check(call, i));
-    return apart_check(call, call->tensors[WEFT_MATMUL_C], "C", true);
+    TRY(dtypes_check(s));
+    s->problem = problem_of(s, call);
+    return shapes_check(s, call);
 }
 
-weft_status weft_matmul_check(weft_matmul_call *out, weft_context *ctx, double alpha,
-                              const weft_tensor *A, const weft_tensor *B, double beta,
-                              const weft_tensor *C, const weft_matmul_params *params)
+weft_status weft_matmul_check(void *state, const weft_call *call)
 {
-    TRY(weft_context_check(ctx, "matmul"));
-    TRY(params_check(params));
-    *out = (weft_matmul_call){.ctx = ctx, .params = params};
-    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_matmul_tiling_table, "matmul: tiling",
-                         params->tiling));
-    list_operands(out, A, B, C);
-    TRY(operands_check(out));
-    const weft_dtype a = out->problem.dtype;
-    out->arithmetic = a == WEFT_F64 ? WEFT_F64 : a == WEFT_I8 ? WEFT_I32 : WEFT_F32;
-    TRY(numbers_check(out, alpha, beta));
-    TRY(read_formula(out));
-    if (weft_matmul_is_empty(out))
+    weft_matmul_state *s = state;
+    const weft_matmul_numbers *given = call->own;
+    s->n_operands = call->n_operands;
+    TRY(weft_tiling_read(&s->head.is_forced, &s->tiling, &weft_matmul_tiling_table,
+                         "matmul: tiling", call->tiling));
+    TRY(operands_check(s, call));
+    const weft_dtype a = s->problem.dtype;
+    s->arithmetic = a == WEFT_F64 ? WEFT_F64 : a == WEFT_I8 ? WEFT_I32 : WEFT_F32;
+    TRY(formula_check(s, call));
+    s->head.is_empty = weft_tensor_is_empty(weft_call_tensor(call, WEFT_MATMUL_C));
+    if (s->head.is_empty)
         return WEFT_OK;
-    find_nest(out);
-    if (weft_rounded(out->arithmetic, alpha) == 0)
-        out->problem.k = 0;
-    if (out->problem.k == 0) // and A and B are not read
-        out->problem.a_along_m = out->problem.b_along_n = true;
-    out->is_forced = out->is_forced && out->problem.k > 0; // else there is no k to cut
-    return out->is_forced ? weft_matmul_tiling_check(&out->forced, &ctx->limits, &out->problem)
-                          : WEFT_OK;
-}
-
-weft_status weft_matmul_workspace_check(const weft_matmul_call *call, cl_mem workspace,
-                                        size_t bytes)
-{
-    weft_tensor scratch;
-    TRY(weft_workspace_view(&scratch, call->ctx, workspace, bytes, "matmul"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", call->tensors[WEFT_MATMUL_C], "C",
-                                  "matmul"));
-    return apart_check(call, &scratch, "workspace", false);
+    find_nest(s, call);
+    if (weft_rounded(s->arithmetic, given->alpha) == 0)
+        s->problem.k = 0;
+    if (s->problem.k == 0) // and A and B are not read
+        s->problem.a_along_m = s->problem.b_along_n = true;
+    s->head.is_forced = s->head.is_forced && s->problem.k > 0; // else there is no k to cut
+    return WEFT_OK;
 }

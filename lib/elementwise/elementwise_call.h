@@ -1,19 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// An elementwise operation once it has been checked and planned: what a plan object holds, and what
-// a call without one makes and forgets.
+// A call of weft_elementwise(), what is worked out for it, and plan objects, which hold that.
 #ifndef WEFT_LIB_ELEMENTWISE_CALL_H
 #define WEFT_LIB_ELEMENTWISE_CALL_H
 
 #include <weft/elementwise.h>
 
+#include "elementwise/elementwise_parameters.h"
+#include "elementwise/elementwise_plan.h"
 #include "formula/expression.h"
+#include "op/op.h"
 #include "operand/nest.h"
-#include "runtime/program.h"
+#include "operand/view.h"
+#include "runtime/parameters.h"
 
 _Static_assert((int)WEFT_ELEMENTWISE_INPUTS == (int)WEFT_EXPRESSION_INPUTS &&
                    (int)WEFT_ELEMENTWISE_VALUES == (int)WEFT_EXPRESSION_VALUES &&
                    WEFT_ELEMENTWISE_INPUTS + WEFT_ELEMENTWISE_OUTPUTS == (int)WEFT_NEST_OPERANDS,
                "what a formula may name, a call has");
+
+// What a call says besides its operands, which are the outputs, then the inputs. The call has the
+// names of both: "the output" or "output 1", and what formulas call an input.
+typedef struct weft_elementwise_own {
+    int n_inputs, n_outputs;
+    const char *formulas[WEFT_ELEMENTWISE_OUTPUTS];
+    weft_elementwise_params params;
+} weft_elementwise_own;
 
 // How neighbours along columns stand in memory, as in cl/elementwise/elementwise.cl.
 typedef enum weft_way {
@@ -23,53 +34,65 @@ typedef enum weft_way {
     WEFT_ACROSS,
 } weft_way;
 
-// Operands are counted outputs first, then inputs.
+// What the kernel takes: of an operand, and of all.
+typedef struct {
+    VIEW_PARAMETERS(FIELD, , IN(T), view)
+} weft_elementwise_view;
+
+typedef struct {
+    SHAPE_PARAMETERS(FIELD, )
+} weft_elementwise_shape;
+
+typedef struct weft_elementwise_state {
+    weft_state head;
+    int n_outputs, n_operands;
+    weft_dtype dtypes[WEFT_NEST_OPERANDS], arithmetic;
+    weft_nest nest;
+    weft_way ways[WEFT_NEST_OPERANDS];
+    weft_elementwise_problem problem;
+    weft_elementwise_tiling tiling;                  // from the check where the caller forces it
+    int rank;                                        // loops that the kernel has room for
+    bool is_wide;                                    // its indices are 64 bits
+    weft_elementwise_view views[WEFT_NEST_OPERANDS]; // but for the buffers
+    weft_elementwise_shape shape;                    // but for the pairs, which buffers decide
+    size_t global[3], local[3];
+    weft_kernel *kernel;
+} weft_elementwise_state;
+
+// Copies of what the plan was made from: operands have no buffers.
 struct weft_elementwise_plan {
     weft_context *ctx;
     int n_inputs, n_outputs, n_values;
     char *input_names[WEFT_ELEMENTWISE_INPUTS], *value_names[WEFT_ELEMENTWISE_VALUES];
     char *formulas[WEFT_ELEMENTWISE_OUTPUTS];
-    weft_tensor inputs[WEFT_ELEMENTWISE_INPUTS], outputs[WEFT_ELEMENTWISE_OUTPUTS];
-    int64_t shifts[WEFT_NEST_OPERANDS]; // where their memory begins; 0 of what had no buffer
-    weft_dtype arithmetic;
-    bool is_empty;
-
-    weft_nest nest;
-    weft_way ways[WEFT_NEST_OPERANDS];
-    weft_elementwise_problem problem;
-    weft_elementwise_tiling tiling;
-    int rank;     // loops that the kernel has room for
-    bool is_wide; // its indices are 64 bits
-    bool streams; // what is written goes past the caches
-    weft_kernel *kernel;
+    weft_tensor operands[WEFT_NEST_OPERANDS];
+    weft_elementwise_state state;
 };
 
-// Operands as a call or a plan names them.
-typedef struct weft_elementwise_operands {
-    int n_inputs, n_outputs;
-    const weft_elementwise_input *inputs;
-    const weft_elementwise_output *outputs;
-    const weft_elementwise_params *params;
-} weft_elementwise_operands;
+// "elementwise: input a"
+const char *weft_elementwise_name(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i);
 
-// The name of input i.
-const char *weft_elementwise_input_name(const weft_elementwise_operands *operands, int i);
+// Before there is a call: counts, and that names and formulas are there.
+weft_status weft_elementwise_given_check(const weft_elementwise_own *own,
+                                         const weft_elementwise_input *inputs,
+                                         const weft_elementwise_output *outputs);
 
-// Counts, params, names and views (of their buffers only where they begin), and what is reckoned
-// in, for a plan that is empty but for ctx. Reads the formulas into expressions[0 .. n_outputs).
-// The plan's own copies of the texts are the caller's to free with weft_elementwise_forget(), after
-// a failure too.
-weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ctx,
-                                   const weft_elementwise_operands *operands,
-                                   weft_expression *expressions);
+// Hooks of the operation.
+weft_status weft_elementwise_check(void *state, const weft_call *call);
+weft_status weft_elementwise_numbers_check(const void *state, const weft_call *call);
+
+// The formula of each output; the caller frees them.
+weft_status weft_elementwise_formulas(weft_expression **out, const weft_call *call);
+
+// Where the memory of each operand begins; 0 of what has no buffer.
+weft_status weft_elementwise_shifts(int64_t shifts[WEFT_NEST_OPERANDS], const weft_call *call);
+
+// The texts and views of a call, for a plan that is all 0. Forgetting frees them, after a failure
+// too.
+weft_status weft_elementwise_remember(weft_elementwise_plan *plan, const weft_call *call);
 void weft_elementwise_forget(weft_elementwise_plan *plan);
 
 // Whether a call says what the plan was made for, and its memory suits the plan's vectors.
-weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_context *ctx,
-                                   const weft_elementwise_operands *operands);
-
-// Buffers, what is written where, and numbers that arithmetic holds.
-weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
-                                           const weft_elementwise_operands *operands);
+weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_call *call);
 
 #endif

@@ -1,51 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_elementwise() refuses at its door.
+// What weft_elementwise() asks of its operands, formulas and numbers.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/fail.h"
 #include "elementwise/elementwise_call.h"
 #include "operand/view.h"
 #include "runtime/context.h"
 
-enum { OPERAND_TEXT = 64 };
-
-static const char *const letters[WEFT_ELEMENTWISE_INPUTS] = {"a", "b", "c", "d",
-                                                             "e", "f", "g", "h"};
-
-const char *weft_elementwise_input_name(const weft_elementwise_operands *operands, int i)
+const char *weft_elementwise_name(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i)
 {
-    const char *name = operands->inputs[i].name;
-    return name ? name : letters[i];
-}
-
-// "elementwise: input a"
-static const char *input_text(char text[OPERAND_TEXT], const weft_elementwise_operands *operands,
-                              int i)
-{
-    snprintf(text, OPERAND_TEXT, "elementwise: input %s", weft_elementwise_input_name(operands, i));
+    snprintf(text, WEFT_OPERAND_TEXT, "elementwise: %s%s", i < call->n_first ? "" : "input ",
+             call->names[i]);
     return text;
 }
 
-static const char *output_text(char text[OPERAND_TEXT], const weft_elementwise_operands *operands,
-                               int i)
-{
-    if (operands->n_outputs == 1)
-        snprintf(text, OPERAND_TEXT, "elementwise: the output");
-    else
-        snprintf(text, OPERAND_TEXT, "elementwise: output %d", i);
-    return text;
-}
-
-// The same without "elementwise: ".
-static const char *short_text(const char *text)
-{
-    return text + strlen("elementwise: ");
-}
-
-// ---- counts and names
+// ---- what is given
 
 static weft_status count_check(const char *what, int n, int least, int most, const void *array)
 {
@@ -59,10 +32,6 @@ static weft_status count_check(const char *what, int n, int least, int most, con
 
 static weft_status params_check(const weft_elementwise_params *params)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: params.size is %zu, not %zu: fill it by WEFT_ELEMENTWISE()",
-                    params->size, sizeof(*params));
     const weft_dtype arithmetic = params->arithmetic;
     if (arithmetic != WEFT_DEFAULT && arithmetic != WEFT_F32 && arithmetic != WEFT_F64 &&
         arithmetic != WEFT_I32 && arithmetic != WEFT_I64)
@@ -72,18 +41,19 @@ static weft_status params_check(const weft_elementwise_params *params)
     return count_check("values", params->n_values, 0, WEFT_ELEMENTWISE_VALUES, params->values);
 }
 
-static weft_status counts_check(const weft_context *ctx, const weft_elementwise_operands *operands)
+weft_status weft_elementwise_given_check(const weft_elementwise_own *own,
+                                         const weft_elementwise_input *inputs,
+                                         const weft_elementwise_output *outputs)
 {
-    TRY(weft_context_check(ctx, "elementwise"));
-    TRY(params_check(operands->params));
-    TRY(count_check("inputs", operands->n_inputs, 0, WEFT_ELEMENTWISE_INPUTS, operands->inputs));
-    TRY(count_check("outputs", operands->n_outputs, 1, WEFT_ELEMENTWISE_OUTPUTS,
-                    operands->outputs));
-    for (int i = 0; i < operands->params->n_values; ++i)
-        if (!operands->params->values[i].name)
+    const weft_elementwise_params *params = &own->params;
+    TRY(params_check(params));
+    TRY(count_check("inputs", own->n_inputs, 0, WEFT_ELEMENTWISE_INPUTS, inputs));
+    TRY(count_check("outputs", own->n_outputs, 1, WEFT_ELEMENTWISE_OUTPUTS, outputs));
+    for (int i = 0; i < params->n_values; ++i)
+        if (!params->values[i].name)
             return fail(WEFT_BAD_ARGUMENT, "elementwise: the name of value %d is NULL", i);
-    for (int i = 0; i < operands->n_outputs; ++i)
-        if (!operands->outputs[i].formula)
+    for (int i = 0; i < own->n_outputs; ++i)
+        if (!outputs[i].formula)
             return fail(WEFT_BAD_ARGUMENT, "elementwise: the formula of output %d is NULL", i);
     return WEFT_OK;
 }
@@ -108,7 +78,7 @@ static weft_status broadcast_check(const weft_tensor *in, const char *in_name,
     }
     if (!fits)
         return fail(WEFT_BAD_SHAPE, "%s %s does not broadcast to %s %s", in_name,
-                    weft_shape_text(in, in_shape), short_text(out_name),
+                    weft_shape_text(in, in_shape), out_name + strlen("elementwise: "),
                     weft_shape_text(out, out_shape));
     return WEFT_OK;
 }
@@ -125,257 +95,129 @@ static weft_status same_shape_check(const weft_tensor *out, const weft_tensor *f
     return WEFT_OK;
 }
 
-static weft_status views_check(const weft_context *ctx, const weft_elementwise_operands *operands)
+static weft_status views_check(const weft_call *call)
 {
-    char name[OPERAND_TEXT], first_name[OPERAND_TEXT];
-    const weft_tensor *first = operands->outputs[0].tensor;
-    for (int i = 0; i < operands->n_outputs; ++i) {
-        const weft_tensor *out = operands->outputs[i].tensor;
-        TRY(weft_output_form_check(out, output_text(name, operands, i)));
-        TRY(device_check(ctx, out, name));
-        TRY(same_shape_check(out, first, i));
-    }
-    output_text(first_name, operands, 0);
-    for (int i = 0; i < operands->n_inputs; ++i) {
-        const weft_tensor *in = operands->inputs[i].tensor;
-        TRY(weft_tensor_form_check(in, input_text(name, operands, i)));
-        TRY(device_check(ctx, in, name));
-        TRY(broadcast_check(in, name, first, first_name));
+    char name[WEFT_OPERAND_TEXT], first_name[WEFT_OPERAND_TEXT];
+    const weft_tensor *first = weft_call_tensor(call, 0);
+    weft_elementwise_name(first_name, call, 0);
+    for (int i = 0; i < call->n_operands; ++i) {
+        const weft_tensor *view = weft_call_tensor(call, i);
+        TRY(device_check(call->ctx, view, weft_elementwise_name(name, call, i)));
+        TRY(i < call->n_first ? same_shape_check(view, first, i)
+                              : broadcast_check(view, name, first, first_name));
     }
     return WEFT_OK;
+}
+
+weft_status weft_elementwise_shifts(int64_t shifts[WEFT_NEST_OPERANDS], const weft_call *call)
+{
+    char name[WEFT_OPERAND_TEXT];
+    memset(shifts, 0, WEFT_NEST_OPERANDS * sizeof(shifts[0]));
+    for (int i = 0; i < call->n_operands; ++i)
+        TRY(weft_tensor_shift(&shifts[i], weft_call_tensor(call, i),
+                              weft_elementwise_name(name, call, i)));
+    return WEFT_OK;
+}
+
+// ---- formulas
+
+static weft_names names_of(const weft_call *call)
+{
+    const weft_elementwise_own *own = call->own;
+    weft_names names = {.n_inputs = own->n_inputs, .n_values = own->params.n_values};
+    for (int i = 0; i < names.n_inputs; ++i)
+        names.inputs[i] = call->names[own->n_outputs + i];
+    for (int i = 0; i < names.n_values; ++i)
+        names.values[i] = own->params.values[i].name;
+    return names;
+}
+
+weft_status weft_elementwise_formulas(weft_expression **out, const weft_call *call)
+{
+    const weft_elementwise_own *own = call->own;
+    const weft_names names = names_of(call);
+    TRY(weft_names_check(&names, "elementwise"));
+    *out = malloc((size_t)own->n_outputs * sizeof(**out));
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "elementwise: no memory to read formulas");
+    weft_status status = WEFT_OK;
+    for (int i = 0; i < own->n_outputs && status == WEFT_OK; ++i)
+        status = weft_expression_parse(&(*out)[i], own->formulas[i], &names, "elementwise");
+    if (status != WEFT_OK)
+        free(*out);
+    return status;
 }
 
 // ---- what is reckoned in
 
-static weft_dtype promoted(const weft_elementwise_plan *plan, bool is_real, bool is_long)
+static weft_dtype promoted(const weft_elementwise_state *s, const weft_expression *formulas)
 {
-    bool has_f64 = false, has_i64 = is_long;
-    for (int i = 0; i < plan->n_inputs; ++i) {
-        const weft_dtype dtype = plan->inputs[i].dtype;
-        has_f64 |= dtype == WEFT_F64;
-        is_real |= weft_is_floating(dtype);
-        has_i64 |= dtype == WEFT_I64;
+    bool has_f64 = false, is_real = false, has_i64 = false;
+    for (int i = 0; i < s->n_outputs; ++i) {
+        is_real |= formulas[i].is_real;
+        has_i64 |= formulas[i].is_long;
+    }
+    for (int i = s->n_outputs; i < s->n_operands; ++i) {
+        has_f64 |= s->dtypes[i] == WEFT_F64;
+        is_real |= weft_is_floating(s->dtypes[i]);
+        has_i64 |= s->dtypes[i] == WEFT_I64;
     }
     return has_f64 ? WEFT_F64 : is_real ? WEFT_F32 : has_i64 ? WEFT_I64 : WEFT_I32;
 }
 
-static weft_status arithmetic_check(const weft_elementwise_plan *plan,
+static weft_status arithmetic_check(const weft_elementwise_state *s, const weft_call *call,
                                     const weft_expression *expression, const char *formula)
 {
-    const weft_dtype arithmetic = plan->arithmetic;
-    if (arithmetic == WEFT_F64 && !plan->ctx->limits.has_f64)
+    if (s->arithmetic == WEFT_F64 && !call->ctx->limits.has_f64)
         return fail(WEFT_UNSUPPORTED, "elementwise: arithmetic is f64, which %s has not",
-                    plan->ctx->limits.name);
-    TRY(weft_expression_check(expression, formula, arithmetic, "elementwise"));
-    for (int i = 0; i < plan->n_inputs && !weft_is_floating(arithmetic); ++i)
-        if (weft_is_floating(plan->inputs[i].dtype))
+                    call->ctx->limits.name);
+    TRY(weft_expression_check(expression, formula, s->arithmetic, "elementwise"));
+    for (int i = s->n_outputs; i < s->n_operands && !weft_is_floating(s->arithmetic); ++i)
+        if (weft_is_floating(s->dtypes[i]))
             return fail(WEFT_BAD_DTYPE, "elementwise: input %s is %s, arithmetic is %s",
-                        plan->input_names[i], weft_dtype_name(plan->inputs[i].dtype),
-                        weft_dtype_name(arithmetic));
+                        call->names[i], weft_dtype_name(s->dtypes[i]),
+                        weft_dtype_name(s->arithmetic));
     return WEFT_OK;
 }
 
-// ---- the plan's copies
-
-static char *copy_of(const char *text)
+static weft_status find_arithmetic(weft_elementwise_state *s, const weft_call *call,
+                                   const weft_expression *formulas)
 {
-    const size_t size = strlen(text) + 1;
-    char *copy = malloc(size);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
-static weft_tensor view_alone(const weft_tensor *tensor)
-{
-    weft_tensor view = *tensor;
-    view.buffer = NULL;
-    view.dtype = weft_dtype_or(tensor->dtype, WEFT_F32);
-    return view;
-}
-
-static weft_status remember(weft_elementwise_plan *plan, const weft_elementwise_operands *operands)
-{
-    bool ok = true;
-    plan->n_inputs = operands->n_inputs;
-    plan->n_outputs = operands->n_outputs;
-    plan->n_values = operands->params->n_values;
-    for (int i = 0; i < plan->n_inputs; ++i) {
-        plan->inputs[i] = view_alone(operands->inputs[i].tensor);
-        plan->input_names[i] = copy_of(weft_elementwise_input_name(operands, i));
-        ok = ok && plan->input_names[i];
-    }
-    for (int i = 0; i < plan->n_outputs; ++i) {
-        plan->outputs[i] = view_alone(operands->outputs[i].tensor);
-        plan->formulas[i] = copy_of(operands->outputs[i].formula);
-        ok = ok && plan->formulas[i];
-    }
-    for (int i = 0; i < plan->n_values; ++i) {
-        plan->value_names[i] = copy_of(operands->params->values[i].name);
-        ok = ok && plan->value_names[i];
-    }
-    return ok ? WEFT_OK : fail(WEFT_NO_MEMORY, "elementwise: no memory for names and formulas");
-}
-
-void weft_elementwise_forget(weft_elementwise_plan *plan)
-{
-    for (int i = 0; i < plan->n_inputs; ++i)
-        free(plan->input_names[i]);
-    for (int i = 0; i < plan->n_outputs; ++i)
-        free(plan->formulas[i]);
-    for (int i = 0; i < plan->n_values; ++i)
-        free(plan->value_names[i]);
-    plan->n_inputs = plan->n_outputs = plan->n_values = 0;
-}
-
-static weft_names names_of(const weft_elementwise_operands *operands)
-{
-    weft_names names = {.n_inputs = operands->n_inputs, .n_values = operands->params->n_values};
-    for (int i = 0; i < names.n_inputs; ++i)
-        names.inputs[i] = weft_elementwise_input_name(operands, i);
-    for (int i = 0; i < names.n_values; ++i)
-        names.values[i] = operands->params->values[i].name;
-    return names;
-}
-
-static weft_status find_shifts(int64_t shifts[WEFT_NEST_OPERANDS],
-                               const weft_elementwise_operands *operands)
-{
-    char name[OPERAND_TEXT];
-    int64_t *input_shifts = shifts + operands->n_outputs;
-    memset(shifts, 0, WEFT_NEST_OPERANDS * sizeof(shifts[0]));
-    for (int i = 0; i < operands->n_outputs; ++i)
-        TRY(weft_tensor_shift(&shifts[i], operands->outputs[i].tensor,
-                              output_text(name, operands, i)));
-    for (int i = 0; i < operands->n_inputs; ++i)
-        TRY(weft_tensor_shift(&input_shifts[i], operands->inputs[i].tensor,
-                              input_text(name, operands, i)));
+    const weft_elementwise_own *own = call->own;
+    s->arithmetic = own->params.arithmetic;
+    if (s->arithmetic == WEFT_DEFAULT)
+        s->arithmetic = promoted(s, formulas);
+    for (int i = 0; i < s->n_outputs; ++i)
+        TRY(arithmetic_check(s, call, &formulas[i], own->formulas[i]));
     return WEFT_OK;
 }
 
-weft_status weft_elementwise_check(weft_elementwise_plan *plan, weft_context *ctx,
-                                   const weft_elementwise_operands *operands,
-                                   weft_expression *expressions)
-{
-    TRY(counts_check(ctx, operands));
-    const weft_names names = names_of(operands);
-    TRY(weft_names_check(&names, "elementwise"));
-    TRY(views_check(ctx, operands));
-    TRY(remember(plan, operands));
-    bool is_real = false, is_long = false;
-    for (int i = 0; i < plan->n_outputs; ++i) {
-        TRY(weft_expression_parse(&expressions[i], plan->formulas[i], &names, "elementwise"));
-        is_real |= expressions[i].is_real;
-        is_long |= expressions[i].is_long;
-    }
-    plan->arithmetic = weft_dtype_or(operands->params->arithmetic, WEFT_DEFAULT);
-    if (plan->arithmetic == WEFT_DEFAULT)
-        plan->arithmetic = promoted(plan, is_real, is_long);
-    for (int i = 0; i < plan->n_outputs; ++i)
-        TRY(arithmetic_check(plan, &expressions[i], plan->formulas[i]));
-    plan->is_empty = weft_tensor_is_empty(&plan->outputs[0]);
-    return plan->is_empty ? WEFT_OK : find_shifts(plan->shifts, operands);
-}
+// ---- the call
 
-// ---- a call with a plan
-
-static bool same_view(const weft_tensor *planned, const weft_tensor *given)
+weft_status weft_elementwise_numbers_check(const void *state, const weft_call *call)
 {
-    bool same = given->ndim == planned->ndim && given->offset == planned->offset &&
-                weft_dtype_or(given->dtype, WEFT_F32) == planned->dtype;
-    for (int d = 0; same && d < planned->ndim; ++d)
-        same = given->shape[d] == planned->shape[d] && given->stride[d] == planned->stride[d];
-    return same;
-}
-
-static weft_status match_check(bool matches, const char *what)
-{
-    return matches ? WEFT_OK
-                   : fail(WEFT_BAD_ARGUMENT, "%s is not what params.plan was made for", what);
-}
-
-// A plan that was made for other buffers, or for none yet, may count on vectors.
-static weft_status vectors_check(const weft_elementwise_plan *plan,
-                                 const weft_elementwise_operands *operands)
-{
-    char name[OPERAND_TEXT];
-    int64_t shifts[WEFT_NEST_OPERANDS];
-    const int fold = plan->tiling.fold;
-    if (plan->is_empty || !plan->tiling.aligned)
-        return WEFT_OK;
-    TRY(find_shifts(shifts, operands));
-    for (int i = 0; i < plan->n_outputs + plan->n_inputs; ++i)
-        if (plan->ways[i] != WEFT_SAME && shifts[i] % fold != 0)
-            return fail(WEFT_BAD_BUFFER,
-                        "%s: its buffer is memory of the caller's (CL_MEM_USE_HOST_PTR) that "
-                        "begins at no multiple of %d elements, which the plan counts on",
-                        i < plan->n_outputs ? output_text(name, operands, i)
-                                            : input_text(name, operands, i - plan->n_outputs),
-                        fold);
+    const weft_elementwise_state *s = state;
+    const weft_elementwise_params *params = &((const weft_elementwise_own *)call->own)->params;
+    for (int i = 0; i < params->n_values; ++i)
+        TRY(weft_number_check(params->values[i].value, s->arithmetic, "value ",
+                              params->values[i].name, "elementwise"));
     return WEFT_OK;
 }
 
-weft_status weft_elementwise_match(const weft_elementwise_plan *plan, const weft_context *ctx,
-                                   const weft_elementwise_operands *operands)
+weft_status weft_elementwise_check(void *state, const weft_call *call)
 {
-    char name[OPERAND_TEXT];
-    TRY(counts_check(ctx, operands));
-    const weft_elementwise_params *params = operands->params;
-    TRY(match_check(ctx == plan->ctx, "elementwise: ctx"));
-    TRY(match_check(operands->n_inputs == plan->n_inputs, "elementwise: n_inputs"));
-    TRY(match_check(operands->n_outputs == plan->n_outputs, "elementwise: n_outputs"));
-    TRY(match_check(params->n_values == plan->n_values, "elementwise: params.n_values"));
-    TRY(match_check(params->arithmetic == WEFT_DEFAULT || params->arithmetic == plan->arithmetic,
-                    "elementwise: params.arithmetic"));
-    TRY(match_check(!params->tiling, "elementwise: params.tiling"));
-    for (int i = 0; i < plan->n_inputs; ++i) {
-        input_text(name, operands, i);
-        TRY(match_check(
-            operands->inputs[i].tensor && same_view(&plan->inputs[i], operands->inputs[i].tensor) &&
-                strcmp(weft_elementwise_input_name(operands, i), plan->input_names[i]) == 0,
-            name));
-    }
-    for (int i = 0; i < plan->n_outputs; ++i) {
-        output_text(name, operands, i);
-        TRY(match_check(operands->outputs[i].tensor &&
-                            same_view(&plan->outputs[i], operands->outputs[i].tensor) &&
-                            strcmp(operands->outputs[i].formula, plan->formulas[i]) == 0,
-                        name));
-    }
-    for (int i = 0; i < plan->n_values; ++i)
-        TRY(match_check(strcmp(params->values[i].name, plan->value_names[i]) == 0,
-                        "elementwise: the name of a value"));
-    return vectors_check(plan, operands);
-}
-
-// ---- buffers and numbers
-
-static weft_status sharing_check(const weft_elementwise_operands *operands, int out)
-{
-    char out_name[OPERAND_TEXT], name[OPERAND_TEXT];
-    const weft_tensor *tensor = operands->outputs[out].tensor;
-    output_text(out_name, operands, out);
-    for (int i = 0; i < out; ++i)
-        TRY(weft_tensor_overlap_check(tensor, short_text(out_name), operands->outputs[i].tensor,
-                                      short_text(output_text(name, operands, i)), "elementwise"));
-    for (int i = 0; i < operands->n_inputs; ++i)
-        TRY(weft_alias_check(tensor, short_text(out_name), operands->inputs[i].tensor,
-                             short_text(input_text(name, operands, i)), "elementwise"));
-    return WEFT_OK;
-}
-
-weft_status weft_elementwise_buffers_check(const weft_elementwise_plan *plan,
-                                           const weft_elementwise_operands *operands)
-{
-    char name[OPERAND_TEXT];
-    for (int i = 0; i < operands->params->n_values; ++i)
-        TRY(weft_number_check(operands->params->values[i].value, plan->arithmetic, "value ",
-                              operands->params->values[i].name, "elementwise"));
-    for (int i = 0; i < operands->n_outputs; ++i)
-        TRY(weft_output_check(plan->ctx, operands->outputs[i].tensor,
-                              output_text(name, operands, i)));
-    for (int i = 0; i < operands->n_inputs; ++i)
-        TRY(weft_tensor_check(plan->ctx, operands->inputs[i].tensor,
-                              input_text(name, operands, i)));
-    for (int i = 0; i < operands->n_outputs; ++i)
-        TRY(sharing_check(operands, i));
-    return WEFT_OK;
+    weft_elementwise_state *s = state;
+    weft_expression *formulas;
+    s->n_outputs = call->n_first;
+    s->n_operands = call->n_operands;
+    TRY(weft_tiling_read(&s->head.is_forced, &s->tiling, &weft_elementwise_tiling_table,
+                         "elementwise: tiling", call->tiling));
+    TRY(views_check(call));
+    for (int i = 0; i < s->n_operands; ++i)
+        s->dtypes[i] = weft_dtype_or(weft_call_tensor(call, i)->dtype, WEFT_F32);
+    s->head.is_empty = weft_tensor_is_empty(weft_call_tensor(call, 0));
+    TRY(weft_elementwise_formulas(&formulas, call));
+    const weft_status status = find_arithmetic(s, call, formulas);
+    free(formulas);
+    return status;
 }

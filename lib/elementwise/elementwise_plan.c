@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an elementwise operation is cut into blocks and groups: limits and a problem to a tiling.
+#include "elementwise/elementwise_plan.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include <weft/elementwise.h>
 
@@ -290,11 +291,20 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     return tiling->tiled ? tiles_check(tiling, limits, &f) : WEFT_OK;
 }
 
-int weft_elementwise_tiling_print(const weft_elementwise_tiling *t, char *text, size_t size)
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_elementwise_tiling, fold),    TILING_FIELD(weft_elementwise_tiling, vectors),
+    TILING_FIELD(weft_elementwise_tiling, items),   TILING_FIELD(weft_elementwise_tiling, team),
+    TILING_FIELD(weft_elementwise_tiling, tiled),   TILING_FIELD(weft_elementwise_tiling, aligned),
+    TILING_FIELD(weft_elementwise_tiling, columns), TILING_FIELD(weft_elementwise_tiling, rows),
+    TILING_FIELD(weft_elementwise_tiling, grid_x),  TILING_FIELD(weft_elementwise_tiling, grid_y),
+    TILING_FIELD(weft_elementwise_tiling, grid_z),
+};
+
+const weft_tiling_table weft_elementwise_tiling_table = TILING_TABLE(fields);
+
+int weft_elementwise_tiling_print(const weft_elementwise_tiling *tiling, char *text, size_t size)
 {
-    return snprintf(text, size,
-                    "%svectors of %d%s, %d at a time, groups of %d x %d, blocks of %" PRId64
-                    " x %" PRId64 ", grid %" PRId64 " x %" PRId64 " x %" PRId64,
-                    t->tiled ? "tiles, " : "", t->fold, t->aligned ? " aligned" : "", t->vectors,
-                    t->items, t->team, t->columns, t->rows, t->grid_x, t->grid_y, t->grid_z);
+    return weft_tiling_print(&weft_elementwise_tiling_table, tiling, text, size);
 }

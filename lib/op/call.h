@@ -17,23 +17,30 @@ typedef enum weft_operand_kind {
     WEFT_OPERAND_ROWS,   // weft_dcsr: the numbers of its stored rows alone
 } weft_operand_kind;
 
-// What kernels do with the arrays of an operand. A tensor has values alone, rows are offsets.
+// What kernels do with the arrays of an operand. A tensor has values alone, rows are offsets. Where
+// a CSR has its offsets written and nothing else done to it, its nnz is not looked at.
 typedef enum weft_access {
     WEFT_READS_OFFSETS = 1 << 0,
     WEFT_READS_INDICES = 1 << 1,
     WEFT_READS_VALUES = 1 << 2,
-    WEFT_WRITES_VALUES = 1 << 3,
+    WEFT_WRITES_OFFSETS = 1 << 3,
+    WEFT_WRITES_INDICES = 1 << 4,
+    WEFT_WRITES_VALUES = 1 << 5,
+    WEFT_SPARES_VALUES = 1 << 6, // may be NULL; else sound, and what is written is apart from them
     WEFT_READS_PATTERN = WEFT_READS_OFFSETS | WEFT_READS_INDICES,
     WEFT_READS_CSR = WEFT_READS_PATTERN | WEFT_READS_VALUES,
+    WEFT_WRITES_ENTRIES = WEFT_WRITES_INDICES | WEFT_WRITES_VALUES,
+    WEFT_WRITES_CSR = WEFT_WRITES_OFFSETS | WEFT_WRITES_ENTRIES,
 } weft_access;
 
 typedef struct weft_operand_rule {
-    const char *name; // "X"; NULL: the call names it
+    const char *name; // "X", or "input ", behind which stands the name that the call has for it
     weft_operand_kind kind;
     weft_access access;
-    bool is_optional; // may be NULL
-    bool may_be_i8;   // a tensor, which elsewhere may not
-    unsigned may_be;  // operands, by bits, that what is written may be itself: the same view
+    bool is_optional;           // may be NULL
+    bool may_be_i8, may_be_i16; // a tensor, which elsewhere may not
+    unsigned may_be; // operands, by bits, that what is written may be itself: the same view;
+                     // of outputs none
 } weft_operand_rule;
 
 typedef struct weft_call weft_call;
@@ -84,12 +91,14 @@ struct weft_call {
     weft_context *ctx;
     const char *what; // for messages, where the table's name will not do; else NULL
     int n_operands;   // 0: as many as the table has
+    int n_first;      // of them, that are like the table's first; 0 counts as 1
     const void *operands[WEFT_OP_OPERANDS]; // in the table's order; NULL: not given
-    const char *names[WEFT_OP_OPERANDS];    // where the table has none
-    unsigned unread;                        // operands, by bits, whose values are not looked at
+    const char *names[WEFT_OP_OPERANDS];    // that the caller gave them; else NULL
+    unsigned unread;                        // matrices, by bits, whose values are not looked at
     const void *own;                        // what else the operation takes
-    const char *tiling;                     // that the caller forces; NULL: the plan's
-    cl_mem workspace;                       // of the caller's; NULL: from the context's pool
+    const void *state;  // that is known already, as weft_op_prepare() gave it; else NULL
+    const char *tiling; // that the caller forces; NULL: the plan's
+    cl_mem workspace;   // of the caller's; NULL: from the context's pool
     cl_uint n_wait;
     const cl_event *wait;
     cl_event *event;

@@ -83,17 +83,26 @@ static weft_status find_out(any_state *state, const weft_call *call)
     return state->head.is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
+// Of a call whose state is known.
+static weft_status check_again(const any_state *state, const weft_call *call)
+{
+    TRY(numbers_check(state, call));
+    return check_buffers(call, state);
+}
+
 static weft_status state_of(any_state *state, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
     assert(bytes <= sizeof(*state));
     TRY(weft_context_check(call->ctx, weft_call_name(call)));
+    if (call->state) {
+        memcpy(state, call->state, bytes);
+        return check_again(state, call);
+    }
     weft_key key;
     key_of(&key, call);
-    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes)) {
-        TRY(numbers_check(state, call));
-        return check_buffers(call, state);
-    }
+    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes))
+        return check_again(state, call);
     TRY(find_out(state, call));
     if (!key.is_full)
         weft_memo_keep(call->ctx->memo, key.bytes, key.n, state, bytes);
@@ -102,30 +111,31 @@ static weft_status state_of(any_state *state, const weft_call *call)
 
 // ---- calls
 
-static weft_status enqueue(weft_launch *launch, const any_state *state, const weft_call *call)
+// What comes before the kernels: a look at what matrices hold, and scratch memory.
+static weft_status begin(weft_launch *launch, const any_state *state, const weft_call *call,
+                         cl_mem *scratch)
 {
     const size_t bytes = state->head.scratch_bytes;
     if (call->ctx->check_matrices)
         TRY(weft_operands_check_content(launch, call));
-    if (state->head.is_empty)
-        return WEFT_OK;
     if (call->workspace && bytes > 0)
         TRY(weft_operands_check_workspace(call, &state->head));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, call->workspace, bytes, &scratch));
-    const weft_status status = call->op->run(launch, state, call, scratch);
-    weft_scratch_end(launch, call->workspace, scratch);
-    return status;
+    return weft_scratch_begin(launch, call->workspace, bytes, scratch);
 }
 
 weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
 {
     any_state state;
     weft_launch launch;
+    cl_mem scratch = NULL;
     TRY(state_of(&state, call));
     TRY(weft_launch_begin(&launch, call->ctx, queue, weft_call_name(call), call->n_wait, call->wait,
                           call->event != NULL));
-    const weft_status status = enqueue(&launch, &state, call);
+    weft_status status = begin(&launch, &state, call, &scratch);
+    if (status == WEFT_OK && !state.head.is_empty)
+        status = call->op->run(&launch, &state, call, scratch);
+    if (scratch)
+        weft_scratch_end(&launch, call->workspace, scratch);
     return weft_launch_end(&launch, status, call->event);
 }
 

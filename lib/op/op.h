@@ -11,13 +11,13 @@
 // They check in this order, so that a message names what the caller got wrong first: the context;
 // operands that are NULL; the form of each; what the operation asks of data types, shapes and
 // numbers; the buffers; and that nothing that is written shares a byte with anything else. Then the
-// operation is planned and built, and planned again where a kernel takes fewer items than the device
-// promised.
+// operation is planned and built, and planned again where a kernel takes fewer items than the
+// device promised.
 //
 // What comes of all that is the call's state: plain bytes, a struct of the operation's which begins
 // with a weft_state, and points at nothing but what lives as long as the context. The context keeps
-// it. A later call with the same shapes, strides, types and numbers finds it by one look-up, and has
-// only its buffers checked: no plan, no text, no allocation.
+// it. A later call with the same shapes, strides, types and numbers finds it by one look-up, and
+// has only its buffers checked: no plan, no text, no allocation.
 #ifndef WEFT_LIB_OP_H
 #define WEFT_LIB_OP_H
 

@@ -3,6 +3,8 @@
 // most calls are right.
 #include "op/operands.h"
 
+#include <stdio.h>
+
 #include "operand/csr_content.h"
 #include "operand/view.h"
 
@@ -11,17 +13,23 @@ static int count_of(const weft_call *call)
     return call->n_operands > 0 ? call->n_operands : call->op->n_operands;
 }
 
-// Further operands are like the last one of the table.
+// There may be more than the table has: like the first of it, or like the last.
 static const weft_operand_rule *rule_of(const weft_call *call, int i)
 {
     const int last = call->op->n_operands - 1;
-    return &call->op->operands[i < last ? i : last];
+    const int further = call->n_first > 0 ? call->n_first - 1 : 0;
+    const int place = i > further ? i - further : 0;
+    return &call->op->operands[place < last ? place : last];
 }
 
-static const char *name_of(const weft_call *call, int i)
+// "X", or "input bias" where the call names it.
+static const char *name_of(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i)
 {
-    const char *given = rule_of(call, i)->name;
-    return given ? given : call->names[i];
+    const char *name = rule_of(call, i)->name;
+    if (!call->names[i])
+        return name;
+    snprintf(text, WEFT_OPERAND_TEXT, "%s%s", name, call->names[i]);
+    return text;
 }
 
 static bool is_there(const weft_call *call, int i, weft_operand_kind kind)
@@ -31,22 +39,113 @@ static bool is_there(const weft_call *call, int i, weft_operand_kind kind)
 
 static weft_access access_of(const weft_call *call, int i)
 {
-    const weft_access access = rule_of(call, i)->access;
-    return call->unread & 1u << i ? access & ~(unsigned)WEFT_READS_VALUES : access;
+    weft_access access = rule_of(call, i)->access;
+    if (!is_there(call, i, WEFT_OPERAND_CSR))
+        return access;
+    if (call->unread & 1u << i)
+        access &= ~(unsigned)(WEFT_READS_VALUES | WEFT_WRITES_VALUES);
+    if (access & WEFT_SPARES_VALUES && weft_call_csr(call, i)->values)
+        access |= WEFT_READS_VALUES;
+    return access;
 }
 
-static bool is_written(const weft_call *call, int i)
-{
-    return call->operands[i] && access_of(call, i) & WEFT_WRITES_VALUES;
-}
-
-// In memory i8 is like u8, which every check knows.
+// In memory i8 is like u8 and i16 like f16, which every check knows.
 static weft_tensor tensor_of(const weft_call *call, int i)
 {
     weft_tensor view = *weft_call_tensor(call, i);
     if (view.dtype == WEFT_I8 && rule_of(call, i)->may_be_i8)
         view.dtype = WEFT_U8;
+    if (view.dtype == WEFT_I16 && rule_of(call, i)->may_be_i16)
+        view.dtype = WEFT_F16;
     return view;
+}
+
+// Where only offsets are written, nobody knows yet how many entries there will be.
+static weft_csr csr_of(const weft_call *call, int i)
+{
+    weft_csr csr = weft_csr_settled(call->operands[i]);
+    if (access_of(call, i) == WEFT_WRITES_OFFSETS)
+        csr.nnz = 0;
+    return csr;
+}
+
+// ---- arrays of operands
+
+// A tensor has values alone, rows are offsets.
+typedef enum part { OFFSETS, INDICES, VALUES, PARTS } part;
+
+static unsigned reads(part p)
+{
+    return (unsigned)WEFT_READS_OFFSETS << p;
+}
+
+static unsigned writes(part p)
+{
+    return (unsigned)WEFT_WRITES_OFFSETS << p;
+}
+
+// Where there are no entries a CSR has offsets alone.
+static bool has(const weft_call *call, int i, part p, unsigned access)
+{
+    if (!call->operands[i] || !(access_of(call, i) & access))
+        return false;
+    return !is_there(call, i, WEFT_OPERAND_CSR) || p == OFFSETS || csr_of(call, i).nnz > 0;
+}
+
+static bool is_written(const weft_call *call, int i, part p)
+{
+    return has(call, i, p, writes(p));
+}
+
+static bool is_touched(const weft_call *call, int i, part p)
+{
+    return has(call, i, p, reads(p) | writes(p));
+}
+
+// "A", or "A's offsets" where A is made of arrays.
+static const char *part_name(char text[WEFT_OPERAND_TEXT], const weft_call *call, int i, part p)
+{
+    static const char *const names[] = {"offsets", "indices", "values"};
+    char own[WEFT_OPERAND_TEXT];
+    const weft_operand_kind kind = rule_of(call, i)->kind;
+    if (kind == WEFT_OPERAND_TENSOR)
+        return name_of(text, call, i);
+    snprintf(text, WEFT_OPERAND_TEXT, "%s's %s", name_of(own, call, i),
+             kind == WEFT_OPERAND_ROWS ? "rows" : names[p]);
+    return text;
+}
+
+typedef struct {
+    cl_mem buffer;
+    int64_t start, n;
+    weft_dtype dtype;
+} array;
+
+static array array_of(const weft_call *call, int i, part p)
+{
+    if (rule_of(call, i)->kind == WEFT_OPERAND_ROWS) {
+        const weft_dcsr *dcsr = call->operands[i];
+        return (array){dcsr->rows, dcsr->rows_start, dcsr->n_stored, WEFT_I32};
+    }
+    const weft_csr csr = csr_of(call, i);
+    return p == OFFSETS ? (array){csr.offsets, csr.offsets_start, csr.n_rows + 1, csr.offset_dtype}
+           : p == INDICES ? (array){csr.indices, csr.indices_start, csr.nnz, csr.index_dtype}
+                          : (array){csr.values, csr.values_start, csr.nnz, csr.dtype};
+}
+
+// Of an array in bytes, since tensors have no i16.
+static weft_tensor part_view(const weft_call *call, int i, part p)
+{
+    if (rule_of(call, i)->kind == WEFT_OPERAND_TENSOR)
+        return tensor_of(call, i);
+    const array a = array_of(call, i, p);
+    const int64_t size = (int64_t)weft_dtype_size(a.dtype);
+    return (weft_tensor){.buffer = a.buffer,
+                         .dtype = WEFT_U8,
+                         .offset = a.start * size,
+                         .ndim = 1,
+                         .shape = {a.n * size},
+                         .stride = {1}};
 }
 
 // ---- forms
@@ -54,23 +153,27 @@ static weft_tensor tensor_of(const weft_call *call, int i)
 static weft_status form_check(const weft_call *call, int i)
 {
     const char *op = weft_call_name(call);
-    char name[WEFT_OPERAND_TEXT];
-    weft_operand_text(name, op, name_of(call, i));
-    if (rule_of(call, i)->kind == WEFT_OPERAND_CSR)
-        return weft_csr_form_check(weft_call_csr(call, i), name);
+    char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
+    const char *name = name_of(text, call, i);
+    weft_operand_text(what, op, name);
+    if (rule_of(call, i)->kind == WEFT_OPERAND_CSR) {
+        const weft_csr csr = csr_of(call, i);
+        return weft_csr_form_check(&csr, what);
+    }
     if (rule_of(call, i)->kind == WEFT_OPERAND_ROWS)
-        return weft_dcsr_rows_form_check(call->operands[i], op, name_of(call, i));
+        return weft_dcsr_rows_form_check(call->operands[i], op, name);
     const weft_tensor view = tensor_of(call, i);
-    return is_written(call, i) ? weft_output_form_check(&view, name)
-                               : weft_tensor_form_check(&view, name);
+    return is_written(call, i, VALUES) ? weft_output_form_check(&view, what)
+                                       : weft_tensor_form_check(&view, what);
 }
 
 weft_status weft_operands_check_forms(const weft_call *call)
 {
+    char name[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i)
         if (!call->operands[i] && !rule_of(call, i)->is_optional)
             return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", weft_call_name(call),
-                        name_of(call, i));
+                        name_of(name, call, i));
     for (int i = 0; i < count_of(call); ++i)
         if (call->operands[i])
             TRY(form_check(call, i));
@@ -79,83 +182,153 @@ weft_status weft_operands_check_forms(const weft_call *call)
 
 // ---- buffers
 
-static weft_status csr_buffers_check(const weft_call *call, const weft_state *state, int i,
-                                     const char *name)
+// What is read of it.
+static weft_status csr_read_check(const weft_call *call, const weft_state *state, int i,
+                                  const char *what)
 {
-    const weft_csr *csr = weft_call_csr(call, i);
+    const weft_csr csr = csr_of(call, i);
     const weft_access access = access_of(call, i);
     if (access & WEFT_READS_VALUES)
-        return weft_csr_view_check(call->ctx, csr, state->n_batches > 0 ? state->n_batches : 1,
-                                   name);
-    return access & WEFT_READS_INDICES ? weft_pattern_view_check(call->ctx, csr, name)
-                                       : weft_offsets_view_check(call->ctx, csr, name);
+        return weft_csr_view_check(call->ctx, &csr, state->n_batches > 0 ? state->n_batches : 1,
+                                   what);
+    return access & WEFT_READS_INDICES   ? weft_pattern_view_check(call->ctx, &csr, what)
+           : access & WEFT_READS_OFFSETS ? weft_offsets_view_check(call->ctx, &csr, what)
+                                         : WEFT_OK;
+}
+
+// Offsets of a CSR are lengths first: kernels read them too.
+static weft_status written_check(const weft_call *call, int i, part p, const char *name)
+{
+    char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT] = "";
+    const array a = array_of(call, i, p);
+    const weft_tensor view = part_view(call, i, p);
+    if (a.n == 0)
+        return WEFT_OK;
+    if (*name)
+        weft_operand_text(what, weft_call_name(call), part_name(text, call, i, p));
+    TRY(rule_of(call, i)->kind == WEFT_OPERAND_CSR && p == OFFSETS
+            ? weft_array_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, "")
+            : weft_array_place_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, ""));
+    return weft_output_check(call->ctx, &view, what);
+}
+
+static weft_status arrays_check(const weft_call *call, const weft_state *state, int i,
+                                const char *name, const char *what)
+{
+    if (rule_of(call, i)->kind == WEFT_OPERAND_CSR)
+        TRY(csr_read_check(call, state, i, what));
+    else if (access_of(call, i) & WEFT_READS_OFFSETS)
+        TRY(weft_dcsr_rows_view_check(call->ctx, call->operands[i], weft_call_name(call), name));
+    for (part p = OFFSETS; p < PARTS; ++p)
+        if (is_written(call, i, p))
+            TRY(written_check(call, i, p, name));
+    return WEFT_OK;
 }
 
 static weft_status buffers_check(const weft_call *call, const weft_state *state, int i,
-                                 const char *name)
+                                 const char *name, const char *what)
 {
-    if (rule_of(call, i)->kind == WEFT_OPERAND_CSR)
-        return csr_buffers_check(call, state, i, name);
-    if (rule_of(call, i)->kind == WEFT_OPERAND_ROWS)
-        return weft_dcsr_rows_view_check(call->ctx, call->operands[i], weft_call_name(call),
-                                         name_of(call, i));
+    if (rule_of(call, i)->kind != WEFT_OPERAND_TENSOR)
+        return arrays_check(call, state, i, name, what);
     const weft_tensor view = tensor_of(call, i);
-    return is_written(call, i) ? weft_output_check(call->ctx, &view, name)
-                               : weft_tensor_check(call->ctx, &view, name);
+    return is_written(call, i, VALUES) ? weft_output_check(call->ctx, &view, what)
+                                       : weft_tensor_check(call->ctx, &view, what);
 }
 
-// Asked once more, with the name, where something is wrong.
+// Asked once more, by name, where something is wrong.
 weft_status weft_operands_check_buffers(const weft_call *call, const weft_state *state)
 {
+    char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i) {
-        if (!call->operands[i] || buffers_check(call, state, i, "") == WEFT_OK)
+        if (!call->operands[i] || buffers_check(call, state, i, "", "") == WEFT_OK)
             continue;
-        char name[WEFT_OPERAND_TEXT];
-        weft_operand_text(name, weft_call_name(call), name_of(call, i));
-        return buffers_check(call, state, i, name);
+        const char *name = name_of(text, call, i);
+        weft_operand_text(what, weft_call_name(call), name);
+        return buffers_check(call, state, i, name, what);
     }
     return WEFT_OK;
 }
 
 // ---- what is written
 
-// `output`, and whether it may be operand i itself.
-static weft_status apart_from(const weft_call *call, const weft_state *state,
-                              const weft_tensor *output, const char *name, int i, bool may_be)
+// What is held against what, with names where they are told.
+typedef struct {
+    const weft_call *call;
+    const weft_state *state;
+    const weft_tensor *output;
+    const char *output_name, *name;
+    bool may_be; // the other operand itself
+} pair;
+
+static weft_status apart_from_tensor(const pair *p, int i)
 {
-    const char *op = weft_call_name(call), *other = name_of(call, i);
-    if (is_there(call, i, WEFT_OPERAND_ROWS))
-        return weft_dcsr_rows_overlap_check(output, name, call->operands[i], other, op);
-    if (is_there(call, i, WEFT_OPERAND_TENSOR)) {
-        const weft_tensor view = tensor_of(call, i);
-        return may_be ? weft_alias_check(output, name, &view, other, op)
-                      : weft_tensor_overlap_check(output, name, &view, other, op);
-    }
-    const weft_csr *csr = weft_call_csr(call, i);
-    if (!(access_of(call, i) & WEFT_READS_VALUES))
-        return weft_pattern_overlap_check(output, name, csr, other, op);
-    const weft_tensor values = weft_csr_values(csr, output->ndim > 1 ? state->n_batches : 0);
-    if (may_be && csr->nnz > 0 && weft_tensor_is_same(output, &values))
-        return weft_pattern_overlap_check(output, name, csr, other, op);
-    return weft_csr_overlap_check(output, name, csr, other, state->n_batches, op);
+    const char *op = weft_call_name(p->call);
+    const weft_tensor view = tensor_of(p->call, i);
+    return p->may_be ? weft_alias_check(p->output, p->output_name, &view, p->name, op)
+                     : weft_tensor_overlap_check(p->output, p->output_name, &view, p->name, op);
 }
 
-static weft_status output_apart(const weft_call *call, const weft_state *state, int output)
+// What is written may be the values of a batch, or of the one matrix there is.
+static weft_status apart_from_values(const pair *p, int i)
 {
-    const unsigned may_be = rule_of(call, output)->may_be;
-    const weft_tensor view = tensor_of(call, output);
-    for (int i = 0; i < count_of(call); ++i)
-        // Of two outputs the later one is held against the earlier one.
-        if (i != output && call->operands[i] && !(is_written(call, i) && i > output))
-            TRY(apart_from(call, state, &view, name_of(call, output), i, may_be & 1u << i));
+    const weft_csr csr = csr_of(p->call, i);
+    const int64_t n_batches = p->state->n_batches;
+    const weft_tensor same = weft_csr_values(&csr, p->output->ndim > 1 ? n_batches : 0);
+    const weft_tensor all = weft_csr_values(&csr, n_batches > 1 ? n_batches : 0);
+    if (p->may_be && weft_tensor_is_same(p->output, &same))
+        return WEFT_OK;
+    return weft_tensor_overlap_check(p->output, p->output_name, &all, p->name,
+                                     weft_call_name(p->call));
+}
+
+static weft_status apart_from(const pair *p, int i, part q)
+{
+    const weft_operand_kind kind = rule_of(p->call, i)->kind;
+    if (kind == WEFT_OPERAND_CSR && q == VALUES)
+        return apart_from_values(p, i);
+    if (kind == WEFT_OPERAND_TENSOR)
+        return apart_from_tensor(p, i);
+    const array a = array_of(p->call, i, q);
+    const int64_t size = (int64_t)weft_dtype_size(a.dtype);
+    const weft_span bytes = {a.start * size, (a.start + a.n) * size};
+    return weft_overlap_check(p->output, p->output_name, a.buffer, bytes, p->name,
+                              weft_call_name(p->call));
+}
+
+// Asked once more, by names, where they overlap.
+static weft_status pair_check(pair *p, int output, part of_output, int i, part q)
+{
+    char text[2][WEFT_OPERAND_TEXT];
+    p->output_name = p->name = "";
+    if (apart_from(p, i, q) == WEFT_OK)
+        return WEFT_OK;
+    p->output_name = output < 0 ? "workspace" : part_name(text[0], p->call, output, of_output);
+    p->name = part_name(text[1], p->call, i, q);
+    return apart_from(p, i, q);
+}
+
+// Of two outputs the later one is held against the earlier one.
+static weft_status output_apart(const weft_call *call, const weft_state *state, int output, part p)
+{
+    const weft_tensor view = part_view(call, output, p);
+    pair both = {.call = call, .state = state, .output = &view};
+    for (int i = 0; i < count_of(call); ++i) {
+        both.may_be = rule_of(call, output)->may_be & 1u << i && !is_written(call, i, VALUES);
+        for (part q = OFFSETS; q < PARTS; ++q) {
+            const bool is_later = i * PARTS + (int)q >= output * PARTS + (int)p;
+            if (is_touched(call, i, q) && !(is_later && is_written(call, i, q)))
+                TRY(pair_check(&both, output, p, i, q));
+        }
+    }
     return WEFT_OK;
 }
 
 weft_status weft_operands_check_apart(const weft_call *call, const weft_state *state)
 {
     for (int i = 0; i < count_of(call); ++i)
-        if (is_written(call, i))
-            TRY(output_apart(call, state, i));
+        for (part p = OFFSETS; p < PARTS; ++p)
+            if (is_written(call, i, p))
+                TRY(output_apart(call, state, i, p));
     return WEFT_OK;
 }
 
@@ -164,9 +337,11 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
     weft_tensor scratch;
     TRY(weft_workspace_view(&scratch, call->ctx, call->workspace, state->scratch_bytes,
                             weft_call_name(call)));
+    pair both = {.call = call, .state = state, .output = &scratch};
     for (int i = 0; i < count_of(call); ++i)
-        if (call->operands[i])
-            TRY(apart_from(call, state, &scratch, "workspace", i, false));
+        for (part q = OFFSETS; q < PARTS; ++q)
+            if (is_touched(call, i, q))
+                TRY(pair_check(&both, -1, VALUES, i, q));
     return WEFT_OK;
 }
 
@@ -174,13 +349,16 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
 
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call)
 {
+    char text[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i) {
-        if (is_there(call, i, WEFT_OPERAND_CSR))
-            TRY(access_of(call, i) & WEFT_READS_INDICES
-                    ? weft_csr_content_check(launch, call->operands[i], name_of(call, i))
-                    : weft_offsets_content_check(launch, call->operands[i], name_of(call, i)));
-        if (is_there(call, i, WEFT_OPERAND_ROWS))
-            TRY(weft_rows_content_check(launch, call->operands[i], name_of(call, i)));
+        const char *name = name_of(text, call, i);
+        const weft_access access = access_of(call, i);
+        if (is_there(call, i, WEFT_OPERAND_CSR) && access & WEFT_READS_OFFSETS)
+            TRY(access & WEFT_READS_INDICES
+                    ? weft_csr_content_check(launch, call->operands[i], name)
+                    : weft_offsets_content_check(launch, call->operands[i], name));
+        if (is_there(call, i, WEFT_OPERAND_ROWS) && access & WEFT_READS_OFFSETS)
+            TRY(weft_rows_content_check(launch, call->operands[i], name));
     }
     return WEFT_OK;
 }
@@ -205,8 +383,8 @@ static void add_shift(weft_key *key, const weft_call *call, int i)
     if (is_there(call, i, WEFT_OPERAND_TENSOR)) {
         const weft_tensor view = tensor_of(call, i);
         weft_tensor_shift(&shifts[0], &view, "");
-    } else if (is_there(call, i, WEFT_OPERAND_CSR) && weft_call_csr(call, i)->nnz > 0) {
-        const weft_csr csr = weft_csr_settled(call->operands[i]);
+    } else if (is_there(call, i, WEFT_OPERAND_CSR) && csr_of(call, i).nnz > 0) {
+        const weft_csr csr = csr_of(call, i);
         weft_buffer_shift(&shifts[0], csr.indices, csr.index_dtype, "", "");
         weft_buffer_shift(&shifts[1], csr.values, csr.dtype, "", "");
     }
@@ -219,8 +397,9 @@ static void add_operand(weft_key *key, const weft_call *call, int i)
     weft_key_add_number(key, call->operands[i] ? (int64_t)kind : -1);
     if (!call->operands[i])
         return;
+    const weft_csr csr = kind == WEFT_OPERAND_CSR ? csr_of(call, i) : (weft_csr){0};
     if (kind == WEFT_OPERAND_CSR)
-        weft_key_add_csr(key, call->operands[i]);
+        weft_key_add_csr(key, &csr);
     else if (kind == WEFT_OPERAND_ROWS)
         weft_key_add_dcsr(key, call->operands[i]);
     else
@@ -234,6 +413,7 @@ static void add_operand(weft_key *key, const weft_call *call, int i)
 void weft_operands_key(weft_key *key, const weft_call *call)
 {
     weft_key_add_number(key, count_of(call));
+    weft_key_add_number(key, call->n_first);
     weft_key_add_number(key, call->unread);
     for (int i = 0; i < count_of(call); ++i)
         add_operand(key, call, i);

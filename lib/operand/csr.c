@@ -8,6 +8,7 @@
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
+#include "base/params.h"
 #include "operand/csr_content.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
@@ -154,12 +155,9 @@ static weft_status content_check(const weft_launch *launch, const weft_csr *csr,
 static weft_status check_begin(weft_launch *launch, weft_context *ctx, cl_command_queue queue,
                                const char *what, const weft_csr_check_params *params)
 {
-    params = params ? params : WEFT_CSR_CHECK(.n_wait = 0);
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "%s: params.size is %zu, not %zu: fill it by WEFT_CSR_CHECK()", what,
-                    params->size, sizeof(*params));
-    return copy_begin(launch, ctx, queue, what, params->n_wait, params->wait);
+    weft_csr_check_params own;
+    TRY(PARAMS_READ(&own, params, what, "WEFT_CSR_CHECK"));
+    return copy_begin(launch, ctx, queue, what, own.n_wait, own.wait);
 }
 
 weft_status weft_csr_check(weft_context *ctx, cl_command_queue queue, const weft_csr *csr,

@@ -9,6 +9,7 @@
 #include "base/dtype.h"
 #include "base/element.h"
 #include "base/fail.h"
+#include "base/params.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 
@@ -34,17 +35,14 @@ void weft_csr_host_destroy(weft_csr_host *host)
 weft_status weft_csr_host_choose(weft_csr_host *out, int64_t n_rows, int64_t n_cols,
                                  const weft_csr_params *params, const char *what)
 {
-    params = params ? params : WEFT_CSR(.dtype = WEFT_F32);
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_CSR()",
-                    what, params->size, sizeof(*params));
-
+    weft_csr_params own;
+    TRY(PARAMS_READ(&own, params, what, "WEFT_CSR"));
     *out = (weft_csr_host){
         .n_rows = n_rows,
         .n_cols = n_cols,
-        .offset_dtype = params->offset_dtype,
-        .index_dtype = weft_dtype_or(params->index_dtype, WEFT_I32),
-        .dtype = weft_dtype_or(params->dtype, WEFT_F32),
+        .offset_dtype = own.offset_dtype,
+        .index_dtype = weft_dtype_or(own.index_dtype, WEFT_I32),
+        .dtype = weft_dtype_or(own.dtype, WEFT_F32),
     };
     char matrix[WEFT_OPERAND_TEXT];
     const weft_csr form = weft_csr_form(out);

@@ -509,24 +509,32 @@ static weft_status host_address(uintptr_t *address, cl_mem buffer, const char *w
     return WEFT_OK;
 }
 
+static weft_status workspace_check(const weft_context *ctx, const weft_tensor *scratch,
+                                   const char *what)
+{
+    TRY(weft_output_check(ctx, scratch, what));
+    if (scratch->shape[0] == 0)
+        return WEFT_OK;
+    uintptr_t address = 0;
+    TRY(access_check(scratch->buffer, CL_MEM_WRITE_ONLY, what, ""));
+    TRY(host_address(&address, scratch->buffer, what, ""));
+    if (address % WORKSPACE_ALIGNMENT != 0)
+        return fail(WEFT_BAD_BUFFER,
+                    "%s lies %d bytes behind a multiple of %d in the memory of the host", what,
+                    (int)(address % WORKSPACE_ALIGNMENT), WORKSPACE_ALIGNMENT);
+    return WEFT_OK;
+}
+
+// Asked once more, by its name, where something is wrong.
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op)
 {
     char what[WEFT_OPERAND_TEXT];
     *out = (weft_tensor){
         .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    weft_operand_text(what, op, "workspace");
-    TRY(weft_output_check(ctx, out, what));
-    if (bytes == 0)
-        return WEFT_OK;
-    uintptr_t address = 0;
-    TRY(access_check(workspace, CL_MEM_WRITE_ONLY, what, ""));
-    TRY(host_address(&address, workspace, what, ""));
-    if (address % WORKSPACE_ALIGNMENT != 0)
-        return fail(WEFT_BAD_BUFFER,
-                    "%s lies %d bytes behind a multiple of %d in the memory of the host", what,
-                    (int)(address % WORKSPACE_ALIGNMENT), WORKSPACE_ALIGNMENT);
-    return WEFT_OK;
+    return workspace_check(ctx, out, "") == WEFT_OK
+               ? WEFT_OK
+               : workspace_check(ctx, out, weft_operand_text(what, op, "workspace"));
 }
 
 weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,

@@ -42,8 +42,26 @@ weft_number weft_number_of(weft_dtype dtype, double value)
     return number;
 }
 
+weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers)
+{
+    weft_indices indices = {.size = (size_t)n * (is_wide ? sizeof(cl_long) : sizeof(cl_int))};
+    assert(n <= WEFT_MOST_INDICES);
+    for (int d = 0; d < n; ++d)
+        if (is_wide)
+            indices.value.wide[d] = numbers[d];
+        else
+            indices.value.narrow[d] = (cl_int)numbers[d];
+    return indices;
+}
+
 void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
 {
     assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
     arguments->list[arguments->n++] = (weft_argument){size, value};
+}
+
+void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more)
+{
+    for (size_t i = 0; i < n; ++i)
+        weft_arguments_add(arguments, more[i].size, more[i].value);
 }

@@ -27,6 +27,8 @@ typedef struct weft_arguments {
 
 void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
 
+void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more);
+
 #define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
 
 // A number as kernels reckon with the data type.
@@ -35,6 +37,7 @@ typedef union weft_scalar {
     cl_double f64;
     cl_int i32;
     cl_long i64;
+    cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
 // f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
@@ -47,6 +50,18 @@ typedef struct weft_number {
 } weft_number;
 
 weft_number weft_number_of(weft_dtype dtype, double value);
+
+// Whole numbers as wide as a program's indices: one, or a vector of them.
+enum { WEFT_MOST_INDICES = 8 };
+typedef struct weft_indices {
+    size_t size;
+    union {
+        cl_int narrow[WEFT_MOST_INDICES];
+        cl_long wide[WEFT_MOST_INDICES];
+    } value;
+} weft_indices;
+
+weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers);
 
 // f64 as it is, all else by way of f32.
 double weft_rounded(weft_dtype dtype, double value);

@@ -132,19 +132,15 @@ static stretches stretches_of(size_t global, size_t local)
     return (stretches){n, (size_t)each * local, (size_t)(groups - (n - 1) * each) * local};
 }
 
-// Mostly there is one. Only the others have an offset, for which PoCL compiles a kernel once more.
-static weft_status enqueue_stretches(weft_launch *launch, cl_kernel kernel, const size_t global[3],
-                                     const size_t local[3])
+// The i-th of them, counted along y and then along z.
+static void stretch_at(const stretches *y, const stretches *z, int64_t i, size_t offset[3],
+                       size_t part[3])
 {
-    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
-    for (int64_t j = 0; j < z.n; j++)
-        for (int64_t i = 0; i < y.n; i++) {
-            const size_t offset[3] = {0, (size_t)i * y.items, (size_t)j * z.items};
-            const size_t part[3] = {global[0], i < y.n - 1 ? y.items : y.last,
-                                    j < z.n - 1 ? z.items : z.last};
-            TRY(enqueue(launch, kernel, i + j > 0 ? offset : NULL, part, local));
-        }
-    return WEFT_OK;
+    const int64_t along_y = i % y->n, along_z = i / y->n;
+    offset[1] = (size_t)along_y * y->items;
+    offset[2] = (size_t)along_z * z->items;
+    part[1] = along_y < y->n - 1 ? y->items : y->last;
+    part[2] = along_z < z->n - 1 ? z->items : z->last;
 }
 
 // Not one by one: a rehearsal may be of any number of matrices.
@@ -174,10 +170,15 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
 
     if (launch->ctx->notes)
         return note_stretches(launch, kernel, n_arguments, arguments, global, local);
+    const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
+    size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
     pthread_mutex_lock(&kernel->lock);
     weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
-    if (status == WEFT_OK)
-        status = enqueue_stretches(launch, kernel->cl, global, local);
+    // Mostly there is one. Only the others have an offset, for which PoCL compiles a kernel again.
+    for (int64_t i = 0; status == WEFT_OK && i < y.n * z.n; i++) {
+        stretch_at(&y, &z, i, offset, part);
+        status = enqueue(launch, kernel->cl, i > 0 ? offset : NULL, part, local);
+    }
     pthread_mutex_unlock(&kernel->lock);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clamp.h"
+#include "base/params.h"
 #include "base/process.h"
 #include "runtime/cache.h"
 #include "runtime/context.h"
@@ -43,13 +44,7 @@ static weft_status profile_wanted(const weft_limits **out)
 
 static weft_status params_read(const weft_context_params *params, weft_context_params *out)
 {
-    *out = (weft_context_params){.size = sizeof(*out)};
-    if (params && params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "context: params.size is %zu, not %zu: fill it by WEFT_CONTEXT()", params->size,
-                    sizeof(*params));
-    if (params)
-        *out = *params;
+    TRY(PARAMS_READ(out, params, "context", "WEFT_CONTEXT"));
     return out->limits ? weft_limits_check(out->limits) : profile_wanted(&out->limits);
 }
 

@@ -26,6 +26,7 @@
 #define FIELD_SOLE_IN(T)  cl_mem // restrict
 #define FIELD_SOLE_OUT(T) cl_mem
 #define FIELD_NUMBER(T)   weft_number
+#define FIELD_WHOLE(T)    weft_indices
 #define FIELD_LOCAL(T)    size_t // bytes
 
 #define LISTED(kind, name) LISTED_##kind(a->name)
@@ -37,7 +38,15 @@
 #define LISTED_SOLE_IN(T)  ARGUMENT
 #define LISTED_SOLE_OUT(T) ARGUMENT
 #define LISTED_NUMBER(T)   NUMBER_ARGUMENT
+#define LISTED_WHOLE(T)    NUMBER_ARGUMENT
 #define LISTED_LOCAL(T)    LOCAL_ARGUMENT
+
+// Adds those of a list, which point into *a.
+#define ADD_LISTED(arguments, ...)                                                                 \
+    do {                                                                                           \
+        const weft_argument listed[] = {__VA_ARGS__};                                              \
+        weft_arguments_add_all(arguments, sizeof(listed) / sizeof(listed[0]), listed);             \
+    } while (0)
 
 #define NUMBER_ARGUMENT(x)                                                                         \
     {                                                                                              \

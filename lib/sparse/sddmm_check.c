@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_sddmm() refuses at its door, and the call as it goes on from there.
-#include "sparse/sddmm_product.h"
-
+// What weft_sddmm() asks of its operands.
 #include <inttypes.h>
 
-#include "base/arithmetic.h"
 #include "base/dtype.h"
+#include "base/fail.h"
+#include "operand/view.h"
 #include "runtime/context.h"
+#include "sparse/sddmm_call.h"
 #include "sparse/sparse_limits.h"
 
-static weft_status params_check(const weft_sddmm_params *params)
+static weft_status entries_check(const weft_csr *C)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: params.size is %zu, not %zu: fill it by WEFT_SDDMM()", params->size,
-                    sizeof(*params));
+    if (C->nnz > 0 && (C->n_rows == 0 || C->n_cols == 0))
+        return fail(WEFT_BAD_SHAPE, "sddmm: C has %" PRId64 " entries, but no %s", C->nnz,
+                    C->n_rows == 0 ? "rows" : "columns");
     return WEFT_OK;
 }
 
@@ -61,124 +60,51 @@ static weft_status dtypes_check(const weft_tensor *A, const weft_tensor *B, cons
     return WEFT_OK;
 }
 
-// Writing C's values entry by entry is fine, if what is written belongs to what is read.
-static weft_status apart_check(const weft_sddmm_product *p, const weft_tensor *output,
-                               const char *name, bool may_be_values)
+static weft_status operands_check(const weft_call *call)
 {
-    const weft_csr *C = p->C;
-    TRY(weft_tensor_overlap_check(output, name, p->A_view, "A", "sddmm"));
-    TRY(weft_tensor_overlap_check(output, name, p->B_view, "B", "sddmm"));
-    TRY(weft_pattern_overlap_check(output, name, C, "C", "sddmm"));
-    if (p->indicator || C->nnz == 0)
-        return WEFT_OK;
-    const weft_tensor values = weft_csr_values(C, p->D_view->ndim == 2 ? p->D_view->shape[0] : 0);
-    return may_be_values ? weft_alias_check(output, name, &values, "C's values", "sddmm")
-                         : weft_tensor_overlap_check(output, name, &values, "C's values", "sddmm");
-}
-
-static weft_status operands_check(const weft_sddmm_product *p)
-{
-    const weft_tensor *A = p->A_view, *B = p->B_view, *D = p->D_view;
-    const weft_csr *C = p->C;
-    TRY(weft_tensor_form_check(A, "sddmm: A"));
-    TRY(weft_tensor_form_check(B, "sddmm: B"));
-    TRY(weft_csr_form_check(C, "sddmm: C"));
-    if (C->nnz > 0 && (C->n_rows == 0 || C->n_cols == 0))
-        return fail(WEFT_BAD_SHAPE, "sddmm: C has %" PRId64 " entries, but no %s", C->nnz,
-                    C->n_rows == 0 ? "rows" : "columns");
-    TRY(weft_output_form_check(D, "sddmm: D"));
+    const weft_tensor *A = weft_call_tensor(call, WEFT_SDDMM_A);
+    const weft_tensor *B = weft_call_tensor(call, WEFT_SDDMM_B);
+    const weft_tensor *D = weft_call_tensor(call, WEFT_SDDMM_D);
+    const weft_csr *C = weft_call_csr(call, WEFT_SDDMM_C);
+    TRY(entries_check(C));
     TRY(ranks_check(A, B, D));
     TRY(shapes_check(A, B, C));
     TRY(dtypes_check(A, B, C));
-    TRY(weft_csr_results_check(p->ctx, D, "D", C, "C", "sddmm"));
-    TRY(weft_tensor_check(p->ctx, A, "sddmm: A"));
-    TRY(weft_tensor_check(p->ctx, B, "sddmm: B"));
-    TRY(weft_output_check(p->ctx, D, "sddmm: D"));
-    const int64_t n_batches = A->ndim == 3 ? A->shape[0] : 1;
-    TRY(p->indicator ? weft_pattern_view_check(p->ctx, C, "sddmm: C")
-                     : weft_csr_view_check(p->ctx, C, n_batches, "sddmm: C"));
-    return apart_check(p, D, "D", true);
+    return weft_csr_results_check(call->ctx, D, "D", C, "C", "sddmm");
 }
 
-// Where k is 1 no stride along k is ever taken, and the field may hold anything.
-static weft_sddmm_problem problem_of(const weft_sddmm_product *p, int64_t shift)
+// All but the alignment, of which the plan asks. Where k is 1 no stride along k is ever taken, and
+// the field may hold anything.
+static weft_sddmm_problem problem_of(const weft_call *call)
 {
-    const weft_tensor *A = p->A_view;
-    const weft_dense *a = &p->A, *b = &p->B;
+    const weft_csr *C = weft_call_csr(call, WEFT_SDDMM_C);
+    const weft_tensor *A = weft_call_tensor(call, WEFT_SDDMM_A);
+    const weft_tensor *B = weft_call_tensor(call, WEFT_SDDMM_B);
     const int axis = A->ndim - 2;
-    const int64_t k = A->shape[axis + 1], b_starts = b->start | b->column | b->batch;
-    const bool b_adjacent = k == 1 || b->row == 1;
+    const int64_t k = A->shape[axis + 1];
     return (weft_sddmm_problem){
-        .m = p->C->n_rows,
-        .n = p->C->n_cols,
+        .m = C->n_rows,
+        .n = C->n_cols,
         .k = k,
-        .nnz = p->C->nnz,
+        .nnz = C->nnz,
         .n_batches = axis == 1 ? A->shape[0] : 1,
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
-        .a_adjacent = k == 1 || a->column == 1,
-        .b_adjacent = b_adjacent,
-        .alignment =
-            pow2_divisor(a->start | a->row | a->batch | (b_adjacent ? b_starts : 0) | shift),
+        .a_adjacent = k == 1 || A->stride[axis + 1] == 1,
+        .b_adjacent = k == 1 || B->stride[axis] == 1,
     };
 }
 
-bool weft_sddmm_is_empty(const weft_sddmm_product *p)
+weft_status weft_sddmm_check(void *state, const weft_call *call)
 {
-    return p->problem.nnz == 0 || p->problem.n_batches == 0;
-}
-
-static weft_sddmm_product views_of(weft_context *ctx, const weft_tensor *A, const weft_tensor *B,
-                                   const weft_csr *C, const weft_tensor *D,
-                                   const weft_sddmm_params *params)
-{
-    return (weft_sddmm_product){
-        .ctx = ctx,
-        .C = C,
-        .A_view = A,
-        .B_view = B,
-        .D_view = D,
-        .indicator = params->indicator,
-        .forced = params->tiling,
-    };
-}
-
-weft_status weft_sddmm_product_of(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
-                                  const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
-                                  const weft_sddmm_params *params)
-{
-    int64_t shift = 0;
-    TRY(weft_tensor_shift(&shift, A, "sddmm: A"));
-    TRY(weft_tensor_shift(&shift, B, "sddmm: B"));
-    *out = views_of(ctx, A, B, C, D, params);
-    out->A = weft_dense_of(A);
-    out->B = weft_dense_of(B);
-    out->d_batch = D->ndim == 2 ? D->stride[0] : 0;
-    out->problem = problem_of(out, shift);
-    if (weft_sddmm_is_empty(out) || out->problem.k == 0)
-        out->forced = NULL; // there is no k to cut
+    weft_sddmm_state *s = state;
+    const weft_sddmm_numbers *given = call->own;
+    TRY(operands_check(call));
+    TRY(weft_tiling_read(&s->head.is_forced, &s->tiling, &weft_sddmm_tiling_table, "sddmm: tiling",
+                         call->tiling));
+    s->problem = problem_of(call);
+    s->head.n_batches = s->problem.n_batches;
+    s->head.is_empty = s->problem.nnz == 0 || s->problem.n_batches == 0;
+    s->is_scale = weft_rounded(s->problem.dtype, given->alpha) == 0 || s->problem.k == 0;
+    s->head.is_forced = s->head.is_forced && s->problem.k > 0; // else there is no k to cut
     return WEFT_OK;
-}
-
-weft_status weft_sddmm_check(weft_sddmm_product *out, weft_context *ctx, const weft_tensor *A,
-                             const weft_tensor *B, const weft_csr *C, const weft_tensor *D,
-                             const weft_sddmm_params *params)
-{
-    TRY(weft_context_check(ctx, "sddmm"));
-    if (!A || !B || !C || !D)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: %s is NULL", !A ? "A" : !B ? "B" : !C ? "C" : "D");
-    TRY(params_check(params));
-    const weft_sddmm_product views = views_of(ctx, A, B, C, D, params);
-    TRY(operands_check(&views));
-    TRY(weft_sddmm_product_of(out, ctx, A, B, C, D, params));
-    if (out->forced)
-        TRY(weft_sddmm_tiling_check(out->forced, &ctx->limits, &out->problem));
-    return WEFT_OK;
-}
-
-weft_status weft_sddmm_workspace_check(const weft_sddmm_product *p, cl_mem workspace, size_t bytes)
-{
-    weft_tensor scratch;
-    TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "sddmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", p->D_view, "D", "sddmm"));
-    return apart_check(p, &scratch, "workspace", false);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a sampled dense product is cut into slices, groups and tiles: limits and a problem to a
 // tiling.
-#include <weft/sddmm.h>
+#include "sparse/sddmm_plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/caches.h"
@@ -14,7 +13,6 @@
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
-#include "sparse/sddmm_product.h"
 #include "sparse/sparse_limits.h"
 #include "sparse/sparse_plan.h"
 
@@ -408,18 +406,20 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
     return WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_sddmm_tiling, fold),    TILING_FIELD(weft_sddmm_tiling, vectors),
+    TILING_FIELD(weft_sddmm_tiling, lanes),   TILING_FIELD(weft_sddmm_tiling, slices_per_group),
+    TILING_FIELD(weft_sddmm_tiling, entries), TILING_FIELD(weft_sddmm_tiling, passes),
+    TILING_FIELD(weft_sddmm_tiling, packed),  TILING_FIELD(weft_sddmm_tiling, turned),
+    TILING_FIELD(weft_sddmm_tiling, aligned), TILING_FIELD(weft_sddmm_tiling, ahead),
+    TILING_FIELD(weft_sddmm_tiling, window),
+};
+
+const weft_tiling_table weft_sddmm_tiling_table = TILING_TABLE(fields);
+
 int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size)
 {
-    char windows[80] = "";
-    if (tiling->window > 0)
-        snprintf(windows, sizeof(windows),
-                 ", rows side by side through windows of %" PRId64 " columns", tiling->window);
-    return snprintf(
-        text, size,
-        "fold %d, vectors %d, lanes %d, slices per group %d, entries of a slice %" PRId64
-        ", k %s%s%s%s%s%s",
-        tiling->fold, tiling->vectors, tiling->lanes, tiling->slices_per_group, tiling->entries,
-        tiling->passes ? "tile by tile" : "from end to end", tiling->packed ? ", B packed" : "",
-        tiling->turned ? ", B turned" : "", tiling->aligned ? ", aligned vectors" : "",
-        tiling->ahead > 0 ? ", columns asked for ahead" : "", windows);
+    return weft_tiling_print(&weft_sddmm_tiling_table, tiling, text, size);
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a sampled product of sparse factors is cut into groups: limits and a problem to a tiling.
+#include "sparse/sddmm_sparse_plan.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/tiling_given.h"
 #include "op/items.h"
-#include "sparse/sddmm_sparse_call.h"
 
 enum { MAX_COLUMNS = 1 << 18, LEAST_PLACES = 2 };
 static const int64_t MAX_ENTRIES = INT64_C(1) << 60;
@@ -226,11 +226,18 @@ weft_status weft_sddmm_sparse_tiling_check(const weft_sddmm_sparse_tiling *tilin
     return columns_check(tiling, limits, problem);
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_sddmm_sparse_tiling, items),
+    TILING_FIELD(weft_sddmm_sparse_tiling, lanes),
+    TILING_FIELD(weft_sddmm_sparse_tiling, columns),
+    TILING_FIELD(weft_sddmm_sparse_tiling, entries),
+};
+
+const weft_tiling_table weft_sddmm_sparse_tiling_table = TILING_TABLE(fields);
+
 int weft_sddmm_sparse_tiling_print(const weft_sddmm_sparse_tiling *tiling, char *text, size_t size)
 {
-    char of_rows[64] = "";
-    if (tiling->columns > 0)
-        snprintf(of_rows, sizeof(of_rows), ", room for %d columns of A", tiling->columns);
-    return snprintf(text, size, "groups of %d items, %d lanes for an entry, %" PRId64 " entries%s",
-                    tiling->items, tiling->lanes, tiling->entries, of_rows);
+    return weft_tiling_print(&weft_sddmm_sparse_tiling_table, tiling, text, size);
 }

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// O = softmax(scale Q K^T at the entries of a sparse M) V. Checked by sparse_attention_check.c;
-// here: plan, defines, arguments, enqueue.
+// O = softmax(scale Q K^T at the entries of a sparse M) V: plan, defines, arguments, enqueue.
+// Checked by sparse_attention_check.c.
 #include <weft/sparse_attention.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/arithmetic.h"
-#include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/fail.h"
+#include "base/params.h"
 #include "base/refuse.h"
-#include "operand/csr_content.h"
+#include "operand/view.h"
 #include "runtime/context.h"
-#include "runtime/launch.h"
-#include "runtime/scratch.h"
+#include "runtime/parameters.h"
 #include "runtime/workspace.h"
-#include "sparse/pieces.h"
 #include "sparse/sparse_attention_call.h"
+#include "sparse/sparse_attention_parameters.h"
+
+// What makes plans differ: where the scale is 0 there are no products to take.
+static void add_key(weft_key *key, const weft_call *call)
+{
+    const weft_attention_numbers *given = call->own;
+    weft_key_add_number(key, weft_rounded(WEFT_F32, given->scale) == 0);
+    weft_key_add_number(key, given->scale == 0);
+}
 
 // ---- plan
-
-// How a call runs: its tiling, and what pieces of long rows want in scratch memory.
-typedef struct {
-    weft_sparse_attention_tiling tiling;
-    weft_pieces cut;
-    int64_t n_slices; // of the columns of V
-    weft_attention_steps steps;
-    size_t scratch_bytes;
-} schedule;
 
 // Columns of V that a sweep sums at once.
 static int64_t slice_of(const weft_sparse_attention_tiling *tiling)
@@ -36,34 +35,34 @@ static int64_t slice_of(const weft_sparse_attention_tiling *tiling)
 }
 
 // Where scratch memory has no room for the products, they are taken more than once after all.
-static weft_status schedule_steps(schedule *s, const weft_sparse_attention_call *call)
+static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
 {
     bool fits;
-    weft_refuse_unheard(true); // steps that are taken say it again
-    const weft_status status = weft_attention_steps_for(&s->steps, &fits, call);
+    const uint64_t most = weft_workspace_most(call->ctx);
+    weft_refuse_unheard(true); // steps that are taken say it when they are built
+    const weft_status status = weft_attention_steps_prepare(s, call, &fits);
     weft_refuse_unheard(false);
     TRY(status);
-    if (call->forced && !fits)
+    if (s->head.is_forced && !fits)
         return fail(WEFT_NO_MEMORY,
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
                     " heads are too many",
-                    call->problem.nnz, call->n_heads);
-    s->tiling.in_steps = call->forced ||
-                         (fits && s->steps.bytes <= weft_workspace_most(call->ctx)) ||
-                         refuse("three steps", "scratch memory has room for %" PRIu64 " bytes",
-                                weft_workspace_most(call->ctx));
-    if (s->tiling.in_steps && !call->forced)
+                    s->problem.nnz, s->n_heads);
+    s->tiling.in_steps =
+        s->head.is_forced || (fits && s->head.scratch_bytes <= most) ||
+        refuse("three steps", "scratch memory has room for %" PRIu64 " bytes", most);
+    if (s->tiling.in_steps && !s->head.is_forced)
         refuse("one sweep", "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once",
-               call->problem.d, slice_of(&s->tiling));
-    s->scratch_bytes = s->steps.bytes;
+               s->problem.d, slice_of(&s->tiling));
+    s->head.group_items = 0; // each step has seen to its own
     return WEFT_OK;
 }
 
 // Nobody has seen the rows. Only one longer than M is wide has a column twice; where that could be
 // more entries than kernels count, it is cut.
-static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call *call)
+static weft_status plan_sweep(weft_attention_state *s, const weft_call *call)
 {
-    const weft_sparse_attention_problem *p = &call->problem;
+    const weft_sparse_attention_problem *p = &s->problem;
     const weft_pieces_problem rows = {
         .nnz = p->nnz,
         .longest = p->nnz > INT32_MAX ? p->nnz : min_i64(p->n, p->nnz),
@@ -71,251 +70,301 @@ static weft_status schedule_sweep(schedule *s, const weft_sparse_attention_call 
         .n_batches = p->n_batches,
         .sum_bytes = weft_sum_bytes(p->dtype),
     };
+    s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
     s->n_slices = ceil_div(p->d, slice_of(&s->tiling));
-    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, call->forced != NULL,
+    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, s->head.is_forced,
                          weft_workspace_most(call->ctx)))
         return weft_pieces_too_many(&s->cut, &rows, "sparse_attention");
     s->tiling.piece = s->cut.length;
-    s->scratch_bytes = s->cut.sums_bytes;
+    s->head.scratch_bytes = s->cut.sums_bytes;
     return WEFT_OK;
 }
 
-static weft_status schedule_for(schedule *s, const weft_sparse_attention_call *call,
-                                const weft_limits *limits)
+static weft_status find_alignment(weft_sparse_attention_problem *problem, const weft_call *call)
 {
-    *s = (schedule){
-        .tiling =
-            call->forced ? *call->forced : weft_sparse_attention_tiling_for(limits, &call->problem),
-    };
-    s->tiling.in_steps = s->tiling.in_steps && call->problem.nnz > 0;
+    int64_t all = 0;
+    char what[WEFT_OPERAND_TEXT];
+    for (int i = 0; i < WEFT_ATTENTION_N; ++i) {
+        const weft_heads dense = weft_heads_of(weft_call_tensor(call, i));
+        weft_operand_text(what, "sparse_attention", call->op->operands[i].name);
+        all |= dense.start | dense.row | dense.outer | dense.inner;
+        TRY(weft_tensor_shift(&all, weft_call_tensor(call, i), what));
+    }
+    problem->alignment = pow2_divisor(all);
+    return WEFT_OK;
+}
+
+static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
+{
+    weft_attention_state *s = state;
+    TRY(find_alignment(&s->problem, call));
+    if (s->head.is_forced)
+        TRY(weft_sparse_attention_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
+    // Without entries there are no steps to take: a sweep, as it is planned, writes the zeros.
+    if (s->head.is_forced && s->tiling.in_steps && s->problem.nnz == 0)
+        s->head.is_forced = false;
+    if (!s->head.is_forced)
+        s->tiling = weft_sparse_attention_tiling_for(limits, &s->problem);
+    s->tiling.in_steps = s->tiling.in_steps && s->problem.nnz > 0;
     if (s->tiling.in_steps)
-        TRY(schedule_steps(s, call));
-    return s->tiling.in_steps ? WEFT_OK : schedule_sweep(s, call);
+        TRY(plan_steps(s, call));
+    return s->tiling.in_steps ? WEFT_OK : plan_sweep(s, call);
 }
 
 // ---- defines
 
-static void defines_of(weft_defines *defines, const weft_sparse_attention_call *call,
-                       const weft_sparse_attention_tiling *tiling)
+static weft_defines defines_of(const weft_attention_state *s, const weft_call *call)
 {
-    const weft_csr *M = call->M;
+    const weft_csr *M = weft_call_csr(call, WEFT_ATTENTION_M);
+    const weft_sparse_attention_tiling *tiling = &s->tiling;
     const bool has_short_indices = weft_dtype_or(M->index_dtype, WEFT_I32) == WEFT_I16;
-    weft_defines_add_dtype(defines, "DTYPE", call->problem.dtype);
-    weft_defines_add(defines, "FOLD", tiling->fold);
-    weft_defines_add(defines, "ALIGNED", tiling->aligned);
-    weft_defines_add(defines, "LANES", tiling->lanes);
-    weft_defines_add(defines, "VECTORS", tiling->vectors);
-    weft_defines_add(defines, "OUTPUTS", tiling->outputs);
-    weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    weft_defines_add_registers(defines, call->ctx->least_subgroup);
-    weft_defines_add(defines, "QK_ADJACENT", call->problem.qk_adjacent);
-    weft_defines_add(defines, "VO_ADJACENT", call->problem.vo_adjacent);
-    weft_defines_add_word(defines, "OFFSET", M->offset_dtype == WEFT_I64 ? "long" : "int");
-    weft_defines_add_word(defines, "INDEX", has_short_indices ? "short" : "int");
+    weft_defines defines = {.length = 0};
+    weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
+    weft_defines_add(&defines, "FOLD", tiling->fold);
+    weft_defines_add(&defines, "ALIGNED", tiling->aligned);
+    weft_defines_add(&defines, "LANES", tiling->lanes);
+    weft_defines_add(&defines, "VECTORS", tiling->vectors);
+    weft_defines_add(&defines, "OUTPUTS", tiling->outputs);
+    weft_defines_add(&defines, "ROWS_PER_GROUP", tiling->rows_per_group);
+    weft_defines_add_registers(&defines, call->ctx->least_subgroup);
+    weft_defines_add(&defines, "QK_ADJACENT", s->problem.qk_adjacent);
+    weft_defines_add(&defines, "VO_ADJACENT", s->problem.vo_adjacent);
+    weft_defines_add_word(&defines, "OFFSET", M->offset_dtype == WEFT_I64 ? "long" : "int");
+    weft_defines_add_word(&defines, "INDEX", has_short_indices ? "short" : "int");
+    return defines;
 }
 
-// The kernels of one call; NULL where it needs none.
-typedef struct {
-    weft_kernel *rows, *pieces, *combine;
-} kernels;
-
-static weft_status kernel_for(weft_kernel **out, size_t *max_items,
-                              const weft_sparse_attention_call *call, const weft_defines *defines,
-                              const char *name)
+static weft_status kernel_for(weft_kernel **out, size_t *most, const weft_call *call,
+                              const weft_defines *defines, const char *name)
 {
-    return weft_kernel_narrow(out, max_items, call->ctx, &weft_source_sparse_attention, defines,
-                              name);
+    return weft_kernel_narrow(out, most, call->ctx, &weft_source_sparse_attention, defines, name);
 }
 
-static weft_status kernels_for(kernels *k, size_t *max_items,
-                               const weft_sparse_attention_call *call, const schedule *s)
+static weft_status build(void *state, const weft_call *call, size_t *most)
 {
-    weft_defines defines = {0};
-    defines_of(&defines, call, &s->tiling);
-    *k = (kernels){0};
-    TRY(kernel_for(&k->rows, max_items, call, &defines, "attention_csr_rows"));
+    weft_attention_state *s = state;
+    bool fits;
+    if (s->tiling.in_steps)
+        return weft_attention_steps_prepare(s, call, &fits);
+    const weft_defines defines = defines_of(s, call);
+    TRY(kernel_for(&s->rows, most, call, &defines, "attention_csr_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, call, &defines, "attention_csr_pieces"));
-    return kernel_for(&k->combine, max_items, call, &defines, "attention_csr_combine");
+    TRY(kernel_for(&s->pieces, most, call, &defines, "attention_csr_pieces"));
+    return kernel_for(&s->combine, most, call, &defines, "attention_csr_combine");
 }
 
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, kernels *k, const weft_sparse_attention_call *call)
-{
-    weft_limits limits = call->ctx->limits;
-    for (;;) {
-        TRY(schedule_for(s, call, &limits));
-        if (s->tiling.in_steps)
-            return WEFT_OK;
-        const size_t wanted = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
-        size_t most = wanted;
-        TRY(kernels_for(k, &most, call, s));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL,
-                            "sparse_attention"));
-        if (fits)
-            return WEFT_OK;
-    }
-}
+// ---- arguments
 
-// ---- arguments and enqueue
-
-// Values as kernels take them; arguments point into it.
 typedef struct {
-    cl_long n_heads, piece, offsets_start, indices_start;
-    cl_int n_rows, depth, n_columns, rows_per_item, n_pieces;
-    cl_mem offsets, indices, scratch;
-    weft_heads dense[WEFT_ATTENTION_N];
-    weft_scalar scale;
-    size_t scale_bytes;
-} values;
+    ATTENTION_DENSE_PARAMETERS(FIELD, , SOLE_IN, view, view)
+} dense;
 
-static values values_of(const weft_sparse_attention_call *call, const schedule *s, cl_mem scratch)
+typedef struct {
+    ATTENTION_ENTRIES_PARAMETERS(FIELD, )
+} entries;
+
+typedef struct {
+    ATTENTION_ROWS_PARAMETERS(FIELD, )
+} rows;
+
+typedef struct {
+    ATTENTION_PIECES_PARAMETERS(FIELD, )
+} pieces;
+
+typedef struct {
+    ATTENTION_COMBINE_PARAMETERS(FIELD, )
+} combine;
+
+// A sweep on its way.
+typedef struct {
+    weft_launch *launch;
+    const weft_attention_state *s;
+    cl_mem scratch;
+    dense dense[WEFT_ATTENTION_N];
+    entries entries;
+    cl_int depth, n_columns;
+    weft_number scale;
+} sweep;
+
+static void add_dense(weft_arguments *arguments, const dense *a)
 {
-    const weft_csr *M = call->M;
-    values v = {
-        .n_heads = call->n_heads,
+    ADD_LISTED(arguments, ATTENTION_DENSE_PARAMETERS(LISTED, COMMA, SOLE_IN, view, view));
+}
+
+static void add_inputs(weft_arguments *arguments, const sweep *p)
+{
+    for (int i = 0; i < WEFT_ATTENTION_O; ++i)
+        add_dense(arguments, &p->dense[i]);
+}
+
+static void add_entries(weft_arguments *arguments, const entries *a)
+{
+    ADD_LISTED(arguments, ATTENTION_ENTRIES_PARAMETERS(LISTED, COMMA));
+}
+
+// Where nothing is attended to some buffer must stand in: it is never read.
+static entries entries_of(const weft_attention_state *s, const weft_csr *M)
+{
+    return (entries){
+        .n_heads = s->n_heads,
+        .n_rows = (cl_int)s->problem.m,
         .piece = s->cut.piece,
+        .offsets = M->offsets,
+        .indices = M->nnz > 0 ? M->indices : M->offsets,
         .offsets_start = M->offsets_start,
         .indices_start = M->indices_start,
-        .n_rows = (cl_int)call->problem.m,
-        .depth = (cl_int)call->problem.k,
-        .n_columns = (cl_int)call->problem.d,
-        .rows_per_item = s->tiling.rows_per_item,
-        .n_pieces = (cl_int)s->cut.n,
-        .offsets = M->offsets,
-        // Where nothing is attended to some buffer must stand in: it is never read.
-        .indices = M->nnz > 0 ? M->indices : M->offsets,
+    };
+}
+
+static sweep sweep_of(weft_launch *launch, const weft_attention_state *s, const weft_call *call,
+                      cl_mem scratch)
+{
+    const weft_attention_numbers *given = call->own;
+    const weft_csr *M = weft_call_csr(call, WEFT_ATTENTION_M);
+    sweep p = {
+        .launch = launch,
+        .s = s,
         .scratch = scratch,
+        .entries = entries_of(s, M),
+        // Products by 0 are 0 whatever Q and K hold, as those of weft_sddmm() are.
+        .depth = weft_rounded(s->problem.dtype, given->scale) == 0 ? 0 : (cl_int)s->problem.k,
+        .n_columns = (cl_int)s->problem.d,
+        .scale = weft_number_of(s->problem.dtype, given->scale),
     };
     for (int i = 0; i < WEFT_ATTENTION_N; ++i) {
-        v.dense[i] = call->dense[i];
-        if (!v.dense[i].buffer)
-            v.dense[i].buffer = M->offsets;
+        const weft_heads h = weft_heads_of(weft_call_tensor(call, i));
+        p.dense[i] =
+            (dense){h.buffer ? h.buffer : M->offsets, h.start, h.row, h.column, h.outer, h.inner};
     }
-    v.scale_bytes = weft_scalar_argument(&v.scale, call->problem.dtype, call->scale).size;
-    // Products by 0 are 0 whatever Q and K hold, as those of weft_sddmm() are.
-    if (call->problem.dtype == WEFT_F64 ? v.scale.f64 == 0 : v.scale.f32 == 0)
-        v.depth = 0;
-    return v;
+    return p;
 }
 
-static void add_dense(weft_arguments *a, const weft_heads *dense)
+// ---- enqueue
+
+// Items of n_bundles x n_slices groups for each matrix of the batch, and of one.
+typedef struct {
+    size_t global[3], local[3];
+} extents;
+
+static extents extents_of(const weft_attention_state *s, int64_t n_bundles)
 {
-    ADD_ARGUMENT(a, dense->buffer);
-    ADD_ARGUMENT(a, dense->start);
-    ADD_ARGUMENT(a, dense->row);
-    ADD_ARGUMENT(a, dense->column);
-    ADD_ARGUMENT(a, dense->outer);
-    ADD_ARGUMENT(a, dense->inner);
+    const size_t lanes = (size_t)s->tiling.lanes, n_rows = (size_t)s->tiling.rows_per_group;
+    return (extents){
+        {(size_t)n_bundles * lanes, (size_t)s->n_slices * n_rows, (size_t)s->problem.n_batches},
+        {lanes, n_rows, 1}};
 }
 
-static void add_inputs(weft_arguments *a, const values *v)
+static weft_status enqueue_rows(const sweep *p)
 {
-    add_dense(a, &v->dense[WEFT_ATTENTION_Q]);
-    add_dense(a, &v->dense[WEFT_ATTENTION_K]);
-    add_dense(a, &v->dense[WEFT_ATTENTION_V]);
+    const weft_sparse_attention_tiling *tiling = &p->s->tiling;
+    const int64_t each = (int64_t)tiling->rows_per_group * tiling->rows_per_item;
+    const extents grid = extents_of(p->s, ceil_div(p->s->problem.m, each));
+    const rows own = {p->depth, p->n_columns, p->scale, tiling->rows_per_item}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    add_inputs(&arguments, p);
+    add_dense(&arguments, &p->dense[WEFT_ATTENTION_O]);
+    add_entries(&arguments, &p->entries);
+    ADD_LISTED(&arguments, ATTENTION_ROWS_PARAMETERS(LISTED, COMMA));
+    return weft_launch_kernel(p->launch, p->s->rows, arguments.n, arguments.list, grid.global,
+                              grid.local);
 }
 
-static void add_pattern(weft_arguments *a, const values *v)
+static weft_status enqueue_pieces(const sweep *p)
 {
-    ADD_ARGUMENT(a, v->n_heads);
-    ADD_ARGUMENT(a, v->n_rows);
-    ADD_ARGUMENT(a, v->piece);
-    ADD_ARGUMENT(a, v->offsets);
-    ADD_ARGUMENT(a, v->indices);
-    ADD_ARGUMENT(a, v->offsets_start);
-    ADD_ARGUMENT(a, v->indices_start);
+    const cl_int n = (cl_int)p->s->cut.n;
+    const extents grid = extents_of(p->s, ceil_div(n, p->s->tiling.rows_per_group));
+    const pieces own = {p->depth, p->n_columns, p->scale, n, p->scratch}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    add_inputs(&arguments, p);
+    add_entries(&arguments, &p->entries);
+    ADD_LISTED(&arguments, ATTENTION_PIECES_PARAMETERS(LISTED, COMMA));
+    return weft_launch_kernel(p->launch, p->s->pieces, arguments.n, arguments.list, grid.global,
+                              grid.local);
 }
 
-static weft_arguments rows_arguments(const values *v)
+static weft_status enqueue_combine(const sweep *p)
 {
-    weft_arguments a = {0};
-    add_inputs(&a, v);
-    add_dense(&a, &v->dense[WEFT_ATTENTION_O]);
-    add_pattern(&a, v);
-    ADD_ARGUMENT(&a, v->depth);
-    ADD_ARGUMENT(&a, v->n_columns);
-    weft_arguments_add(&a, v->scale_bytes, &v->scale);
-    ADD_ARGUMENT(&a, v->rows_per_item);
-    return a;
+    const cl_int n = (cl_int)p->s->cut.n;
+    const extents grid = extents_of(p->s, ceil_div(n, p->s->tiling.rows_per_group));
+    const combine own = {p->n_columns, n, p->scratch}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    add_dense(&arguments, &p->dense[WEFT_ATTENTION_O]);
+    add_entries(&arguments, &p->entries);
+    ADD_LISTED(&arguments, ATTENTION_COMBINE_PARAMETERS(LISTED, COMMA));
+    return weft_launch_kernel(p->launch, p->s->combine, arguments.n, arguments.list, grid.global,
+                              grid.local);
 }
 
-static weft_arguments pieces_arguments(const values *v)
+static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
+                       cl_mem scratch)
 {
-    weft_arguments a = {0};
-    add_inputs(&a, v);
-    add_pattern(&a, v);
-    ADD_ARGUMENT(&a, v->depth);
-    ADD_ARGUMENT(&a, v->n_columns);
-    weft_arguments_add(&a, v->scale_bytes, &v->scale);
-    ADD_ARGUMENT(&a, v->n_pieces);
-    ADD_ARGUMENT(&a, v->scratch);
-    return a;
-}
-
-static weft_arguments combine_arguments(const values *v)
-{
-    weft_arguments a = {0};
-    add_dense(&a, &v->dense[WEFT_ATTENTION_O]);
-    add_pattern(&a, v);
-    ADD_ARGUMENT(&a, v->n_columns);
-    ADD_ARGUMENT(&a, v->n_pieces);
-    ADD_ARGUMENT(&a, v->scratch);
-    return a;
-}
-
-// Groups of the tiling's shape, n_bundles x n_slices for each matrix of the batch.
-static weft_status enqueue(weft_launch *launch, weft_kernel *kernel, const weft_arguments *a,
-                           const weft_sparse_attention_call *call, const schedule *s,
-                           int64_t n_bundles)
-{
-    const weft_sparse_attention_tiling *tiling = &s->tiling;
-    const size_t local[3] = {(size_t)tiling->lanes, (size_t)tiling->rows_per_group, 1};
-    const size_t global[3] = {(size_t)n_bundles * local[0], (size_t)s->n_slices * local[1],
-                              (size_t)call->problem.n_batches};
-    return weft_launch_kernel(launch, kernel, a->n, a->list, global, local);
-}
-
-static weft_status enqueue_kernels(weft_launch *launch, const weft_sparse_attention_call *call,
-                                   const schedule *s, const kernels *k, cl_mem scratch)
-{
-    const values v = values_of(call, s, scratch);
-    const int64_t rows = s->tiling.rows_per_group;
-    const weft_arguments whole = rows_arguments(&v);
-    TRY(enqueue(launch, k->rows, &whole, call, s,
-                ceil_div(call->problem.m, rows * s->tiling.rows_per_item)));
+    const weft_attention_state *s = state;
+    if (s->tiling.in_steps)
+        return weft_attention_steps_run(launch, s, call, scratch);
+    const sweep p = sweep_of(launch, s, call, scratch);
+    TRY(enqueue_rows(&p));
     if (s->cut.n == 0)
         return WEFT_OK;
-    const weft_arguments pieces = pieces_arguments(&v);
-    TRY(enqueue(launch, k->pieces, &pieces, call, s, ceil_div(s->cut.n, rows)));
-    const weft_arguments combine = combine_arguments(&v);
-    return enqueue(launch, k->combine, &combine, call, s, ceil_div(s->cut.n, rows));
+    TRY(enqueue_pieces(&p));
+    return enqueue_combine(&p);
 }
 
-static weft_status enqueue_all(weft_launch *launch, const weft_sparse_attention_call *call,
-                               const schedule *s, const kernels *k, cl_mem scratch)
+static int print(const void *state, const weft_call *call, char *text, size_t size)
 {
-    return s->tiling.in_steps ? weft_attention_steps_run(launch, call, &s->steps, scratch)
-                              : enqueue_kernels(launch, call, s, k, scratch);
+    const weft_attention_state *s = state;
+    char tiling[256];
+    (void)call;
+    weft_sparse_attention_tiling_print(&s->tiling, tiling, sizeof(tiling));
+    if (s->tiling.in_steps)
+        return snprintf(text, size, "%s", tiling);
+    return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s->cut.n);
 }
 
-static weft_status run(weft_launch *launch, const weft_sparse_attention_call *call,
-                       cl_mem workspace)
+// ---- calls
+
+static const weft_op sparse_attention = {
+    .name = "sparse_attention",
+    .n_operands = 5,
+    .operands = {[WEFT_ATTENTION_Q] = {.name = "Q", .access = WEFT_READS_VALUES},
+                 [WEFT_ATTENTION_K] = {.name = "K", .access = WEFT_READS_VALUES},
+                 [WEFT_ATTENTION_V] = {.name = "V", .access = WEFT_READS_VALUES},
+                 [WEFT_ATTENTION_O] = {.name = "O", .access = WEFT_WRITES_VALUES},
+                 [WEFT_ATTENTION_M] = {.name = "M",
+                                       .kind = WEFT_OPERAND_CSR,
+                                       .access = WEFT_READS_PATTERN}},
+    .state_bytes = sizeof(weft_attention_state),
+    .sees_alignment = true,
+    .key = add_key,
+    .check = weft_attention_check,
+    .numbers_check = weft_attention_numbers_check,
+    .plan = plan,
+    .build = build,
+    .run = run,
+    .print = print,
+};
+
+typedef struct {
+    weft_call call;
+    weft_attention_numbers own;
+} request;
+
+static weft_status request_of(request *r, weft_context *ctx, double scale, const weft_tensor *Q,
+                              const weft_tensor *K, const weft_tensor *V, const weft_csr *M,
+                              const weft_tensor *O, const weft_sparse_attention_params *params)
 {
-    schedule s;
-    kernels k;
-    if (weft_sparse_attention_is_empty(call))
-        return WEFT_OK;
-    TRY(prepare(&s, &k, call));
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_sparse_attention_workspace_check(call, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue_all(launch, call, &s, &k, scratch);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
+    weft_sparse_attention_params own;
+    TRY(PARAMS_READ(&own, params, "sparse_attention", "WEFT_SPARSE_ATTENTION"));
+    r->own = (weft_attention_numbers){scale};
+    r->call = (weft_call){
+        .op = &sparse_attention,
+        .ctx = ctx,
+        .operands = {Q, K, V, O, M},
+        .own = &r->own,
+        .tiling = own.tiling,
+        CALL_PARAMS(&own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, double scale,
@@ -323,18 +372,10 @@ weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, dou
                                   const weft_csr *M, const weft_tensor *O,
                                   const weft_sparse_attention_params *params)
 {
-    params = params ? params : WEFT_SPARSE_ATTENTION(.tiling = NULL);
-    weft_sparse_attention_call call;
-    TRY(weft_sparse_attention_check(&call, ctx, scale, Q, K, V, M, O, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, "sparse_attention", params->n_wait, params->wait,
-                          params->event != NULL));
-    TRY(weft_csr_content_check(&launch, M, "M"));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    request r;
+    TRY(request_of(&r, ctx, scale, Q, K, V, M, O, params));
+    return weft_op_run(&r.call, queue);
 }
-
-// ---- what a call would do
 
 weft_status weft_sparse_attention_workspace(weft_context *ctx, const weft_tensor *Q,
                                             const weft_tensor *K, const weft_tensor *V,
@@ -342,19 +383,9 @@ weft_status weft_sparse_attention_workspace(weft_context *ctx, const weft_tensor
                                             const weft_sparse_attention_params *params,
                                             size_t *bytes)
 {
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "sparse_attention_workspace: bytes is NULL");
-    *bytes = 0;
-    weft_sparse_attention_call call;
-    schedule s;
-    kernels k;
-    params = params ? params : WEFT_SPARSE_ATTENTION(.tiling = NULL);
-    TRY(weft_sparse_attention_check(&call, ctx, 1, Q, K, V, M, O, params));
-    if (weft_sparse_attention_is_empty(&call))
-        return WEFT_OK;
-    TRY(prepare(&s, &k, &call));
-    *bytes = s.scratch_bytes;
-    return WEFT_OK;
+    request r;
+    TRY(request_of(&r, ctx, 1, Q, K, V, M, O, params));
+    return weft_op_workspace(&r.call, bytes);
 }
 
 int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q, const weft_tensor *K,
@@ -362,19 +393,8 @@ int weft_sparse_attention_describe(weft_context *ctx, const weft_tensor *Q, cons
                                    const weft_sparse_attention_params *params, char *text,
                                    size_t size)
 {
-    weft_sparse_attention_call call;
-    schedule s;
-    kernels k;
-    params = params ? params : WEFT_SPARSE_ATTENTION(.tiling = NULL);
-    if (weft_sparse_attention_check(&call, ctx, 1, Q, K, V, M, O, params) != WEFT_OK)
-        return -1;
-    if (weft_sparse_attention_is_empty(&call))
-        return snprintf(text, size, "nothing to do");
-    if (prepare(&s, &k, &call) != WEFT_OK)
-        return -1;
-    char tiling[256];
-    weft_sparse_attention_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    if (s.tiling.in_steps)
-        return snprintf(text, size, "%s", tiling);
-    return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s.cut.n);
+    request r;
+    return request_of(&r, ctx, 1, Q, K, V, M, O, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }

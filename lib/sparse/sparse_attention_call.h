@@ -1,58 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_sparse_attention() once it has been checked.
+// A call of weft_sparse_attention(), and what is worked out for it.
 #ifndef WEFT_LIB_SPARSE_ATTENTION_CALL_H
 #define WEFT_LIB_SPARSE_ATTENTION_CALL_H
 
 #include <weft/sparse_attention.h>
 
-#include "operand/view.h"
-#include "runtime/launch.h"
+#include "sparse/pieces.h"
+#include "sparse/sddmm_call.h"
+#include "sparse/sparse_attention_plan.h"
+#include "sparse/sparse_softmax_call.h"
+#include "sparse/spmm_product.h"
 
-// The dense operands, the last of which is written.
-enum { WEFT_ATTENTION_Q, WEFT_ATTENTION_K, WEFT_ATTENTION_V, WEFT_ATTENTION_O, WEFT_ATTENTION_N };
+// Operands in the table's order: dense ones, the last of which is written, and the mask.
+enum {
+    WEFT_ATTENTION_Q,
+    WEFT_ATTENTION_K,
+    WEFT_ATTENTION_V,
+    WEFT_ATTENTION_O,
+    WEFT_ATTENTION_N,
+    WEFT_ATTENTION_M = WEFT_ATTENTION_N,
+};
 
-// One of them as kernels take it: [outer x inner x rows x columns], strides in elements.
+// What a call says besides its operands.
+typedef struct weft_attention_numbers {
+    double scale;
+} weft_attention_numbers;
+
+// Of a sweep, or of three steps: then scratch memory has what each of them wants for itself, and
+// the products behind it.
+typedef struct weft_attention_state {
+    weft_state head;
+    weft_sparse_attention_problem problem;
+    weft_sparse_attention_tiling tiling; // from the check where the caller forces it
+    int64_t n_heads, n_outer;            // whose product is problem.n_batches
+    weft_pieces cut;
+    int64_t n_slices; // of the columns of V
+    weft_kernel *rows, *pieces, *combine;
+    size_t own_bytes; // of steps
+    weft_sddmm_state products;
+    weft_sparse_softmax_state softmax;
+} weft_attention_state;
+
+// One of the dense operands as kernels take it: [outer x inner x rows x columns], strides in
+// elements.
 typedef struct weft_heads {
     cl_mem buffer;
     int64_t start, row, column, outer, inner;
 } weft_heads;
 
-typedef struct weft_sparse_attention_call {
-    weft_context *ctx;
-    const weft_csr *M;
-    const weft_tensor *views[WEFT_ATTENTION_N];
-    double scale;
-    const weft_sparse_attention_tiling *forced;
-    weft_sparse_attention_problem problem;
-    weft_heads dense[WEFT_ATTENTION_N];
-    int64_t n_heads; // the extent of `inner`
-} weft_sparse_attention_call;
+weft_heads weft_heads_of(const weft_tensor *tensor);
 
-// Everything that can be wrong with a call, before anything is done about it.
-weft_status weft_sparse_attention_check(weft_sparse_attention_call *out, weft_context *ctx,
-                                        double scale, const weft_tensor *Q, const weft_tensor *K,
-                                        const weft_tensor *V, const weft_csr *M,
-                                        const weft_tensor *O,
-                                        const weft_sparse_attention_params *params);
+// Hooks of the operation.
+weft_status weft_attention_check(void *state, const weft_call *call);
+weft_status weft_attention_numbers_check(const void *state, const weft_call *call);
 
-// How the three steps share scratch memory: what each wants for itself, then the products.
+// The three steps for one batch of heads, which point into their operands.
 typedef struct weft_attention_steps {
-    size_t own_bytes, bytes;
+    weft_tensor Q, K_turned, V, O, products;
+    weft_csr weights; // M with the products as its values
+    weft_sddmm_numbers numbers;
+    weft_call products_call, softmax_call;
+    weft_spmm_product sums;
 } weft_attention_steps;
 
-// Of such a call; *fits is false where that is more than sizes reach.
-weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
-                                     const weft_sparse_attention_call *call);
+// Plans and builds them, and says how much scratch memory all of them want; *fits is false where
+// that is more than sizes reach.
+weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
+                                         bool *fits);
 
-// Enqueues them, all as one launch. `scratch` has that many bytes.
-weft_status weft_attention_steps_run(weft_launch *launch, const weft_sparse_attention_call *call,
-                                     const weft_attention_steps *steps, cl_mem scratch);
-
-// No elements of O: nothing to do.
-bool weft_sparse_attention_is_empty(const weft_sparse_attention_call *call);
-
-// The caller's workspace: large enough, writable, and apart from every operand.
-weft_status weft_sparse_attention_workspace_check(const weft_sparse_attention_call *call,
-                                                  cl_mem workspace, size_t bytes);
+// Enqueues them, behind what the launch has enqueued.
+weft_status weft_attention_steps_run(weft_launch *launch, const weft_attention_state *s,
+                                     const weft_call *call, cl_mem scratch);
 
 #endif

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How sparse attention is cut into rows, groups and slices: limits and a problem to a tiling.
-#include <weft/sparse_attention.h>
+#include "sparse/sparse_attention_plan.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
@@ -228,15 +227,24 @@ weft_status weft_sparse_attention_tiling_check(const weft_sparse_attention_tilin
     return WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_sparse_attention_tiling, fold),
+    TILING_FIELD(weft_sparse_attention_tiling, vectors),
+    TILING_FIELD(weft_sparse_attention_tiling, outputs),
+    TILING_FIELD(weft_sparse_attention_tiling, lanes),
+    TILING_FIELD(weft_sparse_attention_tiling, rows_per_group),
+    TILING_FIELD(weft_sparse_attention_tiling, rows_per_item),
+    TILING_FIELD(weft_sparse_attention_tiling, piece),
+    TILING_FIELD(weft_sparse_attention_tiling, aligned),
+    TILING_FIELD(weft_sparse_attention_tiling, in_steps),
+};
+
+const weft_tiling_table weft_sparse_attention_tiling_table = TILING_TABLE(fields);
+
 int weft_sparse_attention_tiling_print(const weft_sparse_attention_tiling *tiling, char *text,
                                        size_t size)
 {
-    if (tiling->in_steps)
-        return snprintf(text, size, "products, softmax and sums in three steps");
-    return snprintf(text, size,
-                    "fold %d, vectors %d, outputs %d, lanes %d, rows per group %d, rows per item "
-                    "%d, pieces of %" PRId64 "%s",
-                    tiling->fold, tiling->vectors, tiling->outputs, tiling->lanes,
-                    tiling->rows_per_group, tiling->rows_per_item, tiling->piece,
-                    tiling->aligned ? ", aligned vectors" : "");
+    return weft_tiling_print(&weft_sparse_attention_tiling_table, tiling, text, size);
 }

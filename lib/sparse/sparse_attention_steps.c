@@ -5,139 +5,124 @@
 // It stands above the operations, with one piece of scratch memory for the products and for what
 // each of them wants.
 #include "base/arithmetic.h"
+#include "base/dtype.h"
+#include "operand/view.h"
 #include "runtime/context.h"
 #include "runtime/scratch.h"
-#include "sparse/sddmm_product.h"
 #include "sparse/sparse_attention_call.h"
-#include "sparse/sparse_softmax_call.h"
-#include "sparse/spmm_product.h"
 
-enum { MOST_ALIGNMENTS = 16 }; // elements of the widest vector
-
-// The operands of the three for one batch of heads.
-typedef struct {
-    weft_tensor Q, K_turned, V, O;
-    weft_csr weights; // M with the products as its values
-    weft_tensor products;
-} operands;
-
-// [heads x rows x columns]
-static weft_tensor heads_view(const weft_sparse_attention_call *call, int i, int64_t batch)
+// [heads x rows x columns], where they begin for one of the batches.
+static weft_tensor heads_view(const weft_attention_state *s, const weft_tensor *t, int64_t batch)
 {
-    const weft_heads *dense = &call->dense[i];
-    const weft_tensor *t = call->views[i];
+    const weft_heads dense = weft_heads_of(t);
     return (weft_tensor){
-        .buffer = dense->buffer,
-        .dtype = call->problem.dtype,
-        .offset = dense->start + batch * dense->outer,
+        .buffer = dense.buffer,
+        .dtype = s->problem.dtype,
+        .offset = dense.start + batch * dense.outer,
         .ndim = 3,
-        .shape = {call->n_heads, t->shape[t->ndim - 2], t->shape[t->ndim - 1]},
-        .stride = {dense->inner, dense->row, dense->column},
+        .shape = {s->n_heads, t->shape[t->ndim - 2], t->shape[t->ndim - 1]},
+        .stride = {dense.inner, dense.row, dense.column},
     };
 }
 
-static operands operands_of(const weft_sparse_attention_call *call, int64_t batch, cl_mem products,
-                            int64_t products_start)
+// The steps of all batches are planned once, and operations look at where memory begins, modulo a
+// vector: of two batches next to each other one begins as badly as any.
+static int64_t worst_batch(const weft_attention_state *s, const weft_tensor *t)
 {
-    const weft_tensor K = heads_view(call, WEFT_ATTENTION_K, batch);
-    operands o = {
-        .Q = heads_view(call, WEFT_ATTENTION_Q, batch),
-        .K_turned = weft_tensor_transposed(&K),
-        .V = heads_view(call, WEFT_ATTENTION_V, batch),
-        .O = heads_view(call, WEFT_ATTENTION_O, batch),
-        .weights = *call->M,
-    };
-    o.weights.dtype = call->problem.dtype;
-    o.weights.values = products;
-    o.weights.values_start = products_start;
-    o.weights.values_batch_stride = call->M->nnz;
-    o.products = weft_csr_values(&o.weights, call->n_heads);
-    return o;
+    const weft_heads dense = weft_heads_of(t);
+    return s->n_outer > 1 && pow2_divisor(dense.start + dense.outer) < pow2_divisor(dense.start);
 }
 
-// And they themselves, which point into the operands: what has passed the door of attention is good
-// for them.
-typedef struct {
-    weft_sddmm_product products;
-    weft_sparse_softmax_call softmax;
-    weft_spmm_product sums;
-} three_steps;
-
-static const weft_sparse_softmax_kind softmax_kind = {
-    .name = "sparse_attention", .csr_name = "M", .out_name = "the products"};
-
-static weft_status find_steps(three_steps *out, weft_context *ctx, const operands *o)
+// `batches` are those of the dense operands.
+static void find_operands(weft_attention_steps *o, const weft_attention_state *s,
+                          const weft_call *call, const int64_t batches[WEFT_ATTENTION_N],
+                          cl_mem products)
 {
-    TRY(weft_sddmm_product_of(&out->products, ctx, &o->Q, &o->K_turned, &o->weights, &o->products,
-                              WEFT_SDDMM(.indicator = true)));
-    out->softmax = weft_sparse_softmax_call_of(&softmax_kind, ctx, 1, &o->weights, NULL,
-                                               &o->products, WEFT_SPARSE_SOFTMAX(.tiling = NULL));
-    return weft_spmm_product_of(&out->sums, ctx, &o->weights, NULL, &o->V, &o->O,
+    weft_tensor views[WEFT_ATTENTION_N];
+    for (int i = 0; i < WEFT_ATTENTION_N; ++i)
+        views[i] = heads_view(s, weft_call_tensor(call, i), batches[i]);
+    o->Q = views[WEFT_ATTENTION_Q];
+    o->K_turned = weft_tensor_transposed(&views[WEFT_ATTENTION_K]);
+    o->V = views[WEFT_ATTENTION_V];
+    o->O = views[WEFT_ATTENTION_O];
+    o->weights = *weft_call_csr(call, WEFT_ATTENTION_M);
+    o->weights.dtype = s->problem.dtype;
+    o->weights.values = products;
+    o->weights.values_start = (int64_t)(s->own_bytes / weft_dtype_size(s->problem.dtype));
+    o->weights.values_batch_stride = s->problem.nnz;
+    o->products = weft_csr_values(&o->weights, s->n_heads);
+}
+
+static const weft_sparse_softmax_numbers unscaled = {.scale = 1};
+
+static weft_status find_steps(weft_attention_steps *o, const weft_call *call)
+{
+    const weft_attention_numbers *given = call->own;
+    o->numbers = (weft_sddmm_numbers){.alpha = given->scale};
+    o->products_call = (weft_call){
+        .op = &weft_sddmm_op,
+        .ctx = call->ctx,
+        .operands = {&o->Q, &o->K_turned, &o->weights, &o->products},
+        .unread = 1u << WEFT_SDDMM_C,
+        .own = &o->numbers,
+    };
+    o->softmax_call = (weft_call){
+        .op = &weft_sparse_softmax_op,
+        .ctx = call->ctx,
+        .what = weft_call_name(call),
+        .operands = {&o->weights, &o->products},
+        .own = &unscaled,
+    };
+    return weft_spmm_product_of(&o->sums, call->ctx, &o->weights, NULL, &o->V, &o->O,
                                 WEFT_SPMM(.plan = NULL));
 }
 
-static weft_status bytes_of_batch(size_t *most, weft_context *ctx, const operands *o)
+// The products have no place yet: they begin where any vector may.
+static weft_status prepare(weft_attention_state *s, const weft_call *call)
 {
-    three_steps three;
-    size_t products, softmax, sums;
-    TRY(find_steps(&three, ctx, o));
-    TRY(weft_sddmm_wants(&products, &three.products));
-    TRY(weft_sparse_softmax_wants(&softmax, &three.softmax));
-    TRY(weft_spmm_wants(&sums, &three.sums));
-    const size_t more = softmax > sums ? softmax : sums;
-    *most = *most > products ? *most : products;
-    *most = *most > more ? *most : more;
+    weft_attention_steps steps;
+    int64_t batches[WEFT_ATTENTION_N];
+    size_t sums;
+    for (int i = 0; i < WEFT_ATTENTION_N; ++i)
+        batches[i] = worst_batch(s, weft_call_tensor(call, i));
+    s->own_bytes = 0;
+    find_operands(&steps, s, call, batches, NULL);
+    TRY(find_steps(&steps, call));
+    TRY(weft_op_prepare(&s->products, &steps.products_call));
+    TRY(weft_op_prepare(&s->softmax, &steps.softmax_call));
+    TRY(weft_spmm_wants(&sums, &steps.sums));
+    const size_t products = s->products.head.scratch_bytes;
+    const size_t softmax = s->softmax.head.scratch_bytes, more = softmax > sums ? softmax : sums;
+    s->own_bytes = products > more ? products : more;
     return WEFT_OK;
 }
 
-// Operations look at where batches begin, modulo a vector. The products have no place yet: they
-// begin where any vector may.
-static weft_status own_bytes(size_t *most, const weft_sparse_attention_call *call)
+weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call, bool *fits)
 {
-    const int64_t n_batches = min_i64(call->problem.n_batches / call->n_heads, MOST_ALIGNMENTS);
-    *most = 0;
-    for (int64_t batch = 0; batch < n_batches; ++batch) {
-        const operands o = operands_of(call, batch, NULL, 0);
-        TRY(bytes_of_batch(most, call->ctx, &o));
-    }
-    return WEFT_OK;
-}
-
-weft_status weft_attention_steps_for(weft_attention_steps *out, bool *fits,
-                                     const weft_sparse_attention_call *call)
-{
-    const int64_t size = (int64_t)weft_dtype_size(call->problem.dtype);
+    const int64_t size = (int64_t)weft_dtype_size(s->problem.dtype);
     int64_t bytes;
-    *out = (weft_attention_steps){0};
-    *fits = mul_i64(call->M->nnz, call->n_heads, &bytes) && mul_i64(bytes, size, &bytes) &&
+    *fits = mul_i64(s->problem.nnz, s->n_heads, &bytes) && mul_i64(bytes, size, &bytes) &&
             (uint64_t)bytes <= SIZE_MAX / 4 && (uint64_t)bytes <= call->ctx->limits.max_alloc_bytes;
-    if (!*fits || bytes == 0)
+    if (!*fits)
         return WEFT_OK;
-    TRY(own_bytes(&out->own_bytes, call));
-    *fits = weft_scratch_for(&out->own_bytes, (int64_t)out->own_bytes, 1, 1, 1);
-    out->bytes = out->own_bytes + (size_t)bytes;
+    TRY(prepare(s, call));
+    *fits = weft_scratch_for(&s->own_bytes, (int64_t)s->own_bytes, 1, 1, 1);
+    s->head.scratch_bytes = s->own_bytes + (size_t)bytes;
     return WEFT_OK;
 }
 
-static weft_status run_batch(weft_launch *launch, const weft_sparse_attention_call *call,
-                             const operands *o, cl_mem workspace)
+weft_status weft_attention_steps_run(weft_launch *launch, const weft_attention_state *s,
+                                     const weft_call *call, cl_mem scratch)
 {
-    three_steps three;
-    TRY(find_steps(&three, call->ctx, o));
-    TRY(weft_sddmm_run(launch, &three.products, call->scale, 0, workspace));
-    TRY(weft_sparse_softmax_run(launch, &three.softmax, workspace));
-    return weft_spmm_run(launch, &three.sums, 1, 0, workspace);
-}
-
-weft_status weft_attention_steps_run(weft_launch *launch, const weft_sparse_attention_call *call,
-                                     const weft_attention_steps *steps, cl_mem scratch)
-{
-    const int64_t start = (int64_t)(steps->own_bytes / weft_dtype_size(call->problem.dtype));
-    const int64_t n_batches = call->problem.n_batches / call->n_heads;
-    cl_mem workspace = steps->own_bytes > 0 ? scratch : NULL;
-    for (int64_t batch = 0; batch < n_batches; ++batch) {
-        const operands o = operands_of(call, batch, scratch, start);
-        TRY(run_batch(launch, call, &o, workspace));
+    weft_attention_steps steps;
+    cl_mem workspace = s->own_bytes > 0 ? scratch : NULL;
+    for (int64_t batch = 0; batch < s->n_outer; ++batch) {
+        const int64_t batches[WEFT_ATTENTION_N] = {batch, batch, batch, batch};
+        find_operands(&steps, s, call, batches, scratch);
+        TRY(find_steps(&steps, call));
+        TRY(weft_sddmm_op.run(launch, &s->products, &steps.products_call, workspace));
+        TRY(weft_sparse_softmax_op.run(launch, &s->softmax, &steps.softmax_call, workspace));
+        TRY(weft_spmm_run(launch, &steps.sums, 1, 0, workspace));
     }
     return WEFT_OK;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How softmax over sparse rows is cut into groups: limits and a problem to a tiling.
+#include "sparse/sparse_softmax_plan.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
@@ -10,7 +11,7 @@
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
-#include "sparse/sparse_softmax_call.h"
+#include "sparse/sparse_limits.h"
 
 enum { MAX_FOLD = 16 };
 
@@ -180,16 +181,21 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
     return WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_sparse_softmax_tiling, fold),
+    TILING_FIELD(weft_sparse_softmax_tiling, lanes),
+    TILING_FIELD(weft_sparse_softmax_tiling, rows_per_group),
+    TILING_FIELD(weft_sparse_softmax_tiling, keep),
+    TILING_FIELD(weft_sparse_softmax_tiling, chunk),
+    TILING_FIELD(weft_sparse_softmax_tiling, piece),
+};
+
+const weft_tiling_table weft_sparse_softmax_tiling_table = TILING_TABLE(fields);
+
 int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
                                      size_t size)
 {
-    char sharing[64];
-    if (tiling->fold > 1)
-        snprintf(sharing, sizeof(sharing), "%d at a time by vectors of %d", tiling->keep,
-                 tiling->fold);
-    else
-        snprintf(sharing, sizeof(sharing), "%d lanes for each of %d rows, which keep %d",
-                 tiling->lanes, tiling->rows_per_group, tiling->keep);
-    return snprintf(text, size, "chunks of %" PRId64 " entries and rows, %s, pieces of %" PRId64,
-                    tiling->chunk, sharing, tiling->piece);
+    return weft_tiling_print(&weft_sparse_softmax_tiling_table, tiling, text, size);
 }

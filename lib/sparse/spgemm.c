@@ -69,7 +69,7 @@ static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
 static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *limits)
 {
     schedule s = {
-        .tiling = call->forced ? *call->forced : weft_spgemm_tiling_for(limits, &call->problem),
+        .tiling = call->is_forced ? call->forced : weft_spgemm_tiling_for(limits, &call->problem),
     };
     s.n_bundles = ceil_div(call->problem.m, s.tiling.rows);
     schedule_long(&s, call);
@@ -149,7 +149,7 @@ static weft_status prepare(schedule *s, const weft_spgemm_call *call)
         size_t most = wanted;
         TRY(kernels_for(s, &most, call));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->forced != NULL, call->name));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, call->name));
         if (fits)
             return WEFT_OK;
     }

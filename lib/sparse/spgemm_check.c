@@ -107,7 +107,7 @@ static const char *const names[] = {[WEFT_SPGEMM_COUNT] = "spgemm_count",
                                     [WEFT_SPGEMM_TO_DENSE] = "spgemm_dense"};
 
 static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
-                                const weft_spgemm_operands *given, const weft_spgemm_params *params)
+                                const weft_spgemm_operands *given)
 {
     const weft_csr *A = given->A, *B = given->B;
     const bool has_products = A->n_cols > 0 && A->nnz > 0 && B->nnz > 0;
@@ -122,7 +122,6 @@ static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
         .dense = given->dense,
         .alpha = has_products ? given->alpha : 0,
         .beta = given->beta,
-        .forced = params->tiling,
         .outputs = {.op = names[step]},
     };
     call.problem = (weft_spgemm_problem){
@@ -141,6 +140,7 @@ static weft_spgemm_call call_of(weft_spgemm_step step, weft_context *ctx,
 weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft_context *ctx,
                               const weft_spgemm_operands *given, const weft_spgemm_params *params)
 {
+    char name[WEFT_OPERAND_TEXT];
     const bool has_c = given->C || given->dense;
     TRY(weft_context_check(ctx, names[step]));
     if (!given->A || !given->B || !has_c)
@@ -151,7 +151,9 @@ weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft
     if (params->size != sizeof(*params))
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu, not %zu: fill it by WEFT_SPGEMM()",
                     names[step], params->size, sizeof(*params));
-    *out = call_of(step, ctx, given, params);
+    *out = call_of(step, ctx, given);
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_spgemm_tiling_table,
+                         weft_operand_text(name, out->name, "tiling"), params->tiling));
     TRY(forms_check(out));
     if (out->dense)
         TRY(dense_check(out));
@@ -161,8 +163,8 @@ weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft
     TRY(input_check(out, &out->B, "B"));
     TRY(outputs_check(out));
     TRY(apart_check(&out->outputs, out));
-    return out->forced ? weft_spgemm_tiling_check(out->forced, &ctx->limits, &out->problem)
-                       : WEFT_OK;
+    return out->is_forced ? weft_spgemm_tiling_check(&out->forced, &ctx->limits, &out->problem)
+                          : WEFT_OK;
 }
 
 weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem workspace,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a sparse x sparse product is cut into groups: limits and a problem to a tiling.
+#include "sparse/spgemm_plan.h"
+
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
@@ -9,7 +10,6 @@
 #include "base/tiling_given.h"
 #include "op/items.h"
 #include "operand/view.h"
-#include "sparse/spgemm_call.h"
 
 enum {
     MAX_ROWS = 1 << 15,
@@ -184,12 +184,17 @@ weft_status weft_spgemm_tiling_check(const weft_spgemm_tiling *tiling, const wef
                : WEFT_OK;
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_spgemm_tiling, items),        TILING_FIELD(weft_spgemm_tiling, rows),
+    TILING_FIELD(weft_spgemm_tiling, columns),      TILING_FIELD(weft_spgemm_tiling, long_from),
+    TILING_FIELD(weft_spgemm_tiling, long_columns), TILING_FIELD(weft_spgemm_tiling, long_groups),
+};
+
+const weft_tiling_table weft_spgemm_tiling_table = TILING_TABLE(fields);
+
 int weft_spgemm_tiling_print(const weft_spgemm_tiling *tiling, char *text, size_t size)
 {
-    char shared[100] = "";
-    if (tiling->long_from > 0)
-        snprintf(shared, sizeof(shared), "; from %d products, %d groups for a row, %d sums",
-                 tiling->long_from, tiling->long_groups, tiling->long_columns);
-    return snprintf(text, size, "groups of %d items, %d rows, %d sums at a time%s", tiling->items,
-                    tiling->rows, tiling->columns, shared);
+    return weft_tiling_print(&weft_spgemm_tiling_table, tiling, text, size);
 }

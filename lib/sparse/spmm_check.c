@@ -289,13 +289,14 @@ weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, cons
         .has_arguments = params->arguments != NULL,
         .activation = params->activation,
         .plan = params->plan,
-        .forced = params->tiling,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
         .B = weft_dense_of(B),
         .C = weft_dense_of(C),
         .arguments = {.column = 1},
     };
+    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_spmm_tiling_table, "spmm: tiling",
+                         params->tiling));
     if (params->arguments) {
         out->arguments_view = weft_tensor_as_matrix(params->arguments);
         out->arguments = weft_dense_of(&out->arguments_view);
@@ -325,8 +326,8 @@ weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const wef
     TRY(buffers_check(ctx, A, stored, B, C, params));
     TRY(apart_check(A, stored, &b, &c, params));
     TRY(weft_spmm_product_of(out, ctx, A, stored, &b, &c, params));
-    if (out->forced && !weft_spmm_is_empty(out))
-        TRY(weft_spmm_tiling_check(out->forced, &ctx->limits, &out->problem));
+    if (out->is_forced && !weft_spmm_is_empty(out))
+        TRY(weft_spmm_tiling_check(&out->forced, &ctx->limits, &out->problem));
     return WEFT_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/launch.h"
 #include "sparse/sparse_limits.h"
 #include "sparse/spmm_pattern.h"
+#include "sparse/spmm_tiling.h"
 
 typedef struct weft_spmm_product {
     weft_context *ctx;
@@ -21,7 +22,8 @@ typedef struct weft_spmm_product {
     const weft_tensor *bias_view; // NULL: none
     weft_activation activation;
     const weft_spmm_plan *plan;
-    const weft_spmm_tiling *forced;
+    bool is_forced; // to a tiling
+    weft_spmm_tiling forced;
     weft_spmm_problem problem;
     weft_dtype offset_dtype, index_dtype; // of op(A) as the kernels see it
     weft_dense B, C, arguments;

@@ -65,7 +65,7 @@ static bool take_planned(weft_spmm_schedule *s, const weft_spmm_product *p,
 static bool take_longer(weft_spmm_schedule *s, const weft_spmm_product *p,
                         weft_pieces_problem *rows)
 {
-    const bool is_forced = p->forced && !p->plan;
+    const bool is_forced = p->is_forced && !p->plan;
     if (p->plan)
         rows->longest = p->plan->rows.max;
     return weft_pieces_for(&s->cut, rows, p->plan ? p->plan->piece : s->tiling.piece, is_forced,
@@ -126,9 +126,9 @@ static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_produ
     const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
     const bool counts =
         weft_scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
-    if (counts && (p->forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
+    if (counts && (p->is_forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
         return WEFT_OK;
-    if (p->forced)
+    if (p->is_forced)
         return fail(WEFT_NO_MEMORY,
                     "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
                     " matrices, is too large",
@@ -151,13 +151,13 @@ static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *
                                 const weft_limits *limits)
 {
     *s = (weft_spmm_schedule){
-        .tiling = p->forced ? *p->forced : weft_spmm_tiling_for(limits, &p->problem),
+        .tiling = p->is_forced ? p->forced : weft_spmm_tiling_for(limits, &p->problem),
     };
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->tiling.team = (int)max_i64(s->tiling.team, 1);
     s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
     TRY(schedule_pieces(s, p));
-    if (plan_has_segments(p, s) && !p->forced)
+    if (plan_has_segments(p, s) && !p->is_forced)
         s->tiling.window_from = p->plan->window_from;
     TRY(schedule_queues(s, p));
     return schedule_packing(s, p);
@@ -313,7 +313,7 @@ weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
         size_t most = wanted;
         TRY(kernels_for(k, &most, p, s, is_scale));
         bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->forced != NULL, "spmm"));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->is_forced, "spmm"));
         if (fits)
             return WEFT_OK;
     }

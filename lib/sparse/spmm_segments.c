@@ -7,6 +7,7 @@
 #include "base/element.h"
 #include "base/fail.h"
 #include "sparse/spmm_segments.h"
+#include "sparse/spmm_tiling.h"
 
 typedef struct {
     int64_t entry, count;

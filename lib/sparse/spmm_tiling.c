@@ -3,7 +3,6 @@
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
@@ -199,30 +198,29 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
     return peaks_check(tiling, problem);
 }
 
+// ---- a tiling as text
+
+static const weft_tiling_field fields[] = {
+    TILING_FIELD(weft_spmm_tiling, fold),
+    TILING_FIELD(weft_spmm_tiling, vectors),
+    TILING_FIELD(weft_spmm_tiling, lanes),
+    TILING_FIELD(weft_spmm_tiling, team),
+    TILING_FIELD(weft_spmm_tiling, rows_per_group),
+    TILING_FIELD(weft_spmm_tiling, rows_per_item),
+    TILING_FIELD(weft_spmm_tiling, window),
+    TILING_FIELD(weft_spmm_tiling, window_from),
+    TILING_FIELD(weft_spmm_tiling, stage),
+    TILING_FIELD(weft_spmm_tiling, load),
+    TILING_FIELD(weft_spmm_tiling, unroll),
+    TILING_FIELD(weft_spmm_tiling, piece),
+    TILING_FIELD(weft_spmm_tiling, packed),
+    TILING_FIELD(weft_spmm_tiling, bundles_per_copy),
+    TILING_FIELD(weft_spmm_tiling, aligned),
+};
+
+const weft_tiling_table weft_spmm_tiling_table = TILING_TABLE(fields);
+
 int weft_spmm_tiling_print(const weft_spmm_tiling *tiling, char *text, size_t size)
 {
-    const int rows_per_item = tiling->rows_per_item > 0 ? tiling->rows_per_item : 1;
-    char staging[96] = "entries read where they lie", runs[32] = "", team[48] = "";
-    if (tiling->team > 1)
-        snprintf(team, sizeof(team), " in teams of %d", tiling->team);
-    if (tiling->bundles_per_copy > 0)
-        snprintf(runs, sizeof(runs), "%d times ", tiling->bundles_per_copy);
-    if (tiling->window > 0 && tiling->window_from > 0)
-        snprintf(staging, sizeof(staging),
-                 "rows of %d entries and more side by side through windows of %d",
-                 tiling->window_from, tiling->window);
-    else if (tiling->window > 0)
-        snprintf(staging, sizeof(staging), "side by side through windows of %d", tiling->window);
-    else if (tiling->stage > 0)
-        snprintf(staging, sizeof(staging), "%d entries staged by loads of %d", tiling->stage,
-                 tiling->load);
-    return snprintf(
-        text, size,
-        "slices of %d lanes x %d vectors x %d %scolumns%s, %s%d x %d rows a group%s, %s, "
-        "unrolled by %d, pieces of %" PRId64,
-        tiling->lanes, tiling->vectors, tiling->fold, tiling->aligned ? "aligned " : "",
-        tiling->packed                 ? " of packed B"
-        : tiling->bundles_per_copy > 0 ? " of B in local memory"
-                                       : "",
-        runs, tiling->rows_per_group, rows_per_item, team, staging, tiling->unroll, tiling->piece);
+    return weft_tiling_print(&weft_spmm_tiling_table, tiling, text, size);
 }

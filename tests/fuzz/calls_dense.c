@@ -4,6 +4,7 @@
 #include "axis/axis_plan.h"
 #include "calls.h"
 #include "dense/matmul_tiling.h"
+#include "elementwise/elementwise_plan.h"
 
 static weft_axis_tiling take_axis_tiling(call_input *in)
 {
@@ -78,7 +79,7 @@ call_result call_elementwise(call_input *in)
     weft_elementwise_params p = {.size = take_struct_size(in, sizeof(p)), .n_values = o.n_values};
     p.values = o.values;
     p.arithmetic = take_chance(in, 64) ? take_dtype(in) : WEFT_DEFAULT;
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(elementwise, take_chance(in, 64) ? &tiling : NULL);
     const weft_elementwise_params *params = take_chance(in, 64) ? NULL : &p;
 
     call_result r = {0};
@@ -87,7 +88,7 @@ call_result call_elementwise(call_input *in)
         weft_elementwise_plan_create(&plan, in->ctx, o.n_inputs, o.inputs, o.n_outputs, o.outputs,
                                      params);
         p.plan = plan;
-        p.tiling = take_chance(in, 32) ? &tiling : NULL;
+        p.tiling = TILING_TEXT(elementwise, take_chance(in, 32) ? &tiling : NULL);
         params = &p;
     }
     const formula_operands again = plan && take_chance(in, 32) ? take_operands(in) : o;

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of sparse operations out of bytes.
+#include "../tiling_text.h"
 #include "calls.h"
+#include "convert/csr_dense_plan.h"
+#include "convert/csr_transpose_plan.h"
+#include "sparse/sddmm_plan.h"
+#include "sparse/sddmm_sparse_plan.h"
+#include "sparse/sparse_attention_plan.h"
+#include "sparse/sparse_softmax_plan.h"
+#include "sparse/spgemm_plan.h"
+#include "sparse/spmm_tiling.h"
 
 static weft_spmm_tiling take_spmm_tiling(call_input *in)
 {
@@ -83,7 +92,7 @@ call_result call_spmm(call_input *in)
     const weft_spmm_tiling tiling = take_spmm_tiling(in);
     weft_spmm_params p = {.size = take_struct_size(in, sizeof(p)), .plan = plan};
     p.transpose_a = take_chance(in, 64);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(spmm, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     p.reduction = (weft_spmm_reduction)(take_chance(in, 128) ? take_byte(in) % 5 : 0);
     p.arguments = take_extra(in);
@@ -124,7 +133,7 @@ call_result call_sddmm(call_input *in)
     tiling.window = take_chance(in, 64) ? take_number(in) : 0;
     weft_sddmm_params p = {.size = take_struct_size(in, sizeof(p))};
     p.indicator = take_chance(in, 128);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(sddmm, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_sddmm_params *params = take_chance(in, 32) ? NULL : &p;
     const double alpha = take_real(in), beta = take_real(in);
@@ -158,7 +167,7 @@ call_result call_sddmm_sparse(call_input *in)
     tiling.entries = take_number(in);
     weft_sddmm_sparse_params p = {.size = take_struct_size(in, sizeof(p))};
     p.indicator = take_chance(in, 128);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(sddmm_sparse, take_chance(in, 64) ? &tiling : NULL);
     const weft_sddmm_sparse_params *params = take_chance(in, 32) ? NULL : &p;
     const double alpha = take_real(in), beta = take_real(in);
 
@@ -180,7 +189,7 @@ call_result call_sparse_softmax(call_input *in)
     tiling.chunk = take_number(in);
     tiling.piece = take_number(in);
     weft_sparse_softmax_params p = {.size = take_struct_size(in, sizeof(p))};
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(sparse_softmax, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_sparse_softmax_params *params = take_chance(in, 32) ? NULL : &p;
     const double scale = take_real(in);
@@ -213,7 +222,7 @@ call_result call_sparse_attention(call_input *in)
     tiling.aligned = take_chance(in, 128);
     tiling.in_steps = take_chance(in, 128);
     weft_sparse_attention_params p = {.size = take_struct_size(in, sizeof(p))};
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(sparse_attention, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_sparse_attention_params *params = take_chance(in, 32) ? NULL : &p;
     const double scale = take_real(in);
@@ -266,7 +275,7 @@ call_result call_spgemm(call_input *in)
     tiling.long_columns = take_int(in);
     tiling.long_groups = take_int(in);
     weft_spgemm_params p = {.size = take_struct_size(in, sizeof(p))};
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(spgemm, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_spgemm_params *params = take_chance(in, 32) ? NULL : &p;
     int64_t nnz = 0;
@@ -298,7 +307,7 @@ call_result call_csr_dense(call_input *in)
     tiling.columns = take_int(in);
     weft_csr_dense_params p = {.size = take_struct_size(in, sizeof(p))};
     p.threshold = take_chance(in, 32) ? take_real(in) : 0;
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(csr_dense, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_csr_dense_params *params = take_chance(in, 32) ? NULL : &p;
     int64_t nnz = 0;
@@ -328,7 +337,7 @@ call_result call_csr_transpose(call_input *in)
     tiling.run = take_int(in);
     weft_csr_transpose_params p = {.size = take_struct_size(in, sizeof(p))};
     p.source = take_extra(in);
-    p.tiling = take_chance(in, 64) ? &tiling : NULL;
+    p.tiling = TILING_TEXT(csr_transpose, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
     const weft_csr_transpose_params *params = take_chance(in, 32) ? NULL : &p;
 

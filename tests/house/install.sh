@@ -68,7 +68,7 @@ check "installed" meson install -C build
 
 check "exports nothing but weft_*" sh -c "! nm -D --defined-only '$lib/libweft.so' | grep -v ' weft_'"
 check "exports all that the headers declare" all_exported
-check "has a soname" sh -c "readelf -d '$lib/libweft.so' | grep -qF 'soname: [libweft.so.0]'"
+check "has a soname" sh -c "readelf -d '$lib/libweft.so' | grep -qF 'soname: [libweft.so.1]'"
 check "installs all public headers" diff -r "$source_dir/include/weft" "$here/prefix/include/weft"
 
 check "pkg-config knows the version" test "$(flags --modversion)" = \

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of sampled dense products take: A, B, or both, and then a list of each kernel's.
+#ifndef WEFT_SDDMM_PARAMETERS_H
+#define WEFT_SDDMM_PARAMETERS_H
+
+// A, whose numbers are named by `a`, or B.
+#define SDDMM_DENSE_PARAMETERS(P, AND, M, m)                                                       \
+    P(SOLE_IN(T), M)                                                                               \
+    AND P(LONG, m##_start) AND P(LONG, m##_row) AND P(LONG, m##_column) AND P(LONG, m##_batch)
+
+// Tiles of k from `from` on, up to `upto`. `sums` has room for those that wait for further tiles.
+#define SDDMM_ENTRIES_PARAMETERS(P, AND)                                                           \
+    P(INT, n_rows)                                                                                 \
+    AND P(LONG, nnz)                                                                               \
+    AND P(SOLE_IN(OFFSET), offsets)                                                                \
+    AND P(SOLE_IN(INDEX), indices)                                                                 \
+    AND P(LONG, offsets_start)                                                                     \
+    AND P(LONG, indices_start)                                                                     \
+    AND P(IN(BITS), values)                                                                        \
+    AND P(LONG, values_start)                                                                      \
+    AND P(LONG, values_batch)                                                                      \
+    AND P(OUT(RESULT_T), D)                                                                        \
+    AND P(LONG, d_start)                                                                           \
+    AND P(LONG, d_batch)                                                                           \
+    AND P(INT, k)                                                                                  \
+    AND P(INT, from)                                                                               \
+    AND P(INT, upto)                                                                               \
+    AND P(LONG, entries)                                                                           \
+    AND P(NUMBER(ACC), alpha)                                                                      \
+    AND P(NUMBER(ACC), beta)                                                                       \
+    AND P(OUT(ACC), sums)                                                                          \
+    AND P(LONG, sums_start)
+
+// Behind these, where rows go through windows of B's columns.
+#define SDDMM_WINDOWS_PARAMETERS(P, AND) P(INT, n) AND P(LONG, window)
+
+#define SDDMM_PACK_PARAMETERS(P, AND)                                                              \
+    P(INT, n) AND P(INT, k)                                                                        \
+    AND P(INT, from)                                                                               \
+    AND P(SOLE_OUT(T), packed)
+
+#define SDDMM_TURN_PARAMETERS(P, AND)                                                              \
+    P(INT, n) AND P(INT, k)                                                                        \
+    AND P(SOLE_OUT(BITS), turned)
+
+#define SDDMM_SCALE_PARAMETERS(P, AND)                                                             \
+    P(LONG, nnz)                                                                                   \
+    AND P(OUT(RESULT_T), D)                                                                        \
+    AND P(LONG, d_start)                                                                           \
+    AND P(LONG, d_batch)                                                                           \
+    AND P(LONG, entries)                                                                           \
+    AND P(NUMBER(ACC), beta)
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernels of sparse_softmax.cl take.
+#ifndef WEFT_SPARSE_SOFTMAX_PARAMETERS_H
+#define WEFT_SPARSE_SOFTMAX_PARAMETERS_H
+
+// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e]. What is
+// written goes past the caches if `stream`.
+#define VALUES_PARAMETERS(P, AND)                                                                  \
+    P(IN(T), x)                                                                                    \
+    AND P(LONG, x_start)                                                                           \
+    AND P(LONG, x_batch)                                                                           \
+    AND P(IN(T), dy)                                                                               \
+    AND P(LONG, dy_start)                                                                          \
+    AND P(LONG, dy_batch)                                                                          \
+    AND P(OUT(T), y)                                                                               \
+    AND P(LONG, y_start)                                                                           \
+    AND P(LONG, y_batch)                                                                           \
+    AND P(NUMBER(ACC), scale)                                                                      \
+    AND P(INT, stream)
+
+// Long rows have more than 2 * piece entries.
+#define ROWS_PARAMETERS(P, AND)                                                                    \
+    P(INT, n_rows) AND P(LONG, piece)                                                              \
+    AND P(SOLE_IN(OFFSET), offsets)                                                                \
+    AND P(LONG, offsets_start)
+
+// States of pieces stand one behind the other, and those of matrices: their tops and sums.
+#define PIECES_PARAMETERS(P, AND) P(LONG, n_pieces) AND P(SOLE_OUT(ACC), scratch)
+
+#define CHUNK_PARAMETERS(P, AND) P(LONG, chunk)
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sampled products of dense matrices are cut into slices of entries and tiles of k.
+#ifndef WEFT_LIB_SDDMM_PLAN_H
+#define WEFT_LIB_SDDMM_PLAN_H
+
+#include <weft/dtype.h>
+#include <weft/limits.h>
+
+#include "base/tiling.h"
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sddmm_problem {
+    int64_t m, n, k, nnz; // C is m x n, A m x k
+    int64_t n_batches;    // 0 counts as 1
+    weft_dtype dtype;     // WEFT_DEFAULT is f32
+    bool a_adjacent;      // A has stride 1 along k
+    bool b_adjacent;      // B has: it is the transpose of a row-major matrix
+    int64_t alignment;    // largest power of two that divides, in elements, where each row of A
+                          // starts, and with b_adjacent each column of B; 0 counts as 1
+} weft_sddmm_problem;
+
+enum {
+    WEFT_SDDMM_MOST_LANES = 64,
+    WEFT_SDDMM_MOST_ENTRIES = 1 << 20,
+    WEFT_SDDMM_MOST_AHEAD = 64,
+};
+
+// How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
+// of them make a group. A tile is lanes x vectors x fold elements along k.
+typedef struct weft_sddmm_tiling {
+    int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 16
+    int lanes;            // items that share a slice, and every dot product in it: a power of two
+                          // up to WEFT_SDDMM_MOST_LANES
+    int slices_per_group; // slices that share a group
+    int64_t entries;      // of a slice: a multiple of 16 and of lanes, up to
+                          // WEFT_SDDMM_MOST_ENTRIES
+    bool passes;    // each tile of k from end to end, in a launch of its own, the last with as
+                    // many vectors as are left; between them sums wait in scratch memory.
+                    // Else one launch goes through all of them, entry by entry
+    bool packed;    // B is first copied to scratch memory, tile by tile; wants passes
+    bool turned;    // all of B is first copied to scratch memory, column by column, and read from
+                    // there as if it had stride 1 along k; else than packed, which it excludes
+    bool aligned;   // A and B are read by aligned vectors
+    int ahead;      // entries ahead that columns of B, side by side or packed, are asked for;
+                    // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
+    int64_t window; // columns of B: a slice's rows take turns in windows of so many, or more
+                    // where rows have few entries in one, and B is read out of cache. From n
+                    // on there is one window. Passes share a launch where they have as many
+                    // vectors, unless B is packed. Wants one lane, and passes where there are
+                    // several tiles. 0: row after row
+} weft_sddmm_tiling;
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
+                                        const weft_sddmm_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
+                                    const weft_sddmm_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t size);
+
+// What prints it, and reads it.
+extern const weft_tiling_table weft_sddmm_tiling_table;
+
+enum { WEFT_SDDMM_TURNED_BLOCK = 32 }; // columns of B that are turned in local memory, and rows
+
+// The tiling without windows, or without B turned, for scratch memory that has room for `most`
+// bytes only.
+weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
+                                             const weft_sddmm_problem *problem, uint64_t most);
+
+#endif

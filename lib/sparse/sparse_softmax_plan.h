@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// How softmax along rows of a sparse matrix is cut into chunks of rows.
+#ifndef WEFT_LIB_SPARSE_SOFTMAX_PLAN_H
+#define WEFT_LIB_SPARSE_SOFTMAX_PLAN_H
+
+#include <weft/dtype.h>
+#include <weft/limits.h>
+
+#include "base/tiling.h"
+
+// All that a tiling is chosen from, besides the limits.
+typedef struct weft_sparse_softmax_problem {
+    int64_t n_rows, nnz;
+    int64_t n_batches; // 0 counts as 1
+    weft_dtype dtype;  // WEFT_DEFAULT is f32
+    bool is_backward;  // it is that of weft_sparse_softmax_backward()
+} weft_sparse_softmax_problem;
+
+// How the work is cut. A group goes through a chunk: rows that together have so many entries, each
+// row counted as one more.
+typedef struct weft_sparse_softmax_tiling {
+    int fold;  // entries in one OpenCL vector: 1; or 2, 4, 8 or 16 where one item is a group
+    int lanes; // items that share a row: a power of two
+    int rows_per_group; // rows that a group has side by side: a power of two
+    int keep;           // entries of several rows that an item with vectors takes at a time: fold
+                        // to 8192, for each of which private memory has room for four numbers and
+                        // some more. Without vectors, of one row, which its items keep in
+                        // registers: 1 to 16 times as many as they are, 0 counts as once; all
+                        // items of the group sweep a longer row
+    int64_t chunk;      // entries and rows of a group
+    int64_t piece; // rows longer than two pieces are cut into pieces, which are swept apart and
+                   // combined in order
+} weft_sparse_softmax_tiling;
+
+enum {
+    WEFT_SPARSE_SOFTMAX_MOST_KEEP = 8192,
+    WEFT_SPARSE_SOFTMAX_MOST_EACH = 16, // of one item without vectors
+};
+
+// Chooses; a pure function. `limits` must pass weft_limits_check().
+weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
+    const weft_limits *limits, const weft_sparse_softmax_problem *problem);
+
+// Checks a tiling that somebody filled in against the limits and the problem: WEFT_BAD_ARGUMENT
+// names the field.
+weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *tiling,
+                                             const weft_limits *limits,
+                                             const weft_sparse_softmax_problem *problem);
+
+// The tiling in one line, as snprintf() does it.
+int weft_sparse_softmax_tiling_print(const weft_sparse_softmax_tiling *tiling, char *text,
+                                     size_t size);
+
+// What prints it, and reads it.
+extern const weft_tiling_table weft_sparse_softmax_tiling_table;
+
+#endif
