@@ -299,26 +299,6 @@ static void test_few_products_in_many_columns(void **state)
 static void test_long_rows_of_every_kind(void **state)
 {
     (void)state;
-    const weft_spgemm_tiling cuts[] = {
-        {.items = 1,
-         .rows = 2,
-         .columns = 512,
-         .long_from = 500,
-         .long_columns = 64,
-         .long_groups = 2},
-        {.items = 8,
-         .rows = 1,
-         .columns = 64,
-         .long_from = 500,
-         .long_columns = 128,
-         .long_groups = 256},
-        {.items = 32,
-         .rows = 3,
-         .columns = 64,
-         .long_from = 500,
-         .long_columns = 512,
-         .long_groups = 1},
-    };
     const int64_t n = is_reduced ? 5000 : 200000, k = is_reduced ? 600 : 6000;
     for (int i = 0; i < 4; i++) {
         const product_case of = {.seed = 19,
@@ -329,7 +309,7 @@ static void test_long_rows_of_every_kind(void **state)
                                  .b_nnz = 20 * k,
                                  .a_kind = i % 2 ? PATTERN_ONE_ROW : PATTERN_REPEATED,
                                  .in_fractions = i % 2,
-                                 .tiling = i < 3 ? &cuts[i] : NULL};
+                                 .tiling = i < 3 ? &wide_tilings[i] : NULL};
         run(&of);
     }
 }

@@ -361,7 +361,7 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
         write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
     } while (0)
 
-kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES)
+kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES)
 {
     DECLARE_SHARED
     const columns c = columns_of(SLICE_OF_GROUP, LANE, n);
@@ -418,8 +418,8 @@ INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_
 // Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
 // it, in the slice's columns. Their sums wait in private memory. Short rows are done first. Where a
 // group has several bundles, rows of one wait for those of the next as long as there is room.
-kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, BUNDLES,
-                                   int window_from, int k, int window)
+kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES,
+                                   WINDOWS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_SHARED
     const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
@@ -472,10 +472,8 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, 
 // each item's segments in order, window by window and by length within one, so that loops end where
 // the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
 // on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than window_from entries have none.
-kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta, ORDERED,
-                                    int window_from, global const OFFSET *restrict segment_starts,
-                                    global const OFFSET *restrict segment_entries,
-                                    global const int *restrict segments)
+kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
+                                    SEGMENTS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_SHARED
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
@@ -518,9 +516,8 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha,
 
 // list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
 // = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].
-kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
-                                       global const long *restrict list,
-                                       global ACC *restrict scratch, long scratch_start)
+kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n,
+                                       PIECES_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
     DECLARE_SHARED
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
@@ -541,9 +538,8 @@ kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, in
 #endif
 
 // Item (i, x): vector x of the long row whose first piece is the i-th.
-kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
-                                   int has_list, global const long *restrict list,
-                                   global const ACC *restrict scratch, long scratch_start)
+kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
+                                   PIECES_PARAMETERS(DECLARE, COMMA, SOLE_IN))
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
@@ -567,7 +563,7 @@ kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta,
 
 // Item (lane, row): its vectors of rows_per_item rows, moved back ones too, in the order in which
 // add_row() wants them.
-kernel GROUP void spmm_pack(DENSE_B, int k, int n, int rows_per_item, global T *restrict packed)
+kernel GROUP void spmm_pack(DENSE_B, PACK_PARAMETERS(DECLARE, COMMA))
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const long stride = COLUMNS_ADJACENT ? 1 : b_column;

@@ -42,9 +42,7 @@
 // Entries that products come from: lane by lane as ACCS are, and in arrays beside them.
 #define PLACES VECTOR(OFFSET)
 
-#define DENSE_ARGUMENTS                                                                            \
-    global ARGUMENT *restrict arguments, long arguments_start, long arguments_row,                 \
-        long arguments_column, long arguments_batch
+#define DENSE_ARGUMENTS  ARGUMENTS_PARAMETERS(DECLARE, COMMA)
 #define ARGUMENTS_STRIDE (COLUMNS_ADJACENT ? 1 : arguments_column)
 #define ARGUMENTS_OF(row)                                                                          \
     (arguments + arguments_start + GROUP_ALONG_Z * arguments_batch + (row)*arguments_row)
@@ -155,8 +153,8 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
     }
 }
 
-kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alpha, ACC beta,
-                                      BUNDLES, DENSE_ARGUMENTS)
+kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES,
+                                      DENSE_ARGUMENTS)
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
@@ -185,10 +183,9 @@ kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, int n, ACC alph
 
 // Pieces are listed, and what they come to stands in scratch memory, as in spmm_csr_pieces. Places
 // go to found[batch][i][n].
-kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n, int n_pieces, int has_list,
-                                        global const long *restrict list,
-                                        global ACC *restrict scratch, long scratch_start,
-                                        global OFFSET *restrict found, long found_start)
+kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n,
+                                        PIECES_PARAMETERS(DECLARE, COMMA, SOLE_OUT),
+                                        FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     if (i >= n_pieces)
@@ -225,11 +222,9 @@ INLINE PLACES places_at(global const OFFSET *found)
 }
 
 // Item (i, x): vector x of the long row whose first piece is the i-th.
-kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC beta, int n_pieces,
-                                         int has_list, global const long *restrict list,
-                                         global const ACC *restrict scratch, long scratch_start,
-                                         global const OFFSET *restrict found, long found_start,
-                                         DENSE_ARGUMENTS)
+kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, SCALARS,
+                                         PIECES_PARAMETERS(DECLARE, COMMA, SOLE_IN),
+                                         FOUND_PARAMETERS(DECLARE, COMMA, SOLE_IN), DENSE_ARGUMENTS)
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
     const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
@@ -256,7 +251,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, int n, ACC alpha, ACC
 }
 
 // In the rows that spmm_scale writes.
-kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS STORED_ROWS, int n_rows, int n, int rows_per_item)
+kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS STORED_ROWS, LEFT_PARAMETERS(DECLARE, COMMA))
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     EACH_ROW_LEFT(row, n_rows, rows_per_item)

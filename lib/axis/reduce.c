@@ -213,7 +213,7 @@ static weft_status check(void *memory, const weft_call *call)
     s->facts = s->n == 0 ? weft_reduction_facts_of(facts->of_none) : facts;
     s->sweep.reduces = true;
     s->sweep.axes = sorted_axes(s, call, is_reduced, y_axis);
-    weft_sweep_find_problem(&s->sweep, s->dtype, s->facts->n_numbers, false);
+    weft_sweep_find_problem(&s->sweep, call, s->dtype, s->facts->n_numbers, false);
     s->sweep.problem.accumulator_bytes = (int)weft_dtype_size(s->arithmetic);
     return WEFT_OK;
 }
@@ -310,7 +310,8 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
     };
     const lines_arguments *a = &own;
     const weft_argument list[] = {REDUCE_LINES_PARAMETERS(LISTED, COMMA)};
-    TRY(weft_sweep_enqueue_parts(launch, &s->sweep, sizeof(list) / sizeof(list[0]), list));
+    TRY(weft_sweep_enqueue_kernel(launch, &s->sweep, s->sweep.kernels[0],
+                                  sizeof(list) / sizeof(list[0]), list));
     return scratch ? enqueue_combine(launch, s, call, scratch) : WEFT_OK;
 }
 

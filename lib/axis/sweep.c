@@ -13,12 +13,14 @@
 
 // ---- plan
 
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps)
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps)
 {
     sweep->problem = weft_axis_problem_of(&sweep->axes, dtype);
     sweep->problem.writes_all = !sweep->reduces;
     sweep->problem.numbers = numbers;
     sweep->problem.keeps = keeps;
+    sweep->problem.why = weft_call_why(call);
 }
 
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -94,7 +96,8 @@ weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const c
         size_t most = wanted;
         weft_defines all = *defines;
         TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call)));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call),
+                            weft_call_why(call)));
     }
     return WEFT_OK;
 }
@@ -110,12 +113,12 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
     return view;
 }
 
-weft_status weft_sweep_enqueue_parts(weft_launch *launch, const weft_sweep *sweep, size_t n,
-                                     const weft_argument *arguments)
+weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
+                                      weft_kernel *kernel, size_t n, const weft_argument *arguments)
 {
     size_t global[3], local[3];
     weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
-    return weft_launch_kernel(launch, sweep->kernels[0], n, arguments, global, local);
+    return weft_launch_kernel(launch, kernel, n, arguments, global, local);
 }
 
 weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,

@@ -30,7 +30,8 @@ typedef struct weft_sweep_kernels {
 
 // The problem, once the axes are there, with so many numbers of each column and, where the
 // operation has kernels for that, elements that may be kept.
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps);
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps);
 
 // The tiling that the caller forces, if any, by the params' field of that name.
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -59,10 +60,12 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
                                size_t n, const weft_argument *arguments);
 
-// The two of a sweep that reduces, each with the n arguments alone: what finds results, of parts or
-// of columns, and apply, whose items join what parts found.
-weft_status weft_sweep_enqueue_parts(weft_launch *launch, const weft_sweep *sweep, size_t n,
-                                     const weft_argument *arguments);
+// One of them, with the n arguments alone.
+weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
+                                      weft_kernel *kernel, size_t n,
+                                      const weft_argument *arguments);
+
+// apply of a sweep that reduces, whose items join what parts found of each column.
 weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
                                     const weft_argument *arguments);
 

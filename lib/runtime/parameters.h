@@ -17,29 +17,33 @@
 
 #define COMMA ,
 
-#define FIELD(kind, name) FIELD_##kind name;
-#define FIELD_INT         cl_int
-#define FIELD_LONG        cl_long
-#define FIELD_LONG4       cl_long4
-#define FIELD_IN(T)       cl_mem
-#define FIELD_OUT(T)      cl_mem
-#define FIELD_SOLE_IN(T)  cl_mem // restrict
-#define FIELD_SOLE_OUT(T) cl_mem
-#define FIELD_NUMBER(T)   weft_number
-#define FIELD_WHOLE(T)    weft_indices
-#define FIELD_LOCAL(T)    size_t // bytes
+#define FIELD(kind, name)   FIELD_##kind name;
+#define FIELD_INT           cl_int
+#define FIELD_LONG          cl_long
+#define FIELD_LONG4         cl_long4
+#define FIELD_IN(T)         cl_mem
+#define FIELD_OUT(T)        cl_mem
+#define FIELD_SOLE_IN(T)    cl_mem // restrict
+#define FIELD_SOLE_OUT(T)   cl_mem
+#define FIELD_ATOMIC(T)     cl_mem // volatile
+#define FIELD_NUMBER(T)     weft_number
+#define FIELD_WHOLE(T)      weft_indices
+#define FIELD_LOCAL(T)      size_t // bytes
+#define FIELD_SOLE_LOCAL(T) size_t
 
-#define LISTED(kind, name) LISTED_##kind(a->name)
-#define LISTED_INT         ARGUMENT
-#define LISTED_LONG        ARGUMENT
-#define LISTED_LONG4       ARGUMENT
-#define LISTED_IN(T)       ARGUMENT
-#define LISTED_OUT(T)      ARGUMENT
-#define LISTED_SOLE_IN(T)  ARGUMENT
-#define LISTED_SOLE_OUT(T) ARGUMENT
-#define LISTED_NUMBER(T)   NUMBER_ARGUMENT
-#define LISTED_WHOLE(T)    NUMBER_ARGUMENT
-#define LISTED_LOCAL(T)    LOCAL_ARGUMENT
+#define LISTED(kind, name)   LISTED_##kind(a->name)
+#define LISTED_INT           ARGUMENT
+#define LISTED_LONG          ARGUMENT
+#define LISTED_LONG4         ARGUMENT
+#define LISTED_IN(T)         ARGUMENT
+#define LISTED_OUT(T)        ARGUMENT
+#define LISTED_SOLE_IN(T)    ARGUMENT
+#define LISTED_SOLE_OUT(T)   ARGUMENT
+#define LISTED_ATOMIC(T)     ARGUMENT
+#define LISTED_NUMBER(T)     NUMBER_ARGUMENT
+#define LISTED_WHOLE(T)      NUMBER_ARGUMENT
+#define LISTED_LOCAL(T)      LOCAL_ARGUMENT
+#define LISTED_SOLE_LOCAL(T) LOCAL_ARGUMENT
 
 // Adds those of a list, which point into *a.
 #define ADD_LISTED(arguments, ...)                                                                 \

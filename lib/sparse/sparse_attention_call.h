@@ -9,7 +9,7 @@
 #include "sparse/sddmm_call.h"
 #include "sparse/sparse_attention_plan.h"
 #include "sparse/sparse_softmax_call.h"
-#include "sparse/spmm_product.h"
+#include "sparse/spmm_call.h"
 
 // Operands in the table's order: dense ones, the last of which is written, and the mask.
 enum {
@@ -39,6 +39,7 @@ typedef struct weft_attention_state {
     size_t own_bytes; // of steps
     weft_sddmm_state products;
     weft_sparse_softmax_state softmax;
+    weft_spmm_state sums;
 } weft_attention_state;
 
 // One of the dense operands as kernels take it: [outer x inner x rows x columns], strides in
@@ -59,14 +60,13 @@ typedef struct weft_attention_steps {
     weft_tensor Q, K_turned, V, O, products;
     weft_csr weights; // M with the products as its values
     weft_sddmm_numbers numbers;
-    weft_call products_call, softmax_call;
-    weft_spmm_product sums;
+    weft_call products_call, softmax_call, sums_call;
 } weft_attention_steps;
 
-// Plans and builds them, and says how much scratch memory all of them want; *fits is false where
-// that is more than sizes reach.
+// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them
+// want; *fits is false where that is more than sizes reach.
 weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
-                                         bool *fits);
+                                         bool is_unheard, bool *fits);
 
 // Enqueues them, behind what the launch has enqueued.
 weft_status weft_attention_steps_run(weft_launch *launch, const weft_attention_state *s,

@@ -1,31 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weft_spmm() and weft_spmm_dcsr() refuse at their doors, and the call as it goes on from
-// there.
-#include "sparse/spmm_product.h"
-
+// What weft_spmm() and weft_spmm_dcsr() ask of their operands, and the problem that these are.
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
-#include "operand/view.h"
+#include "base/fail.h"
 #include "runtime/context.h"
+#include "sparse/sparse_limits.h"
+#include "sparse/spmm_call.h"
 #include "sparse/spmm_reduction.h"
 
-static weft_status params_check(const weft_spmm_params *params)
+static weft_status numbers_check(const weft_call *call)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT, "spmm: params.size is %zu, not %zu: fill it by WEFT_SPMM()",
-                    params->size, sizeof(*params));
-    if (!weft_spmm_reduction_name(params->reduction))
+    const weft_spmm_numbers *given = call->own;
+    if (!weft_spmm_reduction_name(given->reduction))
         return fail(WEFT_BAD_ARGUMENT, "spmm: params.reduction is %d: no weft_spmm_reduction",
-                    (int)params->reduction);
-    if (params->arguments && !weft_spmm_is_peaks(params->reduction))
+                    (int)given->reduction);
+    if (call->operands[WEFT_SPMM_ARGUMENTS] && !weft_spmm_is_peaks(given->reduction))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: params.arguments with a %s: only max and min come from one entry",
-                    weft_spmm_reduction_name(params->reduction));
-    if (!weft_activation_name(params->activation))
+                    weft_spmm_reduction_name(given->reduction));
+    if (!weft_activation_name(given->activation))
         return fail(WEFT_BAD_ARGUMENT, "spmm: params.activation is %d: no weft_activation",
-                    (int)params->activation);
+                    (int)given->activation);
     return WEFT_OK;
 }
 
@@ -126,221 +123,117 @@ weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *p
     return WEFT_OK;
 }
 
-static weft_status arguments_form_check(const weft_csr *A, const weft_tensor *C,
-                                        const weft_tensor *arguments)
+static weft_status arguments_check(const weft_call *call)
 {
+    const weft_tensor *arguments = weft_call_tensor(call, WEFT_SPMM_ARGUMENTS);
+    const int64_t nnz = weft_call_csr(call, WEFT_SPMM_A)->nnz;
     if (!arguments)
         return WEFT_OK;
-    TRY(weft_output_form_check(arguments, "spmm: arguments"));
-    TRY(weft_same_shape_check(arguments, "arguments", C, "C", "spmm"));
+    TRY(weft_same_shape_check(arguments, "arguments", weft_call_tensor(call, WEFT_SPMM_C), "C",
+                              "spmm"));
     const weft_dtype dtype = weft_dtype_or(arguments->dtype, WEFT_F32);
     if (dtype != WEFT_I32 && dtype != WEFT_I64)
         return fail(WEFT_BAD_DTYPE, "spmm: arguments are %s, i32 and i64 are possible",
                     weft_dtype_name(dtype));
-    if (dtype == WEFT_I32 && A->nnz - 1 > INT32_MAX)
+    if (dtype == WEFT_I32 && nnz - 1 > INT32_MAX)
         return fail(WEFT_BAD_DTYPE,
-                    "spmm: arguments are i32, but A has %" PRId64 " entries: i64 is wanted",
-                    A->nnz);
+                    "spmm: arguments are i32, but A has %" PRId64 " entries: i64 is wanted", nnz);
     return WEFT_OK;
 }
 
-static weft_status arguments_overlap_check(const weft_tensor *B, const weft_tensor *C,
-                                           const weft_tensor *bias, const weft_tensor *arguments)
+// Of B and C as matrices.
+static weft_status agreement_check(const weft_call *call, const weft_tensor *B,
+                                   const weft_tensor *C)
 {
-    if (bias)
-        TRY(weft_tensor_overlap_check(arguments, "arguments", bias, "bias", "spmm"));
-    TRY(weft_tensor_overlap_check(arguments, "arguments", B, "B", "spmm"));
-    return weft_tensor_overlap_check(arguments, "arguments", C, "C", "spmm");
+    const weft_spmm_numbers *given = call->own;
+    const weft_csr *A = weft_call_csr(call, WEFT_SPMM_A);
+    const weft_dcsr *stored = call->operands[WEFT_SPMM_ROWS];
+    const weft_tensor *bias = weft_call_tensor(call, WEFT_SPMM_BIAS);
+    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, given->transpose_a));
+    TRY(dtypes_check(call->ctx, A, B, C));
+    if (bias) {
+        TRY(weft_row_numbers_form_check(bias, "bias", C, "C", "spmm"));
+        TRY(weft_same_dtype_check(bias->dtype, "bias", A->dtype, "A", "spmm"));
+    }
+    TRY(arguments_check(call));
+    return weft_spmm_plan_fits(call->ctx, given->plan, given->transpose_a, A, stored, "spmm", "A");
 }
 
-// What is written shares no byte with A.
-static weft_status matrix_overlap_check(const weft_tensor *out, const char *name, const weft_csr *A,
-                                        const weft_dcsr *stored, int64_t n_batches)
+// ---- the problem
+
+static weft_dense steps_of(const weft_tensor *matrix)
 {
-    TRY(weft_csr_overlap_check(out, name, A, "A", n_batches, "spmm"));
-    return stored ? weft_dcsr_rows_overlap_check(out, name, stored, "A", "spmm") : WEFT_OK;
+    weft_dense steps = weft_dense_of(matrix);
+    steps.buffer = NULL;
+    steps.start = 0;
+    return steps;
 }
 
 // Where n is 1 no stride along n is ever taken, and the field may hold anything.
-static void settle_columns(weft_spmm_product *p)
+static void find_steps(weft_spmm_state *s, const weft_tensor *B, const weft_tensor *C,
+                       const weft_tensor *arguments)
 {
-    if (p->problem.n == 1)
-        p->B.column = p->C.column = p->arguments.column = 1;
-    p->problem.columns_adjacent = p->B.column == 1 && p->C.column == 1 && p->arguments.column == 1;
+    s->B = steps_of(B);
+    s->C = steps_of(C);
+    s->arguments = (weft_dense){.column = 1};
+    if (arguments) {
+        const weft_tensor matrix = weft_tensor_as_matrix(arguments);
+        s->arguments = steps_of(&matrix);
+        s->argument_dtype = weft_dtype_or(arguments->dtype, WEFT_F32);
+    }
+    if (C->shape[C->ndim - 1] == 1)
+        s->B.column = s->C.column = s->arguments.column = 1;
 }
 
-// Where each row starts, as far as powers of two matter.
-static int64_t row_starts(const weft_dense *d)
+static weft_spmm_problem problem_of(const weft_spmm_state *s, const weft_call *call,
+                                    const weft_tensor *B)
 {
-    return d->start | d->row | d->batch;
-}
-
-// Where memory begins, of the dense operands and of A's entries.
-typedef struct {
-    int64_t dense, entries;
-} shifts;
-
-static weft_status find_shifts(shifts *out, const weft_csr *A, const weft_tensor *B,
-                               const weft_tensor *C, const weft_tensor *arguments)
-{
-    *out = (shifts){0};
-    TRY(weft_tensor_shift(&out->dense, B, "spmm: B"));
-    TRY(weft_tensor_shift(&out->dense, C, "spmm: C"));
-    TRY(weft_tensor_shift(&out->dense, arguments, "spmm: arguments"));
-    if (A->nnz == 0)
-        return WEFT_OK;
-    TRY(weft_buffer_shift(&out->entries, A->indices, weft_dtype_or(A->index_dtype, WEFT_I32),
-                          "spmm: A", "'s indices"));
-    return weft_buffer_shift(&out->entries, A->values, weft_dtype_or(A->dtype, WEFT_F32), "spmm: A",
-                             "'s values");
-}
-
-static weft_spmm_problem problem_of(const weft_csr *A, const weft_tensor *B,
-                                    const weft_spmm_params *params, const weft_spmm_product *p,
-                                    const shifts *shift)
-{
+    const weft_spmm_numbers *given = call->own;
+    const weft_csr *A = weft_call_csr(call, WEFT_SPMM_A);
     const int axis = B->ndim - 2;
     return (weft_spmm_problem){
-        .m = p->has_rows ? A->n_rows : p->n_rows,
+        .m = call->operands[WEFT_SPMM_ROWS] && !given->transpose_a ? A->n_rows : s->n_rows,
         .k = B->shape[axis],
         .n = B->shape[axis + 1],
         .nnz = A->nnz,
         .n_batches = axis == 1 ? B->shape[0] : 1,
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
-        .alignment = pow2_divisor(row_starts(&p->B) | row_starts(&p->C) |
-                                  row_starts(&p->arguments) | shift->dense),
-        .entry_alignment = pow2_divisor((A->indices_start - A->values_start) |
-                                        A->values_batch_stride | shift->entries),
-        .rows = params->plan ? &params->plan->rows : NULL,
-        .reduction = params->reduction,
-        .order = params->plan ? params->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
+        .columns_adjacent = s->B.column == 1 && s->C.column == 1 && s->arguments.column == 1,
+        .reduction = given->reduction,
+        .order = given->plan ? given->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
+        .why = weft_call_why(call),
     };
 }
 
-static weft_status forms_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
-                               const weft_tensor *C)
+static void find_problem(weft_spmm_state *s, const weft_call *call, const weft_tensor *B,
+                         const weft_tensor *C)
 {
-    if (stored)
-        TRY(weft_dcsr_rows_form_check(stored, "spmm", "A"));
-    TRY(weft_csr_form_check(A, "spmm: A"));
-    TRY(weft_tensor_form_check(B, "spmm: B"));
-    TRY(weft_output_form_check(C, "spmm: C"));
-    return ranks_check(B, C);
+    const weft_spmm_numbers *given = call->own;
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPMM_A));
+    find_steps(s, B, C, weft_call_tensor(call, WEFT_SPMM_ARGUMENTS));
+    s->n_rows = C->shape[C->ndim - 2];
+    s->offset_dtype = A.offset_dtype;
+    s->index_dtype = given->transpose_a ? WEFT_I32 : A.index_dtype;
+    s->result_dtype = weft_dtype_or(C->dtype, WEFT_F32);
+    s->problem = problem_of(s, call, B);
+    s->is_scale = weft_rounded(s->problem.dtype, given->alpha) == 0 || s->problem.nnz == 0 ||
+                  s->problem.k == 0;
+    s->has_rows = call->operands[WEFT_SPMM_ROWS] && !given->transpose_a && !s->is_scale;
+    s->head.n_batches = s->problem.n_batches;
+    s->head.is_empty = weft_tensor_is_empty(C);
 }
 
-// Of B and C as matrices.
-static weft_status agreement_check(const weft_context *ctx, const weft_csr *A,
-                                   const weft_dcsr *stored, const weft_tensor *B,
-                                   const weft_tensor *C, const weft_spmm_params *params)
+weft_status weft_spmm_check(void *state, const weft_call *call)
 {
-    TRY(shapes_check(stored ? stored->n_rows : A->n_rows, A->n_cols, B, C, params->transpose_a));
-    TRY(dtypes_check(ctx, A, B, C));
-    if (params->bias) {
-        TRY(weft_row_numbers_form_check(params->bias, "bias", C, "C", "spmm"));
-        TRY(weft_same_dtype_check(params->bias->dtype, "bias", A->dtype, "A", "spmm"));
-    }
-    return weft_spmm_plan_fits(ctx, params->plan, params->transpose_a, A, stored, "spmm", "A");
-}
-
-static weft_status buffers_check(const weft_context *ctx, const weft_csr *A,
-                                 const weft_dcsr *stored, const weft_tensor *B,
-                                 const weft_tensor *C, const weft_spmm_params *params)
-{
-    if (stored)
-        TRY(weft_dcsr_rows_view_check(ctx, stored, "spmm", "A"));
-    TRY(weft_tensor_check(ctx, B, "spmm: B"));
-    TRY(weft_output_check(ctx, C, "spmm: C"));
-    if (params->bias)
-        TRY(weft_tensor_check(ctx, params->bias, "spmm: bias"));
-    if (params->arguments)
-        TRY(weft_output_check(ctx, params->arguments, "spmm: arguments"));
-    return weft_csr_view_check(ctx, A, B->ndim == 3 ? B->shape[0] : 1, "spmm: A");
-}
-
-static weft_status apart_check(const weft_csr *A, const weft_dcsr *stored, const weft_tensor *B,
-                               const weft_tensor *C, const weft_spmm_params *params)
-{
-    const int64_t n_batches = B->ndim == 3 ? B->shape[0] : 1;
-    TRY(weft_tensor_overlap_check(C, "C", B, "B", "spmm"));
-    if (params->bias)
-        TRY(weft_tensor_overlap_check(C, "C", params->bias, "bias", "spmm"));
-    TRY(matrix_overlap_check(C, "C", A, stored, n_batches));
-    if (!params->arguments)
-        return WEFT_OK;
-    TRY(arguments_overlap_check(B, C, params->bias, params->arguments));
-    return matrix_overlap_check(params->arguments, "arguments", A, stored, n_batches);
-}
-
-weft_status weft_spmm_product_of(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                                 const weft_dcsr *stored, const weft_tensor *B,
-                                 const weft_tensor *C, const weft_spmm_params *params)
-{
-    shifts shift;
-    TRY(find_shifts(&shift, A, B, C, params->arguments));
-    *out = (weft_spmm_product){
-        .ctx = ctx,
-        .A = A,
-        .stored = stored,
-        .has_rows = stored && !params->transpose_a,
-        .n_rows = C->shape[C->ndim - 2],
-        .B_view = *B,
-        .C_view = *C,
-        .bias_view = params->bias,
-        .has_arguments = params->arguments != NULL,
-        .activation = params->activation,
-        .plan = params->plan,
-        .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
-        .index_dtype = params->transpose_a ? WEFT_I32 : weft_dtype_or(A->index_dtype, WEFT_I32),
-        .B = weft_dense_of(B),
-        .C = weft_dense_of(C),
-        .arguments = {.column = 1},
-    };
-    TRY(weft_tiling_read(&out->is_forced, &out->forced, &weft_spmm_tiling_table, "spmm: tiling",
-                         params->tiling));
-    if (params->arguments) {
-        out->arguments_view = weft_tensor_as_matrix(params->arguments);
-        out->arguments = weft_dense_of(&out->arguments_view);
-    }
-    out->problem = problem_of(A, B, params, out, &shift);
-    settle_columns(out);
-    return WEFT_OK;
-}
-
-bool weft_spmm_is_empty(const weft_spmm_product *p)
-{
-    return p->n_rows == 0 || p->problem.n == 0 || p->problem.n_batches == 0;
-}
-
-weft_status weft_spmm_check(weft_spmm_product *out, weft_context *ctx, const weft_csr *A,
-                            const weft_dcsr *stored, const weft_tensor *B, const weft_tensor *C,
-                            const weft_spmm_params *params)
-{
-    TRY(weft_context_check(ctx, "spmm"));
-    if (!A || !B || !C)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: %s is NULL", !A ? "A" : !B ? "B" : "C");
-    TRY(params_check(params));
-    TRY(forms_check(A, stored, B, C));
+    weft_spmm_state *s = state;
+    const weft_tensor *B = weft_call_tensor(call, WEFT_SPMM_B);
+    const weft_tensor *C = weft_call_tensor(call, WEFT_SPMM_C);
+    TRY(numbers_check(call));
+    TRY(ranks_check(B, C));
     const weft_tensor b = weft_tensor_as_matrix(B), c = weft_tensor_as_matrix(C);
-    TRY(agreement_check(ctx, A, stored, &b, &c, params));
-    TRY(arguments_form_check(A, C, params->arguments));
-    TRY(buffers_check(ctx, A, stored, B, C, params));
-    TRY(apart_check(A, stored, &b, &c, params));
-    TRY(weft_spmm_product_of(out, ctx, A, stored, &b, &c, params));
-    if (out->is_forced && !weft_spmm_is_empty(out))
-        TRY(weft_spmm_tiling_check(&out->forced, &ctx->limits, &out->problem));
+    TRY(agreement_check(call, &b, &c));
+    TRY(weft_tiling_read(&s->head.is_forced, &s->tiling, &weft_spmm_tiling_table, "spmm: tiling",
+                         call->tiling));
+    find_problem(s, call, &b, &c);
     return WEFT_OK;
-}
-
-weft_status weft_spmm_workspace_check(const weft_spmm_product *p, cl_mem workspace, size_t bytes)
-{
-    weft_tensor scratch;
-    TRY(weft_workspace_view(&scratch, p->ctx, workspace, bytes, "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->B_view, "B", "spmm"));
-    TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->C_view, "C", "spmm"));
-    if (p->bias_view)
-        TRY(weft_tensor_overlap_check(&scratch, "workspace", p->bias_view, "bias", "spmm"));
-    if (p->has_arguments)
-        TRY(weft_tensor_overlap_check(&scratch, "workspace", &p->arguments_view, "arguments",
-                                      "spmm"));
-    return matrix_overlap_check(&scratch, "workspace", p->A, p->stored, p->problem.n_batches);
 }

@@ -16,6 +16,7 @@ typedef enum weft_spmm_order_reason {
 
 struct weft_spmm_plan {
     weft_context *ctx;
+    int64_t serial; // from 1: no other plan object of this process has or had it
     bool transpose_a, is_dcsr;
     int64_t n_rows, n_cols, nnz; // of A as it was given
     int64_t n_stored;            // rows of a DCSR that are stored; of a CSR all

@@ -4,13 +4,14 @@
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/element.h"
-#include "base/refuse.h"
+#include "base/params.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 #include "runtime/buffer.h"
@@ -171,10 +172,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .rows = &plan->rows,
         .order = plan->order_kind,
     };
-    weft_refuse_unheard(true);
-    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&plan->ctx->limits, &typical);
-    weft_refuse_unheard(false);
-    return tiling;
+    return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
 // Rows in order, long ones cut, and windows where the products to come will want them.
@@ -185,7 +183,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
     plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits);
+    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
     plan->window =
         tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
     plan->window_from = tiling.window_from;
@@ -234,10 +232,6 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
                               const weft_csr *A, const weft_dcsr *stored,
                               const weft_spmm_plan_params *params)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm_plan: params.size is %zu, not %zu: fill it by WEFT_SPMM_PLAN()",
-                    params->size, sizeof(*params));
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm_plan: piece is %" PRId64 ": 0 to %" PRId64 " is wanted", params->piece,
@@ -256,22 +250,30 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
     return stored ? weft_dcsr_rows_view_check(ctx, stored, "spmm_plan", "A") : WEFT_OK;
 }
 
+static int64_t next_serial(void)
+{
+    static atomic_llong last;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 // A: all rows, or those that `stored` stores.
 static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_command_queue queue,
                                const weft_csr *A, const weft_dcsr *stored,
                                const weft_spmm_plan_params *params)
 {
-    *out = NULL;
-    params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
+    weft_spmm_plan_params own;
     weft_launch launch;
-    TRY(plan_check(&launch, ctx, queue, A, stored, params));
+    *out = NULL;
+    TRY(PARAMS_READ(&own, params, "spmm_plan", "WEFT_SPMM_PLAN"));
+    TRY(plan_check(&launch, ctx, queue, A, stored, &own));
 
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
         return fail(WEFT_NO_MEMORY, "spmm_plan: no memory for %zu bytes", sizeof(*plan));
     *plan = (weft_spmm_plan){
         .ctx = ctx,
-        .transpose_a = params->transpose_a,
+        .serial = next_serial(),
+        .transpose_a = own.transpose_a,
         .is_dcsr = stored != NULL,
         .n_stored = A->n_rows,
         .n_rows = stored ? stored->n_rows : A->n_rows,
@@ -279,9 +281,9 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         .nnz = A->nnz,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
-        .piece = params->piece,
-        .piece_is_forced = params->piece > 0,
-        .order_kind = params->order,
+        .piece = own.piece,
+        .piece_is_forced = own.piece > 0,
+        .order_kind = own.order,
     };
     const weft_status status = fill(plan, &launch, A, stored);
     if (status == WEFT_OK)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha op(A) B + beta C + bias): from a problem to a tiling, scratch memory, defines and
 // kernels.
-#include "sparse/spmm_schedule.h"
-
 #include <inttypes.h>
 
 #include "base/arithmetic.h"
@@ -13,8 +11,8 @@
 #include "runtime/context.h"
 #include "runtime/scratch.h"
 #include "runtime/workspace.h"
+#include "sparse/spmm_call.h"
 #include "sparse/spmm_reduction.h"
-#include "sparse/spmm_tiling.h"
 
 // ---- plan
 
@@ -25,148 +23,205 @@ int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
     return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
 }
 
-size_t weft_spmm_scratch_bytes(const weft_spmm_schedule *s)
+static size_t bytes_of(const weft_spmm_state *s)
 {
     return s->packed_bytes + s->cut.sums_bytes + s->cut.places_bytes + s->queues_bytes;
 }
 
+// Where each row of a dense operand starts, as far as powers of two matter.
+static int64_t row_starts(const weft_call *call, int i, const weft_dense *steps)
+{
+    const weft_tensor *t = call->operands[i];
+    return t ? t->offset | steps->row | steps->batch : 0;
+}
+
+// Memory of the caller's may begin anywhere.
+static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
+{
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPMM_A));
+    int64_t dense = row_starts(call, WEFT_SPMM_B, &s->B) | row_starts(call, WEFT_SPMM_C, &s->C) |
+                    row_starts(call, WEFT_SPMM_ARGUMENTS, &s->arguments);
+    int64_t entries = (A.indices_start - A.values_start) | A.values_batch_stride;
+    TRY(weft_tensor_shift(&dense, weft_call_tensor(call, WEFT_SPMM_B), "spmm: B"));
+    TRY(weft_tensor_shift(&dense, weft_call_tensor(call, WEFT_SPMM_C), "spmm: C"));
+    TRY(weft_tensor_shift(&dense, weft_call_tensor(call, WEFT_SPMM_ARGUMENTS), "spmm: arguments"));
+    if (A.nnz > 0) {
+        TRY(weft_buffer_shift(&entries, A.indices, A.index_dtype, "spmm: A", "'s indices"));
+        TRY(weft_buffer_shift(&entries, A.values, A.dtype, "spmm: A", "'s values"));
+    }
+    s->problem.alignment = pow2_divisor(dense);
+    s->problem.entry_alignment = pow2_divisor(entries);
+    return WEFT_OK;
+}
+
 // What is known of the rows of op(A). Only one longer than it is wide has a column twice.
-static weft_pieces_problem rows_of(const weft_spmm_product *p)
+static weft_pieces_problem rows_of(const weft_spmm_state *s, const weft_call *call)
 {
     return (weft_pieces_problem){
-        .nnz = p->problem.nnz,
-        .longest = min_i64(p->problem.k, p->problem.nnz),
-        .n_sums = p->problem.n,
-        .n_batches = p->problem.n_batches,
-        .sum_bytes = weft_sum_bytes(p->problem.dtype),
-        .place_bytes = p->has_arguments ? (int64_t)weft_dtype_size(p->offset_dtype) : 0,
+        .nnz = s->problem.nnz,
+        .longest = min_i64(s->problem.k, s->problem.nnz),
+        .n_sums = s->problem.n,
+        .n_batches = s->problem.n_batches,
+        .sum_bytes = weft_sum_bytes(s->problem.dtype),
+        .why = s->problem.why,
+        .place_bytes =
+            call->operands[WEFT_SPMM_ARGUMENTS] ? (int64_t)weft_dtype_size(s->offset_dtype) : 0,
     };
 }
 
-// The plan's pieces; where nobody asked for them, only if scratch memory has room.
-static bool take_planned(weft_spmm_schedule *s, const weft_spmm_product *p,
+// The plan object's pieces; where nobody asked for them, only if scratch memory has room.
+static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                          const weft_pieces_problem *rows)
 {
-    const weft_spmm_plan *plan = p->plan;
-    const uint64_t most = weft_workspace_most(p->ctx);
+    const uint64_t most = weft_workspace_most(call->ctx);
     const bool counts = weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
-    s->is_planned = plan->piece_is_forced || (counts && weft_spmm_scratch_bytes(s) <= most) ||
-                    refuse("the plan's order",
+    s->is_planned = plan->piece_is_forced || (counts && bytes_of(s) <= most) ||
+                    refuse(s->problem.why, "the plan's order",
                            "its %" PRId64 " pieces of long rows have no room in %" PRIu64
                            " bytes of scratch memory",
                            plan->n_pieces, most);
     if (s->is_planned && plan->n_pieces == 0)
-        refuse("pieces of long rows", "no row has more than two pieces of %" PRId64 " entries",
-               plan->piece);
+        refuse(s->problem.why, "pieces of long rows",
+               "no row has more than two pieces of %" PRId64 " entries", plan->piece);
     return counts;
 }
 
-// Longer ones in their place. The plan's order leaves out its own long rows, and goes with them.
-static bool take_longer(weft_spmm_schedule *s, const weft_spmm_product *p,
+// Longer ones in their place. The plan object's order leaves out its own long rows, and goes with
+// them.
+static bool take_longer(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
                         weft_pieces_problem *rows)
 {
-    const bool is_forced = p->is_forced && !p->plan;
-    if (p->plan)
-        rows->longest = p->plan->rows.max;
-    return weft_pieces_for(&s->cut, rows, p->plan ? p->plan->piece : s->tiling.piece, is_forced,
-                           weft_workspace_most(p->ctx));
+    if (plan)
+        rows->longest = plan->rows.max;
+    return weft_pieces_for(&s->cut, rows, plan ? plan->piece : s->tiling.piece,
+                           s->head.is_forced && !plan, weft_workspace_most(call->ctx));
 }
 
-static weft_status schedule_pieces(weft_spmm_schedule *s, const weft_spmm_product *p)
+static weft_status schedule_pieces(weft_spmm_state *s, const weft_call *call,
+                                   const weft_spmm_plan *plan)
 {
-    weft_pieces_problem rows = rows_of(p);
-    bool counts = p->plan && take_planned(s, p, &rows);
+    weft_pieces_problem rows = rows_of(s, call);
+    bool counts = plan && take_planned(s, call, plan, &rows);
     if (!s->is_planned)
-        counts = take_longer(s, p, &rows);
+        counts = take_longer(s, call, plan, &rows);
     s->tiling.piece = s->cut.length;
     return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
 }
 
 // Windows go without: the queue is for those who take rows one after the other. So does who has no
 // room for it, and a device on which a group could not take all that is left.
-static weft_status schedule_queues(weft_spmm_schedule *s, const weft_spmm_product *p)
+static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
 {
-    const int max_turns = p->ctx->limits.max_turns;
-    if (!s->is_planned || p->plan->order_kind != WEFT_SPMM_ORDER_QUEUE)
+    const int max_turns = ctx->limits.max_turns;
+    if (!s->is_planned || s->problem.order != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
     if (s->tiling.window > 0 || s->tiling.bundles_per_copy > 0) {
         s->unqueued = s->tiling.bundles_per_copy > 0 ? "B in local memory goes without a queue"
                                                      : "windows go without a queue";
-        refuse(QUEUES, "%s", s->unqueued);
+        refuse(s->problem.why, QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
     // One group may come to take all rows of a matrix.
-    if (max_turns > 0 && weft_spmm_turns_of_all(&p->problem) > max_turns) {
-        refuse(QUEUES, "%.3g turns of one group's loops: the device ends them after %d",
-               weft_spmm_turns_of_all(&p->problem), max_turns);
+    if (max_turns > 0 && weft_spmm_turns_of_all(&s->problem) > max_turns) {
+        refuse(s->problem.why, QUEUES,
+               "%.3g turns of one group's loops: the device ends them after %d",
+               weft_spmm_turns_of_all(&s->problem), max_turns);
         s->unqueued = "this device's loops end too early for a queue";
         return WEFT_OK;
     }
-    const int64_t n_batches = p->problem.n_batches;
+    const int64_t n_batches = s->problem.n_batches;
     if (!weft_scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
         return fail(WEFT_NO_MEMORY,
                     "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
                     s->n_slices, n_batches);
-    if (weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)) {
+    if (bytes_of(s) <= weft_workspace_most(ctx)) {
         s->n_queues = s->n_slices * n_batches;
         return WEFT_OK;
     }
-    refuse(QUEUES, "scratch memory has room for %" PRIu64 " bytes", weft_workspace_most(p->ctx));
+    refuse(s->problem.why, QUEUES, "scratch memory has room for %" PRIu64 " bytes",
+           weft_workspace_most(ctx));
     s->unqueued = "scratch memory has no room for a queue";
     s->queues_bytes = 0;
     return WEFT_OK;
 }
 
 // Packing is left out where scratch memory is short, unless it was asked for.
-static weft_status schedule_packing(weft_spmm_schedule *s, const weft_spmm_product *p)
+static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
 {
     if (!s->tiling.packed)
         return WEFT_OK;
-    const int64_t size = (int64_t)weft_dtype_size(p->problem.dtype);
+    const int64_t size = (int64_t)weft_dtype_size(s->problem.dtype);
     const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
     const bool counts =
-        weft_scratch_for(&s->packed_bytes, columns, p->problem.k, p->problem.n_batches, size);
-    if (counts && (p->is_forced || weft_spmm_scratch_bytes(s) <= weft_workspace_most(p->ctx)))
+        weft_scratch_for(&s->packed_bytes, columns, s->problem.k, s->problem.n_batches, size);
+    if (counts && (s->head.is_forced || bytes_of(s) <= weft_workspace_most(ctx)))
         return WEFT_OK;
-    if (p->is_forced)
+    if (s->head.is_forced)
         return fail(WEFT_NO_MEMORY,
                     "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
                     " matrices, is too large",
-                    p->problem.k, columns, p->problem.n_batches);
-    refuse("packed B", "scratch memory has room for %" PRIu64 " bytes",
-           weft_workspace_most(p->ctx));
+                    s->problem.k, columns, s->problem.n_batches);
+    refuse(s->problem.why, "packed B", "scratch memory has room for %" PRIu64 " bytes",
+           weft_workspace_most(ctx));
     s->tiling.packed = false;
     s->packed_bytes = 0;
     return WEFT_OK;
 }
 
-// Whether the plan has segments for the windows that rows go through.
-static bool plan_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
+// Whether the plan object has cut the rows as the tiling wants them. One that nobody forced takes
+// the rows that it has cut.
+static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
 {
-    return s->is_planned && p->plan->segments && s->tiling.bundles_per_copy == 0 &&
-           s->tiling.window == p->plan->window;
+    s->has_segments = s->is_planned && plan->segments && s->tiling.bundles_per_copy == 0 &&
+                      s->tiling.window == plan->window;
+    if (!s->has_segments)
+        return;
+    if (!s->head.is_forced)
+        s->tiling.window_from = plan->window_from;
+    s->has_segments =
+        s->tiling.window_from == plan->window_from && s->tiling.rows_per_item == plan->run_rows;
 }
 
-static weft_status schedule_for(weft_spmm_schedule *s, const weft_spmm_product *p,
-                                const weft_limits *limits)
+// The state has this from the plan before, which wanted groups that are too large.
+static void clear_schedule(weft_spmm_state *s)
 {
-    *s = (weft_spmm_schedule){
-        .tiling = p->is_forced ? p->forced : weft_spmm_tiling_for(limits, &p->problem),
-    };
+    s->is_planned = s->has_segments = false;
+    s->cut = (weft_pieces){0};
+    s->n_queues = 0;
+    s->unqueued = NULL;
+    s->packed_bytes = s->queues_bytes = 0;
+}
+
+static weft_status choose_tiling(weft_spmm_state *s, const weft_call *call,
+                                 const weft_limits *limits, const weft_spmm_plan *plan)
+{
+    TRY(find_alignment(s, call));
+    weft_spmm_problem problem = s->problem;
+    problem.rows = plan ? &plan->rows : NULL;
+    if (s->head.is_forced)
+        TRY(weft_spmm_tiling_check(&s->tiling, &call->ctx->limits, &problem));
+    else
+        s->tiling = weft_spmm_tiling_for(limits, &problem);
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
     s->tiling.team = (int)max_i64(s->tiling.team, 1);
-    s->n_slices = ceil_div(p->problem.n, weft_spmm_slice_columns(&s->tiling));
-    TRY(schedule_pieces(s, p));
-    if (plan_has_segments(p, s) && !p->is_forced)
-        s->tiling.window_from = p->plan->window_from;
-    TRY(schedule_queues(s, p));
-    return schedule_packing(s, p);
+    s->n_slices = ceil_div(s->problem.n, weft_spmm_slice_columns(&s->tiling));
+    return WEFT_OK;
 }
 
-bool weft_spmm_has_segments(const weft_spmm_product *p, const weft_spmm_schedule *s)
+weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_limits *limits)
 {
-    return plan_has_segments(p, s) && s->tiling.window_from == p->plan->window_from &&
-           s->tiling.rows_per_item == p->plan->run_rows;
+    weft_spmm_state *s = state;
+    const weft_spmm_plan *plan = ((const weft_spmm_numbers *)call->own)->plan;
+    clear_schedule(s);
+    TRY(choose_tiling(s, call, limits, plan));
+    TRY(schedule_pieces(s, call, plan));
+    schedule_segments(s, plan);
+    TRY(schedule_queues(s, call->ctx));
+    TRY(schedule_packing(s, call->ctx));
+    s->head.group_items =
+        (size_t)weft_spmm_team_items(&s->tiling) * (size_t)s->tiling.rows_per_group;
+    s->head.scratch_bytes = s->is_scale ? 0 : bytes_of(s);
+    return WEFT_OK;
 }
 
 // ---- defines
@@ -177,12 +232,12 @@ typedef struct {
     weft_defines defines;
 } program;
 
-static void add_common(weft_defines *defines, const weft_spmm_product *p,
-                       const weft_spmm_schedule *s)
+static void add_common(weft_defines *defines, const weft_spmm_state *s, const weft_call *call)
 {
+    const weft_spmm_numbers *given = call->own;
     const weft_spmm_tiling *tiling = &s->tiling;
-    weft_defines_add_dtype(defines, "DTYPE", p->problem.dtype);
-    if (weft_widens(p->problem.dtype, p->C_view.dtype))
+    weft_defines_add_dtype(defines, "DTYPE", s->problem.dtype);
+    if (weft_widens(s->problem.dtype, s->result_dtype))
         weft_defines_add(defines, "WIDE", 1);
     weft_defines_add(defines, "FOLD", tiling->fold);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
@@ -191,130 +246,113 @@ static void add_common(weft_defines *defines, const weft_spmm_product *p,
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
     if (tiling->team > 1)
         weft_defines_add(defines, "TEAM", tiling->team);
-    weft_defines_add_sub_group(defines, p->ctx->least_subgroup, 0);
+    weft_defines_add_sub_group(defines, call->ctx->least_subgroup, 0);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
-    weft_defines_add(defines, "COLUMNS_ADJACENT", p->problem.columns_adjacent);
-    weft_defines_add_word(defines, "OFFSET", p->offset_dtype == WEFT_I64 ? "long" : "int");
-    weft_defines_add_word(defines, "INDEX", p->index_dtype == WEFT_I16 ? "short" : "int");
-    weft_defines_add(defines, "PERMUTED", p->plan && p->plan->transpose_a);
+    weft_defines_add(defines, "COLUMNS_ADJACENT", s->problem.columns_adjacent);
+    weft_defines_add_word(defines, "OFFSET", s->offset_dtype == WEFT_I64 ? "long" : "int");
+    weft_defines_add_word(defines, "INDEX", s->index_dtype == WEFT_I16 ? "short" : "int");
+    weft_defines_add(defines, "PERMUTED", given->transpose_a);
     weft_defines_add(defines, "QUEUED", s->n_queues > 0);
     if (s->has_rows)
         weft_defines_add(defines, "HAS_ROWS", 1);
-    if (p->bias_view)
+    if (call->operands[WEFT_SPMM_BIAS])
         weft_defines_add(defines, "BIASED", 1);
-    if (p->activation != WEFT_ACTIVATION_NONE)
-        weft_defines_add_word(defines, "ACTIVATION", weft_activation_function(p->activation));
+    if (given->activation != WEFT_ACTIVATION_NONE)
+        weft_defines_add_word(defines, "ACTIVATION", weft_activation_function(given->activation));
 }
 
-static void sums_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s,
+static void sums_program(program *out, const weft_spmm_state *s, const weft_call *call,
                          bool is_held)
 {
     *out = (program){.source = &weft_source_spmm};
-    add_common(&out->defines, p, s);
+    add_common(&out->defines, s, call);
     weft_defines_add(&out->defines, "HELD", is_held);
     weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
     weft_defines_add(&out->defines, "PACKED", s->tiling.packed);
-    weft_defines_add(&out->defines, "MEAN", p->problem.reduction == WEFT_SPMM_MEAN);
+    weft_defines_add(&out->defines, "MEAN", s->problem.reduction == WEFT_SPMM_MEAN);
 }
 
-static void peaks_program(program *out, const weft_spmm_product *p, const weft_spmm_schedule *s)
+static void peaks_program(program *out, const weft_spmm_state *s, const weft_call *call)
 {
-    const bool is_wide = p->has_arguments && p->arguments_view.dtype == WEFT_I64;
+    const bool is_wide = s->argument_dtype == WEFT_I64;
     *out = (program){.source = &weft_source_spmm_peaks};
-    add_common(&out->defines, p, s);
-    weft_defines_add(&out->defines, "LEAST", p->problem.reduction == WEFT_SPMM_MIN);
-    weft_defines_add(&out->defines, "HAS_ARGUMENTS", p->has_arguments);
+    add_common(&out->defines, s, call);
+    weft_defines_add(&out->defines, "LEAST", s->problem.reduction == WEFT_SPMM_MIN);
+    weft_defines_add(&out->defines, "HAS_ARGUMENTS", call->operands[WEFT_SPMM_ARGUMENTS] != NULL);
     weft_defines_add_word(&out->defines, "ARGUMENT", is_wide ? "long" : "int");
 }
 
-static weft_status kernel_for(weft_kernel **out, size_t *max_items, const weft_spmm_product *p,
+static weft_status kernel_for(weft_kernel **out, size_t *most, const weft_call *call,
                               const program *from, const char *name)
 {
-    return weft_kernel_narrow(out, max_items, p->ctx, from->source, &from->defines, name);
+    return weft_kernel_narrow(out, most, call->ctx, from->source, &from->defines, name);
 }
 
-static weft_status rows_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
-                                const weft_spmm_schedule *s, const program *from, const char *name)
+static weft_status rows_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
+                                const program *from, const char *name)
 {
     if (s->n_queues > 0)
-        TRY(kernel_for(&k->queues, max_items, p, from, "spmm_start_queues"));
-    return kernel_for(&k->rows, max_items, p, from, name);
+        TRY(kernel_for(&s->kernels.queues, most, call, from, "spmm_start_queues"));
+    return kernel_for(&s->kernels.rows, most, call, from, name);
 }
 
-static const char *rows_kernel(const weft_spmm_product *p, const weft_spmm_schedule *s)
+static const char *rows_kernel(const weft_spmm_state *s)
 {
-    return weft_spmm_has_segments(p, s) ? "spmm_csr_segments"
-           : s->tiling.window > 0       ? "spmm_csr_windows"
-                                        : "spmm_csr_rows";
+    return s->has_segments        ? "spmm_csr_segments"
+           : s->tiling.window > 0 ? "spmm_csr_windows"
+                                  : "spmm_csr_rows";
 }
 
 // What writes rows of C to which A has nothing to add.
-static weft_status scale_kernels(weft_spmm_kernels *k, size_t *max_items,
-                                 const weft_spmm_product *p, const program *from)
+static weft_status scale_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
+                                 const program *from)
 {
-    TRY(kernel_for(&k->scale, max_items, p, from, "spmm_scale"));
-    return p->has_arguments ? kernel_for(&k->none, max_items, p, from, "spmm_peaks_none") : WEFT_OK;
+    TRY(kernel_for(&s->kernels.scale, most, call, from, "spmm_scale"));
+    return call->operands[WEFT_SPMM_ARGUMENTS]
+               ? kernel_for(&s->kernels.none, most, call, from, "spmm_peaks_none")
+               : WEFT_OK;
 }
 
-static weft_status sums_kernels(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
-                                const weft_spmm_schedule *s, const program *sums)
+static weft_status sums_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
+                                const program *sums)
 {
     if (s->tiling.packed)
-        TRY(kernel_for(&k->pack, max_items, p, sums, "spmm_pack"));
-    TRY(rows_kernels(k, max_items, p, s, sums, rows_kernel(p, s)));
+        TRY(kernel_for(&s->kernels.pack, most, call, sums, "spmm_pack"));
+    TRY(rows_kernels(s, most, call, sums, rows_kernel(s)));
     if (s->cut.n == 0)
         return WEFT_OK;
     program lying = *sums; // pieces find B where it lies
     if (s->tiling.bundles_per_copy > 0)
-        sums_program(&lying, p, s, false);
-    TRY(kernel_for(&k->pieces, max_items, p, &lying, "spmm_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, &lying, "spmm_csr_combine");
+        sums_program(&lying, s, call, false);
+    TRY(kernel_for(&s->kernels.pieces, most, call, &lying, "spmm_csr_pieces"));
+    return kernel_for(&s->kernels.combine, most, call, &lying, "spmm_csr_combine");
 }
 
-static weft_status peaks_kernels(weft_spmm_kernels *k, size_t *max_items,
-                                 const weft_spmm_product *p, const weft_spmm_schedule *s,
+static weft_status peaks_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
                                  const program *peaks)
 {
-    TRY(rows_kernels(k, max_items, p, s, peaks, "spmm_peaks_csr_rows"));
+    TRY(rows_kernels(s, most, call, peaks, "spmm_peaks_csr_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&k->pieces, max_items, p, peaks, "spmm_peaks_csr_pieces"));
-    return kernel_for(&k->combine, max_items, p, peaks, "spmm_peaks_csr_combine");
+    TRY(kernel_for(&s->kernels.pieces, most, call, peaks, "spmm_peaks_csr_pieces"));
+    return kernel_for(&s->kernels.combine, most, call, peaks, "spmm_peaks_csr_combine");
 }
 
-static weft_status kernels_for(weft_spmm_kernels *k, size_t *max_items, const weft_spmm_product *p,
-                               const weft_spmm_schedule *s, bool is_scale)
+weft_status weft_spmm_build(void *state, const weft_call *call, size_t *most)
 {
-    const bool is_peaks = weft_spmm_is_peaks(p->problem.reduction);
+    weft_spmm_state *s = state;
+    const bool is_peaks = weft_spmm_is_peaks(s->problem.reduction);
     program from;
-    *k = (weft_spmm_kernels){0};
+    s->kernels = (weft_spmm_kernels){0};
     if (is_peaks)
-        peaks_program(&from, p, s);
+        peaks_program(&from, s, call);
     else
-        sums_program(&from, p, s, s->tiling.bundles_per_copy > 0);
-    if (is_scale || s->has_rows)
-        TRY(scale_kernels(k, max_items, p, &from));
-    return is_scale   ? WEFT_OK
-           : is_peaks ? peaks_kernels(k, max_items, p, s, &from)
-                      : sums_kernels(k, max_items, p, s, &from);
-}
-
-weft_status weft_spmm_prepare(weft_spmm_schedule *s, weft_spmm_kernels *k,
-                              const weft_spmm_product *p, bool is_scale)
-{
-    weft_limits limits = p->ctx->limits;
-    for (;;) {
-        TRY(schedule_for(s, p, &limits));
-        s->has_rows = p->has_rows && !is_scale;
-        const size_t wanted =
-            (size_t)weft_spmm_team_items(&s->tiling) * (size_t)s->tiling.rows_per_group;
-        size_t most = wanted;
-        TRY(kernels_for(k, &most, p, s, is_scale));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, p->is_forced, "spmm"));
-        if (fits)
-            return WEFT_OK;
-    }
+        sums_program(&from, s, call, s->tiling.bundles_per_copy > 0);
+    if (s->is_scale || s->has_rows)
+        TRY(scale_kernels(s, most, call, &from));
+    return s->is_scale ? WEFT_OK
+           : is_peaks  ? peaks_kernels(s, most, call, &from)
+                       : sums_kernels(s, most, call, &from);
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are
+// such a product under another name have a table of their own with the same operands and hooks.
+#ifndef WEFT_LIB_SPMM_CALL_H
+#define WEFT_LIB_SPMM_CALL_H
+
+#include <weft/spmm_dcsr.h>
+
+#include "op/op.h"
+#include "operand/view.h"
+#include "sparse/pieces.h"
+#include "sparse/spmm_pattern.h"
+#include "sparse/spmm_tiling.h"
+
+// Operands in the table's order. Of a DCSR A is the stored rows, and ROWS their numbers. ROWS, BIAS
+// and ARGUMENTS may be NULL.
+enum {
+    WEFT_SPMM_ROWS,
+    WEFT_SPMM_A,
+    WEFT_SPMM_B,
+    WEFT_SPMM_C,
+    WEFT_SPMM_BIAS,
+    WEFT_SPMM_ARGUMENTS,
+    WEFT_SPMM_OPERANDS
+};
+
+// What a call says besides its operands.
+typedef struct weft_spmm_numbers {
+    double alpha, beta;
+    const weft_spmm_plan *plan; // NULL: none. No state points at it
+    bool transpose_a;
+    weft_spmm_reduction reduction;
+    weft_activation activation;
+} weft_spmm_numbers;
+
+// NULL where the call needs none.
+typedef struct weft_spmm_kernels {
+    weft_kernel *pack, *queues, *rows, *pieces, *combine, *scale, *none;
+} weft_spmm_kernels;
+
+// Its scratch memory has B packed, then what pieces come to, then where that was found, then queues
+// of bundles. Where operands begin is the call's, not the state's.
+typedef struct weft_spmm_state {
+    weft_state head;
+    bool is_scale;             // alpha, k or nnz is 0: neither A nor B is read
+    bool has_rows;             // C's rows are found by numbers of A's, and others written apart
+    int64_t n_rows;            // of C; the problem's m are those that A has something for
+    weft_spmm_problem problem; // but for what a plan object knows of rows
+    weft_dtype offset_dtype, index_dtype; // of op(A) as kernels see it
+    weft_dtype result_dtype, argument_dtype;
+    weft_dense B, C, arguments; // vectors as matrices of one column; steps alone
+    weft_spmm_tiling tiling;    // from the check where the caller forces it, else from the plan
+    bool is_planned;   // rows in the plan object's order, cut as it says; else as they come
+    bool has_segments; // and its windows
+    weft_pieces cut;   // of long rows: those the plan object found, or all that there could be
+    int64_t n_slices;
+    int64_t n_queues;     // one for each slice and matrix; 0: bundles are not taken from queues
+    const char *unqueued; // why not, where the plan object's order is a queue; else NULL
+    size_t packed_bytes, queues_bytes;
+    weft_spmm_kernels kernels;
+} weft_spmm_state;
+
+extern const weft_op weft_spmm_op;
+
+// Hooks of the operation.
+void weft_spmm_key(weft_key *key, const weft_call *call);
+weft_status weft_spmm_check(void *state, const weft_call *call);
+weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_limits *limits);
+weft_status weft_spmm_build(void *state, const weft_call *call, size_t *most);
+weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft_call *call,
+                              cl_mem scratch);
+int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t size);
+
+// What follows key and check, for such a table.
+#define WEFT_SPMM_HOOKS                                                                            \
+    .state_bytes = sizeof(weft_spmm_state), .sees_alignment = true, .plan = weft_spmm_schedule,    \
+    .build = weft_spmm_build, .run = weft_spmm_enqueue, .print = weft_spmm_print
+
+// Whether the plan object, where there is one, was made for such a matrix; `stored` where it is a
+// DCSR.
+weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *plan,
+                                bool transpose_a, const weft_csr *A, const weft_dcsr *stored,
+                                const char *op, const char *name);
+
+// Columns of one slice.
+int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling);
+
+#endif
