@@ -47,6 +47,8 @@ typedef struct given {
     int64_t offset;   // of the first one
     bool is_transposed, lacks_buffer;
     bool lacks_weight, lacks_bias, lacks_dw, lacks_db;
+    bool is_indicator;  // a matrix says where, and its values are not read
+    bool is_dense;      // a factor that is sparse otherwise
     bool lacks_entries; // a sparse output
 
     weft_status wanted; // of the call
@@ -67,6 +69,12 @@ typedef struct remembered_case {
 #define IN_PARTS                                                                                   \
     "fold 1, vectors 3, items 1, team 1, unroll 2, widen 1, run 2, grid_x 4, grid_y 4, parts 3"
 #define NO_TILING "fold 3"
+// Of products at the entries of a matrix, and of attention over one.
+#define BY_TILES "fold 1, vectors 3, lanes 1, slices_per_group 1, entries 16, passes, packed"
+#define NO_ITEMS "items 3"
+#define IN_SHORT_ROWS                                                                              \
+    "fold 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, piece 3"
+#define IN_THREE_STEPS "in_steps"
 
 // Kernels for long rows as well.
 #define IN_PIECES "fold 4, lanes 1, rows_per_group 1, keep 16, chunk 40, piece 4"
@@ -239,6 +247,38 @@ static weft_status spgemm_dense(weft_context *ctx, const given *by)
                              WEFT_SPGEMM(.tiling = by->tiling));
 }
 
+// All rows, and N columns.
+static weft_tensor tall_block(weft_tensor narrow)
+{
+    narrow.shape[0] = OPERATION_EXTENT;
+    return narrow;
+}
+
+static weft_status sddmm(weft_context *ctx, const given *by)
+{
+    const weft_tensor X = tall_block(first_block(by)), Y = tall_block(block(o.Y.buffer, by));
+    const weft_tensor B = weft_tensor_transposed(&Y), D = entries(o.outputs[0]);
+    return weft_sddmm(ctx, o.queue, 1 + by->number, &X, &B, &o.A, 0, &D,
+                      WEFT_SDDMM(.indicator = by->is_indicator, .tiling = by->tiling));
+}
+
+static weft_status sddmm_sparse(weft_context *ctx, const given *by)
+{
+    const weft_factor *A = WEFT_SPARSE(&o.A), *B = by->is_dense ? WEFT_DENSE(&o.X) : A;
+    const weft_tensor D = entries(o.outputs[0]);
+    return weft_sddmm_sparse(
+        ctx, o.queue, 1 + by->number, A, B, &o.A, 0, &D,
+        WEFT_SDDMM_SPARSE(.indicator = by->is_indicator, .tiling = by->tiling));
+}
+
+static weft_status sparse_attention(weft_context *ctx, const given *by)
+{
+    const weft_tensor Q = tall_block(first_block(by)), K = tall_block(block(o.Y.buffer, by));
+    const weft_tensor V = tall_block(block(o.Z.buffer, by)), O = tall_block(output_block(0, by));
+    return weft_sparse_attention(ctx, o.queue, 1 + by->number, &Q, &K, &V, &o.A, &O,
+                                 WEFT_SPARSE_ATTENTION(.tiling = by->tiling));
+}
+
 // ---- what a context answers
 
 typedef struct answer {
@@ -353,7 +393,8 @@ static void test_calls_that_differ_in_one_thing(void **state)
 // ---- cases
 
 // Where a change alone would change an operand, too, the row before it has what else it needs. A
-// number that is refused comes after a call that is remembered and differs in that alone.
+// number that is refused comes after a call that is remembered and differs in that alone. So does a
+// factor of 1 after one of 0, with which nothing is read.
 static const remembered_case cases[] = {
     {"softmax",
      softmax,
@@ -430,6 +471,33 @@ static const remembered_case cases[] = {
       {"alpha and beta", {.number = 2, .beta = 1}},
       {"tiling", {.tiling = LONG_ROWS, .number = 1}},
       {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sddmm",
+     sddmm,
+     {{"alpha", {.number = 1}},
+      {"no alpha", {.number = -1}},
+      {"no alpha, by tiles", {.number = -1, .tiling = BY_TILES}},
+      {"tiling", {.tiling = BY_TILES}},
+      {"an indicator", {.is_indicator = true}},
+      {"strides", {.is_transposed = true}},
+      {"offset", {.offset = 1}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sddmm_sparse",
+     sddmm_sparse,
+     {{"alpha", {.number = 1}},
+      {"no alpha", {.number = -1}},
+      {"tiling", {.tiling = NO_ITEMS, .wanted = WEFT_BAD_ARGUMENT}},
+      {"an indicator", {.is_indicator = true}},
+      {"a dense factor", {.is_dense = true}}}},
+    {"sparse_attention",
+     sparse_attention,
+     {{"scale", {.number = 1}},
+      {"no scale", {.number = -1}},
+      {"an infinite scale", {.number = INFINITY, .wanted = WEFT_BAD_ARGUMENT}},
+      {"tiling", {.tiling = IN_SHORT_ROWS}},
+      {"no scale, in three steps", {.number = -1, .tiling = IN_THREE_STEPS}},
+      {"three steps", {.tiling = IN_THREE_STEPS}},
+      {"strides", {.is_transposed = true}},
+      {"offset", {.offset = 1}}}},
 };
 
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };

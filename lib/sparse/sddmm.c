@@ -26,7 +26,7 @@ static bool is_indicator(const weft_call *call)
 }
 
 // What makes plans differ.
-static void add_key(weft_key *key, const weft_call *call)
+void weft_sddmm_key(weft_key *key, const weft_call *call)
 {
     const weft_sddmm_numbers *given = call->own;
     weft_key_add_number(key, weft_rounded(WEFT_F32, given->alpha) == 0);
@@ -138,7 +138,7 @@ static weft_status find_alignment(weft_sddmm_problem *problem, const weft_call *
     return WEFT_OK;
 }
 
-static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
+weft_status weft_sddmm_schedule(void *state, const weft_call *call, const weft_limits *limits)
 {
     weft_sddmm_state *s = state;
     TRY(find_alignment(&s->problem, call));
@@ -210,7 +210,7 @@ static weft_status tile_kernels_for(weft_sddmm_kernels *k, size_t *most, const w
                       s->tiling.window > 0 ? "sddmm_csr_windows" : "sddmm_csr_entries");
 }
 
-static weft_status build(void *state, const weft_call *call, size_t *most)
+weft_status weft_sddmm_build(void *state, const weft_call *call, size_t *most)
 {
     weft_sddmm_state *s = state;
     if (s->is_scale) {
@@ -341,8 +341,10 @@ static extents extents_of(const product *p, int64_t n_groups)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
     const size_t lanes = (size_t)tiling->lanes, slices = (size_t)tiling->slices_per_group;
-    return (extents){{(size_t)n_groups * lanes, slices, (size_t)p->s->problem.n_batches},
-                     {lanes, slices, 1}};
+    return (extents){
+        .global = {(size_t)n_groups * lanes, slices, (size_t)p->s->problem.n_batches},
+        .local = {lanes, slices, 1},
+    };
 }
 
 static weft_status enqueue_turn(const product *p)
@@ -419,8 +421,8 @@ static stretch stretch_from(const weft_sddmm_state *s, int64_t from)
                                : (stretch){&s->last, last, (cl_int)from, (cl_int)s->problem.k};
 }
 
-static weft_status run(weft_launch *launch, const void *state, const weft_call *call,
-                       cl_mem scratch)
+weft_status weft_sddmm_enqueue(weft_launch *launch, const void *state, const weft_call *call,
+                               cl_mem scratch)
 {
     const product p = {launch, state, call, scratch};
     if (p.s->is_scale)
@@ -437,7 +439,7 @@ static weft_status run(weft_launch *launch, const void *state, const weft_call *
     return WEFT_OK;
 }
 
-static int print(const void *state, const weft_call *call, char *text, size_t size)
+int weft_sddmm_print(const void *state, const weft_call *call, char *text, size_t size)
 {
     const weft_sddmm_state *s = state;
     (void)call;
@@ -456,14 +458,9 @@ const weft_op weft_sddmm_op = {
                  [WEFT_SDDMM_D] = {.name = "D",
                                    .access = WEFT_WRITES_VALUES,
                                    .may_be = 1u << WEFT_SDDMM_C}},
-    .state_bytes = sizeof(weft_sddmm_state),
-    .sees_alignment = true,
-    .key = add_key,
+    .key = weft_sddmm_key,
     .check = weft_sddmm_check,
-    .plan = plan,
-    .build = build,
-    .run = run,
-    .print = print,
+    WEFT_SDDMM_HOOKS,
 };
 
 typedef struct {

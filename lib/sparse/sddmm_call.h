@@ -38,7 +38,19 @@ typedef struct weft_sddmm_state {
 
 extern const weft_op weft_sddmm_op;
 
-// Hook of the operation.
+// Hooks of the operation.
+void weft_sddmm_key(weft_key *key, const weft_call *call);
 weft_status weft_sddmm_check(void *state, const weft_call *call);
+weft_status weft_sddmm_schedule(void *state, const weft_call *call, const weft_limits *limits);
+weft_status weft_sddmm_build(void *state, const weft_call *call, size_t *most);
+weft_status weft_sddmm_enqueue(weft_launch *launch, const void *state, const weft_call *call,
+                               cl_mem scratch);
+int weft_sddmm_print(const void *state, const weft_call *call, char *text, size_t size);
+
+// What follows key and check, for the table of an operation that is such a product under another
+// name, with the same operands.
+#define WEFT_SDDMM_HOOKS                                                                           \
+    .state_bytes = sizeof(weft_sddmm_state), .sees_alignment = true, .plan = weft_sddmm_schedule,  \
+    .build = weft_sddmm_build, .run = weft_sddmm_enqueue, .print = weft_sddmm_print
 
 #endif

@@ -491,6 +491,7 @@ const weft_op weft_spmm_op = {
                  [WEFT_SPMM_ARGUMENTS] = {.name = "arguments",
                                           .access = WEFT_WRITES_VALUES,
                                           .is_optional = true}},
+    .key = weft_spmm_key,
     .check = weft_spmm_check,
     WEFT_SPMM_HOOKS,
 };

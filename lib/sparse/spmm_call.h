@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are such
-// a product under another name have a table of their own with the same operands and hooks.
+// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are
+// such a product under another name have a table of their own with the same operands and hooks.
 #ifndef WEFT_LIB_SPMM_CALL_H
 #define WEFT_LIB_SPMM_CALL_H
 
@@ -71,11 +71,10 @@ weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft
                               cl_mem scratch);
 int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t size);
 
-// All but the check, for a table's initialiser.
+// What follows key and check, for such a table.
 #define WEFT_SPMM_HOOKS                                                                            \
-    .state_bytes = sizeof(weft_spmm_state), .sees_alignment = true, .key = weft_spmm_key,          \
-    .plan = weft_spmm_schedule, .build = weft_spmm_build, .run = weft_spmm_enqueue,                \
-    .print = weft_spmm_print
+    .state_bytes = sizeof(weft_spmm_state), .sees_alignment = true, .plan = weft_spmm_schedule,    \
+    .build = weft_spmm_build, .run = weft_spmm_enqueue, .print = weft_spmm_print
 
 // Whether the plan object, where there is one, was made for such a matrix; `stored` where it is a
 // DCSR.
