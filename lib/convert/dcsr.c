@@ -22,11 +22,11 @@
 enum { OF_A, D_ROWS, D_STORED };
 
 // Each step is an operation of its own.
-typedef enum step { COUNT, FROM_CSR, TO_CSR } step;
+typedef enum dcsr_step { COUNT, FROM_CSR, TO_CSR } dcsr_step;
 
 // What a call says besides its operands.
 typedef struct {
-    step step;
+    dcsr_step step;
     int items;         // 0: not forced
     int64_t *n_stored; // where the count goes
 } dcsr_own;
@@ -116,7 +116,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
 static weft_status build(void *state, const weft_call *call, size_t *most)
 {
     dcsr_state *s = state;
-    const step step = own_of(call)->step;
+    const dcsr_step step = own_of(call)->step;
     const weft_csr *A = weft_call_csr(call, OF_A), *D = weft_call_csr(call, D_STORED);
     const weft_source *source = &weft_source_dcsr;
     weft_defines defines = {.length = 0};
@@ -262,7 +262,7 @@ typedef struct {
     dcsr_own own;
 } request;
 
-static weft_status request_of(request *r, step step, weft_context *ctx, const weft_csr *A,
+static weft_status request_of(request *r, dcsr_step step, weft_context *ctx, const weft_csr *A,
                               const weft_dcsr *D, const weft_dcsr_params *params)
 {
     static const weft_op *const ops[] = {&count_op, &from_csr_op, &to_csr_op};

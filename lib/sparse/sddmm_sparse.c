@@ -341,13 +341,13 @@ typedef struct {
     numbers own;
 } request;
 
-static weft_status kind_check(const weft_factor *factor, const char *name)
+static weft_status kind_check(const weft_factor *given, const char *name)
 {
-    if (!factor)
+    if (!given)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is NULL", op, name);
-    if (!factor->dense == !factor->sparse)
+    if (!given->dense == !given->sparse)
         return fail(WEFT_BAD_ARGUMENT, "%s: %s is %s: one of both is wanted", op, name,
-                    factor->dense ? "dense and sparse" : "neither dense nor sparse");
+                    given->dense ? "dense and sparse" : "neither dense nor sparse");
     return WEFT_OK;
 }
 
