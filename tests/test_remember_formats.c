@@ -6,7 +6,11 @@
 #include <weft/csr_transpose.h>
 #include <weft/dcsr.h>
 #include <weft/elementwise.h>
+#include <weft/sddmm.h>
+#include <weft/sparse_attention.h>
 #include <weft/sparse_gather.h>
+#include <weft/sparse_linear.h>
+#include <weft/sparse_softmax.h>
 
 #include "runtime/program.h"
 
@@ -44,7 +48,7 @@ typedef union word {
 typedef struct place {
     weft_context *ctx;
     cl_command_queue queue;
-    cl_mem in, out;
+    cl_mem in, out, rows;
 } place;
 
 static void set_up(place *p)
@@ -69,13 +73,15 @@ static void set_up(place *p)
     p->in =
         clCreateBuffer(weft_context_cl(p->ctx), CL_MEM_COPY_HOST_PTR, sizeof(words), words, NULL);
     p->out = clCreateBuffer(weft_context_cl(p->ctx), 0, sizeof(words), NULL, NULL);
-    assert_true(p->in && p->out);
+    p->rows = clCreateBuffer(weft_context_cl(p->ctx), 0, sizeof(words), NULL, NULL);
+    assert_true(p->in && p->out && p->rows);
 }
 
 static void tear_down(place *p)
 {
     clReleaseMemObject(p->in);
     clReleaseMemObject(p->out);
+    clReleaseMemObject(p->rows);
     weft_context_destroy(&p->ctx);
 }
 
@@ -164,6 +170,27 @@ static weft_status store_rows(const place *p, int variant)
     return status == WEFT_OK ? weft_dcsr_from_csr(p->ctx, p->queue, &A, &D, params) : status;
 }
 
+// Rows 0, 2 and 3 are stored.
+static weft_status all_rows(const place *p, int variant)
+{
+    static const int32_t stored[] = {0, 2, 3}, ends[] = {0, 2, 3, 5};
+    cl_int code =
+        clEnqueueWriteBuffer(p->queue, p->rows, CL_TRUE, 0, sizeof(stored), stored, 0, NULL, NULL);
+    code |= clEnqueueWriteBuffer(p->queue, p->rows, CL_TRUE, sizeof(stored), sizeof(ends), ends, 0,
+                                 NULL, NULL);
+    assert_int_equal(code, CL_SUCCESS);
+    const weft_dcsr D = {.n_rows = SIDE,
+                         .n_cols = SIDE,
+                         .nnz = NNZ,
+                         .n_stored = 3,
+                         .rows = p->rows,
+                         .offsets = p->rows,
+                         .offsets_start = 3};
+    weft_csr A = matrix_of(p->out);
+    A.nnz = variant == 1 ? NNZ + 1 : variant == 2 ? -1 : NNZ;
+    return weft_dcsr_to_csr(p->ctx, p->queue, &D, &A, NULL);
+}
+
 static weft_status gather(const place *p, int variant)
 {
     const weft_tensor values = vector_of(p->in, VALUES + variant, NNZ, WEFT_F32);
@@ -179,7 +206,8 @@ static const struct operation {
 } operations[] = {
     {"elementwise", reckon, 7},       {"csr_to_dense", make_dense, 1},
     {"dense_to_csr", make_sparse, 3}, {"csr_transpose", transpose, 3},
-    {"dcsr_from_csr", store_rows, 3}, {"sparse_gather", gather, 2},
+    {"dcsr_from_csr", store_rows, 3}, {"dcsr_to_csr", all_rows, 3},
+    {"sparse_gather", gather, 2},
 };
 enum { N_OPERATIONS = sizeof(operations) / sizeof(operations[0]), MOST_VARIANTS = 8 };
 
@@ -244,9 +272,34 @@ static void test_calls_are_remembered(void **state)
     tear_down(&p);
 }
 
+// Values that are not read may be no buffer at all: nobody asks OpenCL about them.
+static void test_values_that_are_not_read(void **state)
+{
+    static const max_align_t no_buffer[64];
+    (void)state;
+    place p;
+    set_up(&p);
+    weft_csr M = matrix_of(p.in);
+    M.values = (cl_mem)(uintptr_t)no_buffer;
+    weft_tensor in = weft_matrix(p.in, WEFT_F32, SIDE, SIDE), out = in;
+    const weft_tensor D = vector_of(p.out, 0, NNZ, WEFT_F32);
+    in.offset = DENSE;
+    out.buffer = p.out;
+    assert_int_equal(weft_sparse_softmax(p.ctx, p.queue, 1, NULL, NULL, NULL), WEFT_BAD_ARGUMENT);
+    for (int turn = 0; turn < 2; turn++) {
+        assert_ok(
+            weft_sddmm(p.ctx, p.queue, 1, &in, &in, &M, 0, &D, WEFT_SDDMM(.indicator = true)));
+        assert_ok(weft_sparse_attention(p.ctx, p.queue, 1, &in, &in, &in, &M, &out, NULL));
+        assert_ok(weft_sparse_linear_dw(p.ctx, p.queue, &in, &in, &M, &D, NULL));
+    }
+    assert_string_equal(weft_last_error(), "sparse_softmax: X is NULL");
+    tear_down(&p);
+}
+
 int main(void)
 {
     need_device();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_calls_are_remembered)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_calls_are_remembered),
+                                       cmocka_unit_test(test_values_that_are_not_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
+
 void weft_key_add(weft_key *key, const void *bytes, size_t n)
 {
     key->is_full = key->is_full || n > sizeof(key->bytes) - key->n;
@@ -26,10 +28,17 @@ void weft_key_add_text(weft_key *key, const char *text)
         weft_key_add(key, text, (size_t)length);
 }
 
+// Elements of no size are refused, and no plan is asked about them.
+static bool has_size(weft_dtype dtype, weft_dtype usual)
+{
+    return weft_dtype_size(weft_dtype_or(dtype, usual)) > 0;
+}
+
 void weft_key_add_tensor(weft_key *key, const weft_tensor *tensor)
 {
     // What is no tensor will be refused.
-    key->is_full = key->is_full || tensor->ndim < 0 || tensor->ndim > WEFT_MAX_NDIM;
+    key->is_full = key->is_full || tensor->ndim < 0 || tensor->ndim > WEFT_MAX_NDIM ||
+                   !has_size(tensor->dtype, WEFT_F32);
     if (key->is_full)
         return;
     const size_t n = (size_t)tensor->ndim * sizeof(int64_t);
@@ -48,6 +57,8 @@ void weft_key_add_csr(weft_key *key, const weft_csr *csr)
         csr->offsets_start, csr->indices_start,
         csr->values_start,  csr->values_batch_stride,
     };
+    key->is_full = key->is_full || !has_size(csr->offset_dtype, WEFT_I32) ||
+                   !has_size(csr->index_dtype, WEFT_I32) || !has_size(csr->dtype, WEFT_F32);
     weft_key_add(key, numbers, sizeof(numbers));
 }
 

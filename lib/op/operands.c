@@ -376,17 +376,21 @@ static int first_sharing(const weft_call *call, int i)
     return first;
 }
 
-// What has no sound buffer will be refused.
+// Of arrays that kernels touch: others may be anything. What has no sound buffer will be refused.
 static void add_shift(weft_key *key, const weft_call *call, int i)
 {
     int64_t shifts[2] = {0, 0};
+    if (key->is_full)
+        return;
     if (is_there(call, i, WEFT_OPERAND_TENSOR)) {
         const weft_tensor view = tensor_of(call, i);
         weft_tensor_shift(&shifts[0], &view, "");
-    } else if (is_there(call, i, WEFT_OPERAND_CSR) && csr_of(call, i).nnz > 0) {
+    } else if (is_there(call, i, WEFT_OPERAND_CSR)) {
         const weft_csr csr = csr_of(call, i);
-        weft_buffer_shift(&shifts[0], csr.indices, csr.index_dtype, "", "");
-        weft_buffer_shift(&shifts[1], csr.values, csr.dtype, "", "");
+        if (is_touched(call, i, INDICES))
+            weft_buffer_shift(&shifts[0], csr.indices, csr.index_dtype, "", "");
+        if (is_touched(call, i, VALUES))
+            weft_buffer_shift(&shifts[1], csr.values, csr.dtype, "", "");
     }
     weft_key_add(key, shifts, sizeof(shifts));
 }
