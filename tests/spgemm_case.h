@@ -21,6 +21,13 @@ static const weft_spgemm_tiling tilings[] = {
     {.items = 1, .rows = 1, .columns = 1},
 };
 
+// For a C that is wider than a group has room for.
+static const weft_spgemm_tiling wide_tilings[] = {
+    {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 64, .long_groups = 4},
+    {.items = 8, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
+    {.items = 32, .rows = 3, .columns = 64, .long_from = 99, .long_columns = 512, .long_groups = 1},
+};
+
 // m, k, n, entries of A, of B.
 static const int64_t small_shapes[][5] = {
     {0, 0, 0, 0, 0},      {0, 4, 5, 0, 9},      {4, 0, 5, 0, 0}, {4, 5, 0, 9, 0},

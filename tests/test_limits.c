@@ -307,21 +307,21 @@ static void test_groups_that_kernels_do_not_take(void **state)
         for (size_t most = 1; most < weft_profile_at(i)->max_items; most = 2 * most + 1) {
             weft_limits limits = *weft_profile_at(i);
             bool fits = false;
-            assert_ok(weft_limits_fit(&fits, &limits, most, most, true, "op"));
+            assert_ok(weft_limits_fit(&fits, &limits, most, most, true, "op", NULL));
             assert_true(fits);
             assert_int_equal(limits.max_items, weft_profile_at(i)->max_items);
-            assert_ok(weft_limits_fit(&fits, &limits, most + 1, most, false, "op"));
+            assert_ok(weft_limits_fit(&fits, &limits, most + 1, most, false, "op", NULL));
             assert_false(fits);
             assert_ok(weft_limits_check(&limits));
             assert_int_equal(limits.max_items, most);
             assert_int_equal(limits.fold, weft_profile_at(i)->fold);
-            assert_int_equal(weft_limits_fit(&fits, &limits, most + 1, most, false, "op"),
+            assert_int_equal(weft_limits_fit(&fits, &limits, most + 1, most, false, "op", NULL),
                              WEFT_UNSUPPORTED);
         }
     weft_limits limits = *weft_profile_find("v100");
     bool fits;
-    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 63, true, "op"), WEFT_UNSUPPORTED);
-    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 0, false, "op"), WEFT_UNSUPPORTED);
+    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 63, true, "op", NULL), WEFT_UNSUPPORTED);
+    assert_int_equal(weft_limits_fit(&fits, &limits, 64, 0, false, "op", NULL), WEFT_UNSUPPORTED);
     assert_string_equal(weft_last_error(),
                         "op: groups of 64 items are wanted; the kernel as built takes 0");
 }

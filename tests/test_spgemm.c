@@ -299,26 +299,6 @@ static void test_few_products_in_many_columns(void **state)
 static void test_long_rows_of_every_kind(void **state)
 {
     (void)state;
-    const weft_spgemm_tiling cuts[] = {
-        {.items = 1,
-         .rows = 2,
-         .columns = 512,
-         .long_from = 500,
-         .long_columns = 64,
-         .long_groups = 2},
-        {.items = 8,
-         .rows = 1,
-         .columns = 64,
-         .long_from = 500,
-         .long_columns = 128,
-         .long_groups = 256},
-        {.items = 32,
-         .rows = 3,
-         .columns = 64,
-         .long_from = 500,
-         .long_columns = 512,
-         .long_groups = 1},
-    };
     const int64_t n = is_reduced ? 5000 : 200000, k = is_reduced ? 600 : 6000;
     for (int i = 0; i < 4; i++) {
         const product_case of = {.seed = 19,
@@ -329,7 +309,7 @@ static void test_long_rows_of_every_kind(void **state)
                                  .b_nnz = 20 * k,
                                  .a_kind = i % 2 ? PATTERN_ONE_ROW : PATTERN_REPEATED,
                                  .in_fractions = i % 2,
-                                 .tiling = i < 3 ? &cuts[i] : NULL};
+                                 .tiling = i < 3 ? &wide_tilings[i] : NULL};
         run(&of);
     }
 }
@@ -485,6 +465,21 @@ static void refuse(product_call *c, bool is_count, weft_status want, const char 
         change;                                                                                    \
         refuse(&c, is_count, status, part);                                                        \
     } while (0)
+
+// Later calls build nothing.
+static void test_calls_that_are_remembered(void **state)
+{
+    (void)state;
+    const product_case of = {.seed = 4, .start = 2};
+    call(&good, &of, true);
+    const uint64_t built = weft_context_get_stats(ctx).programs_built;
+    guarded_restore(&good.there[2].offsets, queue);
+    guarded_restore(&good.there[2].indices, queue);
+    guarded_restore(&good.values[2], queue);
+    call(&good, &of, false);
+    check(&good, &of);
+    assert_int_equal(weft_context_get_stats(ctx).programs_built, built);
+}
 
 // Entries, but no row for them: nothing is done.
 static void test_entries_without_rows(void **state)
@@ -681,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),
         cmocka_unit_test(test_infinity_and_nan),
+        WITH_OPERANDS(test_calls_that_are_remembered),
         WITH_OPERANDS(test_what_is_refused),
         WITH_OPERANDS(test_entries_without_rows),
         cmocka_unit_test(test_workspaces),

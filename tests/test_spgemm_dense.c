@@ -17,13 +17,6 @@ static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 
-// As those that sparse products share, for a C that is wider than a group has room for.
-static const weft_spgemm_tiling wide_tilings[] = {
-    {.items = 1, .rows = 2, .columns = 512, .long_from = 99, .long_columns = 64, .long_groups = 4},
-    {.items = 8, .rows = 1, .columns = 64, .long_from = 99, .long_columns = 64, .long_groups = 99},
-    {.items = 32, .rows = 3, .columns = 64, .long_from = 99, .long_columns = 512, .long_groups = 1},
-};
-
 typedef struct scale {
     double alpha, beta;
 } scale;
@@ -355,6 +348,17 @@ static void test_sums_in_pieces(void **state)
     }
 }
 
+// What is remembered of calls goes for others of the same kind alone: where alpha is 0, and beta 1
+// or not.
+static void test_scales_in_turn(void **state)
+{
+    (void)state;
+    static const scale in_turn[] = {{0, 1}, {0, 3}, {2, 1}, {0, 0}, {1, 3}, {0, 1}};
+    for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++)
+        run(&(product_case){
+            .seed = 6, .sizes = small_shapes[8], .by = in_turn[i], .tiling = &tilings[3]});
+}
+
 // More long rows than groups share: the last ones are done as all others.
 static void test_many_long_rows(void **state)
 {
@@ -467,7 +471,7 @@ static void test_what_is_refused(void **state)
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: A is 3 x 4, B has 5 rows", c.B.n_rows = 5);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: A B is 3 x 5, C is 3 x 6", c.C.shape[1] = 6);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: B is 4 x 2147483648; at most",
-           c.B.n_cols = c.C.shape[1] = INT64_C(1) << 31);
+           c.B.n_cols = c.C.shape[1] = c.C.stride[0] = INT64_C(1) << 31);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: C has 3 dimensions; 2 are wanted", c.C.ndim = 3);
     REFUSE(WEFT_BAD_DTYPE, "spgemm_dense: A is f32, B f16, C f32", c.B.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "spgemm_dense: A is f32, B f32, C f16", c.C.dtype = WEFT_F16);
@@ -589,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_sums_in_pieces),
+        cmocka_unit_test(test_scales_in_turn),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),

@@ -54,12 +54,22 @@ def functions_of(sources):
     return found
 
 
-def way_to_enqueue(door, functions, sources):
+def hooks_of(source, functions):
+    """What the tables of a source have the driver call, by themselves or by a header's macro."""
+    code = storeys.code_of(source)
+    headers = [source.parent.parent / name for name in storeys.INCLUDE.findall(code)]
+    texts = [code] + [storeys.code_of(path) for path in headers if path.exists()]
+    names = {name for text in texts for name in HOOK.findall(text)}
+    return sorted(key for key in functions if key[1] in names and
+                  (key[0] == source or key[1].startswith("weft_")))
+
+
+def way_to_enqueue(door, functions):
     """Names on the shortest way; a function of the file itself comes before one of another."""
     outside = {name: (path, name) for path, name in functions if name.startswith("weft_")}
     start = outside.get(door)
     ways = [[start]] if start else []
-    hooks = [(start[0], name) for name in HOOK.findall(sources[start[0]])] if start else []
+    hooks = hooks_of(start[0], functions) if start else []
     seen = set(ways[0]) if ways else set()
     for way in ways:
         path, name = way[-1]
@@ -85,7 +95,7 @@ def print_functions(top, sources):
           f"{statistics.median(lines.values()):.0f} lines, {longest}() {lines[longest]}")
     print(f"  {n_public} public functions")
     for door in DOORS:
-        way = way_to_enqueue(door, functions, sources)
+        way = way_to_enqueue(door, functions)
         print(f"  {len(way):2} functions to the device: {' '.join(way)}")
 
 

@@ -66,6 +66,7 @@
 // Sums of so few rounds lose little; rows have theirs in registers.
 #define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
 #include "axis/axis.clh"
+#include "axis/reduce_parameters.h"
 #include "base/exp.clh"
 #include "base/sums.clh"
 #if SQUARED
@@ -576,9 +577,7 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
 
 #endif
 
-kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict X,
-                               global Y_TYPE *restrict Y, global char *restrict scratch,
-                               long correction)
+kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
     GET_VIEW(x);
@@ -609,8 +608,7 @@ kernel GROUP void reduce_lines(WALK, VIEW(x), VIEW(y), global const T *restrict 
 }
 
 #if PARTED
-kernel GROUP void reduce_combine(WALK, VIEW(y), global Y_TYPE *restrict Y,
-                                 global const char *restrict scratch, long correction)
+kernel GROUP void reduce_combine(REDUCE_COMBINE_PARAMETERS(DECLARE, COMMA))
 {
     GET_WALK;
     GET_VIEW(y);

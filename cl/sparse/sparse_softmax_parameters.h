@@ -3,8 +3,8 @@
 #ifndef WEFT_SPARSE_SOFTMAX_PARAMETERS_H
 #define WEFT_SPARSE_SOFTMAX_PARAMETERS_H
 
-// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e]. What is
-// written goes past the caches if `stream`.
+// Each of the values is of one matrix: entry e of matrix b is values[start + b * batch + e]. What
+// is written goes past the caches if `stream`.
 #define VALUES_PARAMETERS(P, AND)                                                                  \
     P(IN(T), x)                                                                                    \
     AND P(LONG, x_start)                                                                           \

@@ -2,9 +2,8 @@
 // How many entries each row of C = A B has: see spgemm.clh.
 #include "sparse/spgemm.clh"
 
-kernel GROUP void spgemm_count(long n_rows, int n_cols, long rows, int words, int long_from,
-                               FACTORS, NOTES, global NUMBER *restrict c_offsets,
-                               long c_offsets_start, local mark_word *marks)
+kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, OFFSETS(SOLE_OUT),
+                               MARKS)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
@@ -38,10 +37,9 @@ INLINE NUMBER count_marks(local const mark_word *words, int n_words, team t)
     return total;
 }
 
-// A group has `share` chunks of each noted row; counts are [noted row][chunk].
-kernel GROUP void spgemm_count_long(int n_cols, long chunk, long share, int n_chunks, int words,
-                                    FACTORS, NOTES, global NUMBER *counts, long counts_start,
-                                    local mark_word *marks)
+// A group has `share` chunks of each noted row.
+kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
+                                    COUNTS(OUT), MARKS)
 {
     const int item = get_local_id(0);
     const long first = get_group_id(0) * share * chunk;
@@ -70,9 +68,8 @@ kernel GROUP void spgemm_count_long(int n_cols, long chunk, long share, int n_ch
     }
 }
 
-kernel GROUP void spgemm_join_long(int n_chunks, NOTES, global const NUMBER *counts,
-                                   long counts_start, global NUMBER *restrict c_offsets,
-                                   long c_offsets_start)
+kernel GROUP void spgemm_join_long(JOIN_LONG_PARAMETERS(DECLARE, COMMA), NOTES, COUNTS(IN),
+                                   OFFSETS(SOLE_OUT))
 {
     GET_TEAM(get_local_id(0));
     EACH_NOTED_ROW(i)

@@ -7,7 +7,7 @@
 #define COLUMNS_ADJACENT 1
 #endif
 
-#define DENSE_C global T *restrict C, long c_start, long c_row, long c_column, ACC alpha, ACC beta
+#define DENSE_C ELEMENTS_PARAMETERS(DECLARE, COMMA)
 
 // Column c of a row of C is C[c * step].
 typedef struct {
@@ -85,8 +85,7 @@ INLINE void put_range(const factors *f, long row, int first, int last, int most,
     }
 }
 
-kernel GROUP void spgemm_dense(long n_rows, int n_cols, long rows, int columns, int long_from,
-                               FACTORS, NOTES, DENSE_C, local ACC *sums)
+kernel GROUP void spgemm_dense(DENSE_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, DENSE_C)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
@@ -106,8 +105,7 @@ kernel GROUP void spgemm_dense(long n_rows, int n_cols, long rows, int columns, 
 
 #if SHARED
 // A group has one chunk of each noted row.
-kernel GROUP void spgemm_dense_long(int n_cols, long chunk, int columns, FACTORS, NOTES, DENSE_C,
-                                    local ACC *sums)
+kernel GROUP void spgemm_dense_long(DENSE_LONG_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, DENSE_C)
 {
     const int first = (int)(get_group_id(0) * chunk), last = (int)min(first + chunk, (long)n_cols);
     GET_FACTORS;

@@ -121,10 +121,7 @@ INLINE void fill_range(const factors *f, long row, int n_products, int first, in
     }
 }
 
-#define SPARSE_C                                                                                   \
-    global const NUMBER *restrict c_offsets, long c_offsets_start, local mark_word *marks,         \
-        local int *ranks, local ACC *sums, global C_INDEX *restrict c_indices,                     \
-        long c_indices_start, global T *restrict c_values, long c_values_start
+#define SPARSE_C OFFSETS(SOLE_IN), MARKS, ENTRIES_PARAMETERS(DECLARE, COMMA)
 
 // Those of a row behind the first `before`.
 #define ENTRIES(row, before)                                                                       \
@@ -133,8 +130,7 @@ INLINE void fill_range(const factors *f, long row, int n_products, int first, in
             c_offsets[c_offsets_start + (row)] + (before), c_offsets[c_offsets_start + (row) + 1]  \
     }
 
-kernel GROUP void spgemm_fill(long n_rows, int n_cols, long rows, int columns, int words,
-                              int long_from, FACTORS, NOTES, SPARSE_C)
+kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, SPARSE_C)
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
@@ -152,8 +148,7 @@ kernel GROUP void spgemm_fill(long n_rows, int n_cols, long rows, int columns, i
 
 #if SHARED
 // A group has one chunk of each noted row.
-kernel GROUP void spgemm_fill_long(int n_cols, long chunk, int n_chunks, int columns, int words,
-                                   FACTORS, NOTES, global const NUMBER *counts, long counts_start,
+kernel GROUP void spgemm_fill_long(FILL_LONG_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, COUNTS(IN),
                                    SPARSE_C)
 {
     const int number = get_group_id(0);

@@ -65,9 +65,9 @@ WEFT_API weft_status weft_rehearsal_create(weft_context **out, const weft_limits
 enum { WEFT_REHEARSAL_BUFFERS = 64 };
 WEFT_API cl_mem weft_rehearsal_buffer(weft_context *ctx, const void *data);
 
-// From here to the end, on the same thread, calls tell what they refuse and launch; what was
-// written down before is forgotten. WEFT_BAD_ARGUMENT for a context that does not rehearse, and
-// where another one's rehearsal has not ended on this thread: they do not nest.
+// From here to the end calls tell what they refuse and launch; what was written down before is
+// forgotten. Other contexts' rehearsals go on beside it. WEFT_BAD_ARGUMENT for a context that does
+// not rehearse.
 WEFT_API weft_status weft_rehearsal_begin(weft_context *ctx);
 
 // What was written down since. Valid until the next begin, or the context's end; NULL without

@@ -10,6 +10,7 @@
 #include "base/dtype.h"
 #include "base/fail.h"
 #include "base/groups.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
@@ -67,6 +68,7 @@ typedef struct {
     int64_t bytes, accumulator_bytes; // of an element
     int64_t state_bytes;              // of a column's state
     bool low_adjacent, mid_adjacent, writes_all, keeps;
+    const weft_why *why;
 } facts;
 
 static facts facts_of(const weft_axis_problem *problem)
@@ -87,6 +89,7 @@ static facts facts_of(const weft_axis_problem *problem)
         .mid_adjacent = problem->mid_adjacent || problem->low <= 1,
         .writes_all = problem->writes_all,
         .keeps = problem->keeps,
+        .why = problem->why,
     };
 }
 
@@ -170,10 +173,10 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
     if (!f->keeps) // no variant of this operation
         return false;
     if (t->parts > 1)
-        return refuse(KEPT, "mid is in %" PRId64 " parts", t->parts);
+        return refuse(f->why, KEPT, "mid is in %" PRId64 " parts", t->parts);
     return ((uint64_t)kept <= room / 2 &&
             (uint64_t)shared + (uint64_t)kept <= limits->local_bytes) ||
-           refuse(KEPT,
+           refuse(f->why, KEPT,
                   "they are %" PRId64 " bytes, beside %" PRId64 " of a team: there is room "
                   "for half of %" PRIu64,
                   kept, shared, room);
@@ -203,7 +206,7 @@ static int64_t steps_for(int64_t low, int64_t fold)
 // Half and a quarter of the widest vector, and single elements: each fold is a program.
 static line narrow_line(const facts *f, int64_t widest)
 {
-    refuse(WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
+    refuse(f->why, WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
            f->low_adjacent ? "side by side" : "apart");
     if (f->low_adjacent && widest >= 4 && f->low >= widest / 2)
         return line_of(f, widest / 2, 1);
@@ -217,14 +220,14 @@ static line narrow_line(const facts *f, int64_t widest)
 static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
 {
     if (!f->mid_adjacent)
-        return refuse(WIDENED, "mid does not step on where low ends");
+        return refuse(f->why, WIDENED, "mid does not step on where low ends");
     if (widen > f->mid && (f->low > 1 || !f->low_adjacent))
-        return refuse(WIDENED, "%" PRId64 " steps fill a vector, and mid has %" PRId64, widen,
-                      f->mid);
+        return refuse(f->why, WIDENED, "%" PRId64 " steps fill a vector, and mid has %" PRId64,
+                      widen, f->mid);
     const int64_t most = USUAL_VECTORS * widest / widen;
     return f->low <= most ||
-           refuse(WIDENED, "low has %" PRId64 " columns: %" PRId64 " at most are widened", f->low,
-                  most);
+           refuse(f->why, WIDENED, "low has %" PRId64 " columns: %" PRId64 " at most are widened",
+                  f->low, most);
 }
 
 static line folded_line(const facts *f, int64_t widest)
@@ -346,7 +349,7 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
         parts = even_parts(lines, min_i64(ceil_div(fair, turns), strip_bytes / PART_BYTES));
     if (parts == 1)
-        refuse(PARTS,
+        refuse(f->why, PARTS,
                "there are %" PRId64 " turns for %d units, of %" PRId64 " bytes each: a part has %d",
                turns, limits->compute_units, strip_bytes, PART_BYTES);
 
@@ -378,8 +381,9 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
     const int64_t items = g.block_x / g.fold_x;
     int64_t team = g.block_y / g.fold_y;
     while (team_bytes(f, items, team, 1) > clamped_i64(limits->local_bytes)) {
-        refuse("larger teams", "%" PRId64 " items each share %" PRId64 " bytes; there are %zu",
-               team, team_bytes(f, items, team, 1), limits->local_bytes);
+        refuse(f->why, "larger teams",
+               "%" PRId64 " items each share %" PRId64 " bytes; there are %zu", team,
+               team_bytes(f, items, team, 1), limits->local_bytes);
         team /= 2;
     }
     const int64_t groups = product(g.grid_x, g.grid_y);
@@ -388,7 +392,7 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
                                           lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
     if (parts == 1)
-        refuse(PARTS,
+        refuse(f->why, PARTS,
                "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
                " lines",
                groups, limits->max_blocks, team, lines);
@@ -455,12 +459,12 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
         return spread_within(limits, f);
     if (f->writes_all || f->state_bytes > SPREAD_STATE_BYTES)
         return spread_within(&lowered, f);
-    weft_refuse_unheard(true);
-    const int64_t parts = spread_within(limits, f).parts;
-    weft_refuse_unheard(false);
+    facts unheard = *f;
+    unheard.why = NULL;
+    const int64_t parts = spread_within(limits, &unheard).parts;
     if (parts == 1)
         return spread_within(limits, f);
-    refuse(LARGER, "of %d items: mid is cut into parts, and they have too few registers",
+    refuse(f->why, LARGER, "of %d items: mid is cut into parts, and they have too few registers",
            limits->max_block);
     return spread_within(&lowered, f);
 }
@@ -468,8 +472,8 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_axis_tiling t =
-        weft_lanes_are_folded(limits) ? folded_tiling(limits, &f) : spread_tiling(limits, &f);
+    weft_axis_tiling t = weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, &f)
+                                                                     : spread_tiling(limits, &f);
     t.keep = keep_pays(limits, &f, &t);
     return t;
 }

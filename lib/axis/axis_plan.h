@@ -19,6 +19,7 @@
 #include <weft/geometry.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_axis_problem {
@@ -32,6 +33,7 @@ typedef struct weft_axis_problem {
     bool mid_adjacent;     // and mid steps on where low ends: lines may be widened
     bool writes_all;       // writes as many elements as it reads: softmax, normalisation
     bool keeps;            // and can write them from what it made of them while it read: softmax
+    const weft_why *why;   // where reasons go; NULL: nowhere
 } weft_axis_problem;
 
 enum { WEFT_AXIS_MOST_VECTORS = 2048 }; // of an item

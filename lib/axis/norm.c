@@ -71,7 +71,7 @@ static weft_status check(void *memory, const weft_call *call)
     if (s->head.is_empty)
         return WEFT_OK;
     s->sweep.axes = sorted_axes(call, given->n_axes);
-    weft_sweep_find_problem(&s->sweep, s->dtype, given->is_rms ? 3 : 6, false);
+    weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_rms ? 3 : 6, false);
     return WEFT_OK;
 }
 

@@ -110,12 +110,12 @@ static weft_status check(void *memory, const weft_call *call)
         .is_folded = call->ctx->limits.fold > 1,
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
-    weft_sweep_find_problem(&s->dx, s->dtype, given->is_rms ? 5 : 10, false);
+    weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);
     if (!s->is_told)
         return WEFT_OK;
-    s->scaling.joins = true;
+    s->scaling.reduces = s->scaling.joins = true;
     s->scaling.axes = weft_norm_scaling_axes(&s->dx.axes, &operands);
-    weft_sweep_find_problem(&s->scaling, s->dtype, 4, false);
+    weft_sweep_find_problem(&s->scaling, call, s->dtype, 4, false);
     return WEFT_OK;
 }
 
@@ -255,10 +255,8 @@ static weft_status enqueue_scaling(weft_launch *launch, const state *s, const we
     };
     const parts_arguments *a = &own;
     const weft_argument list[] = {NORM_SCALING_PARTS_PARAMETERS(LISTED, COMMA)};
-    size_t global[3], local[3];
-    weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
-    return weft_launch_kernel(launch, sweep->kernels[0], sizeof(list) / sizeof(list[0]), list,
-                              global, local);
+    return weft_sweep_enqueue_kernel(launch, sweep, sweep->kernels[0],
+                                     sizeof(list) / sizeof(list[0]), list);
 }
 
 // Where one of them is not wanted the other stands in: it is not written as such.
@@ -280,10 +278,7 @@ static weft_status enqueue_join(weft_launch *launch, const state *s, const weft_
     };
     const join_arguments *a = &own;
     const weft_argument list[] = {NORM_SCALING_JOIN_PARAMETERS(LISTED, COMMA)};
-    size_t global[3], local[3];
-    weft_walk_join_grid(&sweep->walk, &sweep->tiling, global, local);
-    return weft_launch_kernel(launch, sweep->kernels[1], sizeof(list) / sizeof(list[0]), list,
-                              global, local);
+    return weft_sweep_enqueue_join(launch, sweep, sizeof(list) / sizeof(list[0]), list);
 }
 
 static weft_status run(weft_launch *launch, const void *memory, const weft_call *call,

@@ -1,198 +1,393 @@
 // SPDX-License-Identifier: Apache-2.0
-// Y = op over some axes of X. Checked by reduce_check.c; here: plan, defines, arguments, enqueue.
+// Y = op over some axes of X: what it asks of its operands, defines, arguments. Swept by sweep.c.
 #include <weft/reduce.h>
 
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "axis/axis_walk.h"
-#include "axis/reduce_call.h"
-#include "base/arithmetic.h"
-#include "base/clamp.h"
+#include "axis/reduce_op.h"
+#include "axis/reduce_parameters.h"
+#include "axis/sweep.h"
+#include "base/dtype.h"
+#include "base/params.h"
+#include "operand/view.h"
 #include "runtime/context.h"
-#include "runtime/launch.h"
-#include "runtime/scratch.h"
+#include "runtime/parameters.h"
 
-// ---- plan
+enum { OF_X, OF_Y };
 
-// How a call runs, its kernels (combine is NULL where mid is whole), and what they are told.
+static const int64_t MOST_CORRECTION = INT64_C(1) << 62; // n minus it never overflows
+
+// What a call says besides its operands.
 typedef struct {
-    weft_axis_tiling tiling;
-    weft_walk walk;
-    weft_view x, y;
-    size_t scratch_bytes; // what parts found
-    weft_kernel *lines, *combine;
-} schedule;
+    weft_reduction op;
+    int n_axes;
+    const int *axes;
+    weft_reduce_params params;
+} numbers;
 
-static weft_status schedule_for(schedule *s, const weft_reduce_call *c, const weft_limits *limits)
+// Operands of the sweep's axes: X, Y. Where there are no elements mid is as if there were one.
+typedef struct {
+    weft_state head;
+    const weft_reduction_facts *facts; // with `of_none` put in where there are no elements
+    weft_dtype dtype, result, arithmetic;
+    int64_t n; // elements of each result
+    weft_sweep sweep;
+} state;
+
+// ---- shapes
+
+static weft_status axes_check(bool is_reduced[WEFT_MAX_NDIM], const weft_tensor *X,
+                              const numbers *given)
 {
-    *s = (schedule){
-        .tiling = c->is_forced ? c->forced : weft_axis_tiling_for(limits, &c->problem),
-    };
-    s->x = weft_view_of(&c->axes, 0);
-    s->y = weft_view_of(&c->axes, 1);
-    if (c->X->buffer == c->Y->buffer)
-        weft_view_close(&s->x);
-    s->walk = weft_walk_of(&c->axes, &s->tiling);
-    if (c->n == 0)
-        weft_walk_clear(&s->walk);
-    if (s->tiling.parts > 1 &&
-        !weft_walk_scratch(&s->walk, weft_reduction_facts_of(c->op)->n_numbers, &s->scratch_bytes))
-        return fail(WEFT_NO_MEMORY,
-                    "reduce: %" PRId64 " parts of %" PRId64 " results are too many to be kept",
-                    s->tiling.parts, c->n_results);
+    const int n_axes = given->n_axes, *axes = given->axes;
+    if (n_axes < 0 || (n_axes > 0 && !axes))
+        return fail(WEFT_BAD_ARGUMENT, "reduce: n_axes is %d, axes is %s", n_axes,
+                    axes ? "given" : "NULL");
+    for (int d = 0; d < WEFT_MAX_NDIM; ++d)
+        is_reduced[d] = n_axes == 0 && d < X->ndim;
+    for (int i = 0; i < n_axes; ++i) {
+        if (axes[i] < -X->ndim || axes[i] >= X->ndim)
+            return fail(WEFT_BAD_ARGUMENT, "reduce: axes[%d] is %d, X has %d dimensions", i,
+                        axes[i], X->ndim);
+        const int d = axes[i] < 0 ? axes[i] + X->ndim : axes[i];
+        if (is_reduced[d])
+            return fail(WEFT_BAD_ARGUMENT, "reduce: axes[%d] is %d: X's axis %d is named twice", i,
+                        axes[i], d);
+        is_reduced[d] = true;
+    }
     return WEFT_OK;
 }
 
-// ---- defines
-
-static void defines_of(weft_defines *defines, const weft_reduce_call *c,
-                       const weft_axis_tiling *tiling)
+static int count_kept(const weft_tensor *X, const bool is_reduced[WEFT_MAX_NDIM])
 {
-    weft_defines_add_word(defines, "OP", weft_reduction_facts_of(c->op)->word);
-    weft_defines_add_dtype(defines, "DTYPE", c->dtype);
-    weft_defines_add_dtype(defines, "ARITHMETIC", c->arithmetic);
-    weft_defines_add_dtype(defines, "RESULT", c->result);
-    weft_axis_defines(defines, c->ctx, &c->axes, tiling, false);
+    int n = 0;
+    for (int d = 0; d < X->ndim; ++d)
+        n += !is_reduced[d];
+    return n;
 }
 
-static weft_status kernels_for(schedule *s, size_t *most, const weft_reduce_call *c)
+// Y's axis for each of X's, or -1: it has X's axes, or only those that are kept.
+static weft_status shapes_check(int y_axis[WEFT_MAX_NDIM], const weft_tensor *X,
+                                const weft_tensor *Y, const bool is_reduced[WEFT_MAX_NDIM])
 {
-    weft_defines defines = {0};
-    defines_of(&defines, c, &s->tiling);
-    weft_defines_add(&defines, "PARTED", s->tiling.parts > 1);
-    TRY(weft_kernel_narrow(&s->lines, most, c->ctx, &weft_source_reduce, &defines, "reduce_lines"));
-    if (s->tiling.parts == 1)
-        return WEFT_OK;
-    return weft_kernel_narrow(&s->combine, most, c->ctx, &weft_source_reduce, &defines,
-                              "reduce_combine");
-}
-
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, const weft_reduce_call *c)
-{
-    weft_limits limits = c->ctx->limits;
-    for (;;) {
-        TRY(schedule_for(s, c, &limits));
-        size_t local[3];
-        const size_t wanted = weft_axis_group(&s->tiling, local);
-        size_t most = wanted;
-        TRY(kernels_for(s, &most, c));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, c->is_forced, "reduce"));
-        if (fits)
-            return WEFT_OK;
+    const int n_kept = count_kept(X, is_reduced);
+    const bool keeps_all = Y->ndim == X->ndim;
+    if (!keeps_all && Y->ndim != n_kept)
+        return fail(WEFT_BAD_SHAPE,
+                    "reduce: Y has %d dimensions; of X's %d are %d kept, or all %d with reduced "
+                    "ones of extent 1",
+                    Y->ndim, X->ndim, n_kept, X->ndim);
+    int next = 0;
+    for (int d = 0; d < X->ndim; ++d) {
+        y_axis[d] = keeps_all || !is_reduced[d] ? next++ : -1;
+        if (y_axis[d] < 0)
+            continue;
+        const int64_t wanted = is_reduced[d] ? 1 : X->shape[d];
+        if (Y->shape[y_axis[d]] != wanted)
+            return fail(WEFT_BAD_SHAPE,
+                        "reduce: Y's extent %d is %" PRId64 "; X's axis %d has %" PRId64
+                        " and is %s: %" PRId64 " is wanted",
+                        y_axis[d], Y->shape[y_axis[d]], d, X->shape[d],
+                        is_reduced[d] ? "reduced" : "kept", wanted);
     }
+    return WEFT_OK;
 }
 
-// ---- arguments and enqueue
+// ---- data types
 
-static weft_status enqueue_lines(weft_launch *launch, const weft_reduce_call *c, const schedule *s,
-                                 cl_mem scratch)
+static bool is_narrow_float(weft_dtype dtype)
 {
-    // Where there are no elements X may have no buffer, and some buffer must stand in.
-    const cl_mem X = c->n > 0 ? c->X->buffer : c->Y->buffer;
-    const cl_long correction = c->correction;
-    const weft_argument list[] = {
-        WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->x), VIEW_ARGUMENTS(s->y), ARGUMENT(X),
-        ARGUMENT(c->Y->buffer),  ARGUMENT(scratch),    ARGUMENT(correction),
+    return dtype == WEFT_F16 || dtype == WEFT_BF16;
+}
+
+// What Y may hold, in words; NULL where that is what it holds.
+static const char *wanted_result(weft_result_kind kind, weft_dtype dtype, weft_dtype result)
+{
+    if (kind == WEFT_RESULT_PLACE)
+        return result == WEFT_I64 || result == WEFT_I32 ? NULL : "i64 or i32";
+    if (kind == WEFT_RESULT_TRUTH)
+        return result == WEFT_U8 ? NULL : "u8";
+    if (is_narrow_float(dtype))
+        return result == dtype || result == WEFT_F32 ? NULL : "the same or f32";
+    if (weft_is_floating(dtype) || kind == WEFT_RESULT_SAME)
+        return result == dtype ? NULL : "the same";
+    if (kind == WEFT_RESULT_WIDE)
+        return result == WEFT_I64 ? NULL : "i64";
+    return result == WEFT_F32 || result == WEFT_F64 ? NULL : "f32 or f64";
+}
+
+static weft_status dtypes_check(const state *s, const weft_call *call,
+                                const weft_reduction_facts *facts)
+{
+    const char *wanted = wanted_result(facts->result, s->dtype, s->result);
+    if (wanted)
+        return fail(WEFT_BAD_DTYPE, "reduce: Y is %s, %s of %s wants %s",
+                    weft_dtype_name(s->result), facts->name, weft_dtype_name(s->dtype), wanted);
+    if (s->arithmetic == WEFT_F64 && !call->ctx->limits.has_f64)
+        return fail(WEFT_UNSUPPORTED, "reduce: %s is f64; %s has no f64",
+                    s->dtype == WEFT_F64 ? "X" : "Y", call->ctx->limits.name);
+    return WEFT_OK;
+}
+
+// Floats in their own type, or in f32; integers as what Y holds, and where that is only a place or
+// a truth, as themselves.
+static weft_dtype arithmetic_of(weft_result_kind kind, weft_dtype dtype, weft_dtype result)
+{
+    if (weft_is_floating(dtype))
+        return dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
+    if (kind == WEFT_RESULT_FLOAT)
+        return result;
+    return kind == WEFT_RESULT_WIDE || dtype == WEFT_I64 ? WEFT_I64 : WEFT_I32;
+}
+
+// ---- checks
+
+static int64_t product_of(const weft_tensor *X, const bool is_reduced[WEFT_MAX_NDIM], bool which)
+{
+    int64_t n = 1;
+    for (int d = 0; d < X->ndim; ++d)
+        if (is_reduced[d] == which)
+            n *= X->shape[d];
+    return n;
+}
+
+static weft_status elements_check(const state *s, const weft_reduction_facts *facts)
+{
+    if (s->n == 0 && !s->head.is_empty && facts->needs_elements)
+        return fail(WEFT_BAD_SHAPE, "reduce: %s of no elements: a reduced axis of X has extent 0",
+                    facts->name);
+    if (facts->result == WEFT_RESULT_PLACE && s->result == WEFT_I32 && s->n - 1 > INT32_MAX)
+        return fail(WEFT_BAD_DTYPE,
+                    "reduce: Y is i32, but there are %" PRId64 " places: i64 is wanted", s->n);
+    return WEFT_OK;
+}
+
+// Where there are no elements, X is as if it had one, which nobody reads: its strides and offset
+// may then be anything.
+static weft_axes sorted_axes(const state *s, const weft_call *call,
+                             const bool is_reduced[WEFT_MAX_NDIM], const int y_axis[WEFT_MAX_NDIM])
+{
+    const weft_tensor *X = weft_call_tensor(call, OF_X), *Y = weft_call_tensor(call, OF_Y);
+    int64_t shape[WEFT_MAX_NDIM], x_stride[WEFT_MAX_NDIM], y_stride[WEFT_MAX_NDIM];
+    weft_axes_request request = {
+        .ndim = X->ndim,
+        .is_folded = call->ctx->limits.fold > 1,
+        .shape = shape,
+        .in_order = s->facts->result == WEFT_RESULT_PLACE,
+        .n_operands = 2,
+        .n_lines = 1,
+        .start = {s->n == 0 ? 0 : X->offset, Y->offset},
+        .stride = {x_stride, y_stride},
     };
-    size_t global[3], local[3];
-    weft_walk_grid(&s->walk, &s->tiling, global, local);
-    return weft_launch_kernel(launch, s->lines, sizeof(list) / sizeof(list[0]), list, global,
-                              local);
+    for (int d = 0; d < X->ndim; ++d) {
+        request.is_reduced[d] = is_reduced[d];
+        shape[d] = is_reduced[d] && s->n == 0 ? 1 : X->shape[d];
+        x_stride[d] = s->n == 0 ? 0 : X->stride[d];
+        y_stride[d] = is_reduced[d] ? 0 : Y->stride[y_axis[d]];
+    }
+    return weft_axes_sort(&request);
 }
 
-static weft_status enqueue_combine(weft_launch *launch, const weft_reduce_call *c,
-                                   const schedule *s, cl_mem scratch)
+static weft_status check(void *memory, const weft_call *call)
 {
-    const cl_long correction = c->correction;
-    const weft_argument list[] = {
-        WALK_ARGUMENTS(s->walk), VIEW_ARGUMENTS(s->y), ARGUMENT(c->Y->buffer),
-        ARGUMENT(scratch),       ARGUMENT(correction),
-    };
-    size_t global[3], local[3];
-    weft_walk_join_grid(&s->walk, &s->tiling, global, local);
-    return weft_launch_kernel(launch, s->combine, sizeof(list) / sizeof(list[0]), list, global,
-                              local);
-}
-
-static weft_status enqueue_kernels(weft_launch *launch, const weft_reduce_call *c,
-                                   const schedule *s, cl_mem scratch)
-{
-    TRY(enqueue_lines(launch, c, s, scratch));
-    return s->tiling.parts > 1 ? enqueue_combine(launch, c, s, scratch) : WEFT_OK;
-}
-
-static weft_status run(weft_launch *launch, const weft_reduce_call *c, cl_mem workspace)
-{
-    schedule s;
-    if (c->n_results == 0)
+    state *s = memory;
+    const numbers *given = call->own;
+    const weft_tensor *X = weft_call_tensor(call, OF_X), *Y = weft_call_tensor(call, OF_Y);
+    const weft_reduction_facts *facts = weft_reduction_facts_of(given->op);
+    bool is_reduced[WEFT_MAX_NDIM];
+    int y_axis[WEFT_MAX_NDIM];
+    if (!facts)
+        return fail(WEFT_BAD_ARGUMENT, "reduce: op is %d, which is no reduction", (int)given->op);
+    TRY(axes_check(is_reduced, X, given));
+    TRY(shapes_check(y_axis, X, Y, is_reduced));
+    s->dtype = weft_dtype_or(X->dtype, WEFT_F32);
+    s->result = weft_dtype_or(Y->dtype, WEFT_F32);
+    s->arithmetic = arithmetic_of(facts->result, s->dtype, s->result);
+    s->n = product_of(X, is_reduced, true);
+    s->head.is_empty = product_of(X, is_reduced, false) == 0;
+    TRY(dtypes_check(s, call, facts));
+    TRY(elements_check(s, facts));
+    TRY(weft_sweep_read_tiling(&s->sweep, call, call->tiling, "tiling"));
+    if (s->head.is_empty)
         return WEFT_OK;
-    TRY(prepare(&s, c));
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_reduce_workspace_check(c, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    // Where there is no scratch memory some buffer must stand in: it is never touched.
-    const cl_mem touched = s.scratch_bytes > 0 ? scratch : c->Y->buffer;
-    const weft_status status = enqueue_kernels(launch, c, &s, touched);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
+    s->facts = s->n == 0 ? weft_reduction_facts_of(facts->of_none) : facts;
+    s->sweep.reduces = true;
+    s->sweep.axes = sorted_axes(s, call, is_reduced, y_axis);
+    weft_sweep_find_problem(&s->sweep, call, s->dtype, s->facts->n_numbers, false);
+    s->sweep.problem.accumulator_bytes = (int)weft_dtype_size(s->arithmetic);
+    return WEFT_OK;
+}
+
+static weft_status numbers_check(const void *memory, const weft_call *call)
+{
+    const int64_t correction = ((const numbers *)call->own)->params.correction;
+    (void)memory;
+    if (correction < -MOST_CORRECTION || correction > MOST_CORRECTION)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "reduce: params.correction is %" PRId64 ", not within 2^62 of 0", correction);
+    return WEFT_OK;
+}
+
+// ---- plan and defines
+
+// A tensor has no more axes than that: a call that names more is refused.
+static void add_key(weft_key *key, const weft_call *call)
+{
+    const numbers *given = call->own;
+    weft_key_add_number(key, given->op);
+    weft_key_add_number(key, given->n_axes);
+    for (int i = 0; given->axes && i < given->n_axes && i < WEFT_MAX_NDIM; ++i)
+        weft_key_add_number(key, given->axes[i]);
+}
+
+static weft_status plan(void *memory, const weft_call *call, const weft_limits *limits)
+{
+    state *s = memory;
+    s->head.is_forced = s->sweep.is_forced;
+    TRY(weft_sweep_plan(&s->sweep, &s->head.group_items, call, limits, "tiling",
+                        weft_call_tensor(call, OF_Y)));
+    if (s->n == 0)
+        weft_walk_clear(&s->sweep.walk);
+    s->head.scratch_bytes = s->sweep.scratch_bytes;
+    return WEFT_OK;
+}
+
+static weft_status build(void *memory, const weft_call *call, size_t *most)
+{
+    static const weft_sweep_kernels kernels = {.source = &weft_source_reduce,
+                                               .lines = "reduce_lines",
+                                               .parts = "reduce_lines",
+                                               .apply = "reduce_combine"};
+    state *s = memory;
+    weft_defines defines = {.length = 0};
+    weft_defines_add_word(&defines, "OP", s->facts->word);
+    weft_defines_add_dtype(&defines, "DTYPE", s->dtype);
+    weft_defines_add_dtype(&defines, "ARITHMETIC", s->arithmetic);
+    weft_defines_add_dtype(&defines, "RESULT", s->result);
+    return weft_sweep_build(&s->sweep, most, call, &kernels, &defines);
+}
+
+// ---- arguments
+
+typedef struct {
+    REDUCE_LINES_PARAMETERS(FIELD, )
+} lines_arguments;
+
+typedef struct {
+    REDUCE_COMBINE_PARAMETERS(FIELD, )
+} combine_arguments;
+
+static weft_status enqueue_combine(weft_launch *launch, const state *s, const weft_call *call,
+                                   cl_mem scratch)
+{
+    const combine_arguments own = {
+        .walk = s->sweep.walk,
+        .y = weft_view_of(&s->sweep.axes, OF_Y),
+        .Y = weft_call_tensor(call, OF_Y)->buffer,
+        .scratch = scratch,
+        .correction = ((const numbers *)call->own)->params.correction,
+    };
+    const combine_arguments *a = &own;
+    const weft_argument list[] = {REDUCE_COMBINE_PARAMETERS(LISTED, COMMA)};
+    return weft_sweep_enqueue_join(launch, &s->sweep, sizeof(list) / sizeof(list[0]), list);
+}
+
+// Where there are no elements X may have no buffer, and there may be no scratch memory: Y's stands
+// in, and is not touched as such.
+static weft_status run(weft_launch *launch, const void *memory, const weft_call *call,
+                       cl_mem scratch)
+{
+    const state *s = memory;
+    const weft_tensor *X = weft_call_tensor(call, OF_X), *Y = weft_call_tensor(call, OF_Y);
+    const lines_arguments own = {
+        .walk = s->sweep.walk,
+        .x = weft_sweep_input(&s->sweep, OF_X, X, Y),
+        .y = weft_view_of(&s->sweep.axes, OF_Y),
+        .X = s->n > 0 ? X->buffer : Y->buffer,
+        .Y = Y->buffer,
+        .scratch = scratch ? scratch : Y->buffer,
+        .correction = ((const numbers *)call->own)->params.correction,
+    };
+    const lines_arguments *a = &own;
+    const weft_argument list[] = {REDUCE_LINES_PARAMETERS(LISTED, COMMA)};
+    TRY(weft_sweep_enqueue_kernel(launch, &s->sweep, s->sweep.kernels[0],
+                                  sizeof(list) / sizeof(list[0]), list));
+    return scratch ? enqueue_combine(launch, s, call, scratch) : WEFT_OK;
+}
+
+static int print(const void *memory, const weft_call *call, char *text, size_t size)
+{
+    const state *s = memory;
+    (void)call;
+    return weft_sweep_print(&s->sweep, text, size);
+}
+
+// ---- calls
+
+static const weft_op reduce = {
+    .name = "reduce",
+    .n_operands = 2,
+    .operands = {[OF_X] = {.name = "X", .access = WEFT_READS_VALUES},
+                 [OF_Y] = {.name = "Y", .access = WEFT_WRITES_VALUES}},
+    .state_bytes = sizeof(state),
+    .key = add_key,
+    .check = check,
+    .numbers_check = numbers_check,
+    .plan = plan,
+    .build = build,
+    .run = run,
+    .print = print,
+};
+
+typedef struct {
+    weft_call call;
+    numbers own;
+} request;
+
+static weft_status request_of(request *r, weft_context *ctx, weft_reduction op,
+                              const weft_tensor *X, int n_axes, const int *axes,
+                              const weft_tensor *Y, const weft_reduce_params *params)
+{
+    weft_reduce_params *own = &r->own.params;
+    TRY(PARAMS_READ(own, params, "reduce", "WEFT_REDUCE"));
+    r->own.op = op;
+    r->own.n_axes = n_axes;
+    r->own.axes = axes;
+    r->call = (weft_call){
+        .op = &reduce,
+        .ctx = ctx,
+        .operands = {[OF_X] = X, [OF_Y] = Y},
+        .own = &r->own,
+        .tiling = own->tiling,
+        CALL_PARAMS(own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_reduce(weft_context *ctx, cl_command_queue queue, weft_reduction op,
                         const weft_tensor *X, int n_axes, const int *axes, const weft_tensor *Y,
                         const weft_reduce_params *params)
 {
-    params = params ? params : WEFT_REDUCE(.tiling = NULL);
-    weft_reduce_call call;
-    TRY(weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, "reduce", params->n_wait, params->wait,
-                          params->event != NULL));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    request r;
+    TRY(request_of(&r, ctx, op, X, n_axes, axes, Y, params));
+    return weft_op_run(&r.call, queue);
 }
-
-// ---- what a call would do
 
 weft_status weft_reduce_workspace(weft_context *ctx, weft_reduction op, const weft_tensor *X,
                                   int n_axes, const int *axes, const weft_tensor *Y,
                                   const weft_reduce_params *params, size_t *bytes)
 {
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "reduce_workspace: bytes is NULL");
-    *bytes = 0;
-    weft_reduce_call call;
-    schedule s;
-    params = params ? params : WEFT_REDUCE(.tiling = NULL);
-    TRY(weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params));
-    if (call.n_results == 0)
-        return WEFT_OK;
-    TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes;
-    return WEFT_OK;
+    request r;
+    TRY(request_of(&r, ctx, op, X, n_axes, axes, Y, params));
+    return weft_op_workspace(&r.call, bytes);
 }
 
 int weft_reduce_describe(weft_context *ctx, weft_reduction op, const weft_tensor *X, int n_axes,
                          const int *axes, const weft_tensor *Y, const weft_reduce_params *params,
                          char *text, size_t size)
 {
-    weft_reduce_call call;
-    schedule s;
-    params = params ? params : WEFT_REDUCE(.tiling = NULL);
-    if (weft_reduce_check(&call, ctx, op, X, n_axes, axes, Y, params) != WEFT_OK)
-        return -1;
-    if (call.n_results == 0)
-        return snprintf(text, size, "nothing to do");
-    if (prepare(&s, &call) != WEFT_OK)
-        return -1;
-    char tiling[256];
-    weft_axis_tiling_print(&s.tiling, tiling, sizeof(tiling));
-    return snprintf(text, size,
-                    "%" PRId64 " x %" PRId64 " x %" PRId64 " x %" PRId64
-                    " (high, outer, mid, low); %s",
-                    (int64_t)s.walk.high, (int64_t)s.walk.outer, (int64_t)s.walk.mid,
-                    (int64_t)s.walk.low, tiling);
+    request r;
+    return request_of(&r, ctx, op, X, n_axes, axes, Y, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of reductions.
-#include "axis/reduce_call.h"
+#include "axis/reduce_op.h"
 
 #include <string.h>
 

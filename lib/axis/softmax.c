@@ -84,7 +84,7 @@ static weft_status check(void *memory, const weft_call *call)
     if (s->head.is_empty)
         return WEFT_OK;
     s->sweep.axes = sorted_axes(call, last);
-    weft_sweep_find_problem(&s->sweep, s->dtype, given->is_backward ? 2 : 3,
+    weft_sweep_find_problem(&s->sweep, call, s->dtype, given->is_backward ? 2 : 3,
                             !given->is_backward && !given->is_log);
     return WEFT_OK;
 }

@@ -13,12 +13,14 @@
 
 // ---- plan
 
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps)
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps)
 {
     sweep->problem = weft_axis_problem_of(&sweep->axes, dtype);
-    sweep->problem.writes_all = !sweep->joins;
+    sweep->problem.writes_all = !sweep->reduces;
     sweep->problem.numbers = numbers;
     sweep->problem.keeps = keeps;
+    sweep->problem.why = weft_call_why(call);
 }
 
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -45,11 +47,12 @@ weft_status weft_sweep_plan(weft_sweep *sweep, size_t *group_items, const weft_c
 {
     TRY(choose(sweep, call, limits, field));
     sweep->walk = weft_walk_of(&sweep->axes, &sweep->tiling);
-    sweep->walk.stream = !sweep->joins && weft_tensor_is_large(call->ctx, out);
+    sweep->walk.stream = !sweep->reduces && weft_tensor_is_large(call->ctx, out);
     // Beside what is written, single vectors do better one after the other.
-    sweep->walk.spread = sweep->walk.spread && (sweep->joins || sweep->tiling.vectors > 1);
+    sweep->walk.spread = sweep->walk.spread && (sweep->reduces || sweep->tiling.vectors > 1);
     size_t local[3];
     *group_items = weft_axis_group(&sweep->tiling, local);
+    sweep->scratch_bytes = 0;
     const bool is_kept = sweep->joins || sweep->tiling.parts > 1;
     if (is_kept && !weft_walk_scratch(&sweep->walk, sweep->problem.numbers, &sweep->scratch_bytes))
         return fail(WEFT_NO_MEMORY,
@@ -93,7 +96,8 @@ weft_status weft_sweep_prepare(weft_sweep *sweep, const weft_call *call, const c
         size_t most = wanted;
         weft_defines all = *defines;
         TRY(weft_sweep_build(sweep, &most, call, kernels, &all));
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call)));
+        TRY(weft_limits_fit(&fits, &limits, wanted, most, sweep->is_forced, weft_call_name(call),
+                            weft_call_why(call)));
     }
     return WEFT_OK;
 }
@@ -107,6 +111,22 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
     if (in->buffer == out->buffer)
         weft_view_close(&view);
     return view;
+}
+
+weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
+                                      weft_kernel *kernel, size_t n, const weft_argument *arguments)
+{
+    size_t global[3], local[3];
+    weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);
+    return weft_launch_kernel(launch, kernel, n, arguments, global, local);
+}
+
+weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
+                                    const weft_argument *arguments)
+{
+    size_t global[3], local[3];
+    weft_walk_join_grid(&sweep->walk, &sweep->tiling, global, local);
+    return weft_launch_kernel(launch, sweep->kernels[1], n, arguments, global, local);
 }
 
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,

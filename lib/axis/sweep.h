@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep along an axis that writes each element again, or joins what parts have found: planned,
-// built and enqueued in one way for all operations that have one.
+// A sweep along an axis that writes each element again, or a result of each column: planned, built
+// and enqueued in one way for all operations that have one.
 #ifndef WEFT_LIB_SWEEP_H
 #define WEFT_LIB_SWEEP_H
 
@@ -12,7 +12,8 @@
 typedef struct weft_sweep {
     weft_axes axes;
     weft_axis_problem problem;
-    bool joins;     // apply joins what parts found, as of reductions, also where mid is in one part
+    bool reduces;   // writes a result of each column, not the elements again
+    bool joins;     // apply joins what parts found also where mid is in one part
     bool is_forced; // the tiling is the caller's
     weft_axis_tiling tiling;
     weft_walk walk;
@@ -29,7 +30,8 @@ typedef struct weft_sweep_kernels {
 
 // The problem, once the axes are there, with so many numbers of each column and, where the
 // operation has kernels for that, elements that may be kept.
-void weft_sweep_find_problem(weft_sweep *sweep, weft_dtype dtype, int numbers, bool keeps);
+void weft_sweep_find_problem(weft_sweep *sweep, const weft_call *call, weft_dtype dtype,
+                             int numbers, bool keeps);
 
 // The tiling that the caller forces, if any, by the params' field of that name.
 weft_status weft_sweep_read_tiling(weft_sweep *sweep, const weft_call *call, const char *text,
@@ -57,6 +59,15 @@ weft_view weft_sweep_input(const weft_sweep *sweep, int i, const weft_tensor *in
 // tiling keeps elements, local memory for them.
 weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_mem scratch,
                                size_t n, const weft_argument *arguments);
+
+// One of them, with the n arguments alone.
+weft_status weft_sweep_enqueue_kernel(weft_launch *launch, const weft_sweep *sweep,
+                                      weft_kernel *kernel, size_t n,
+                                      const weft_argument *arguments);
+
+// apply of a sweep that reduces, whose items join what parts found of each column.
+weft_status weft_sweep_enqueue_join(weft_launch *launch, const weft_sweep *sweep, size_t n,
+                                    const weft_argument *arguments);
 
 // The plan in words, as snprintf() does it.
 int weft_sweep_print(const weft_sweep *sweep, char *text, size_t size);

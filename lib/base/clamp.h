@@ -5,6 +5,8 @@
 
 #include <weft/limits.h>
 
+#include "base/why.h"
+
 // `wanted`, cut down to what the device of `real` can hold: sizes to the smaller of both, abilities
 // to those of both but for sub-groups, which kernels do without where there are none; named "wanted
 // on real". What failed on either is not trusted. Both pass weft_limits_check(), and so does the
@@ -28,8 +30,8 @@ int64_t weft_limits_fold(const weft_limits *limits, int64_t bytes, int64_t most)
 // Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
 // cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the
 // tiling is forced, the kernels take none, or the limits have been as low before: planning again
-// would not end. `what` is "spmm".
+// would not end. `what` is "spmm"; `why` is told of larger groups.
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
-                            bool is_forced, const char *what);
+                            bool is_forced, const char *what, const weft_why *why);
 
 #endif

@@ -238,11 +238,11 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
 }
 
 weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size_t most,
-                            bool is_forced, const char *what)
+                            bool is_forced, const char *what, const weft_why *why)
 {
     *fits = most >= wanted ||
-            refuse("larger groups", "%zu items are wanted; the kernel as built takes %zu", wanted,
-                   most);
+            refuse(why, "larger groups", "%zu items are wanted; the kernel as built takes %zu",
+                   wanted, most);
     if (*fits)
         return WEFT_OK;
     if (is_forced || most == 0 || limits->max_items <= most)

@@ -214,6 +214,7 @@ static weft_matmul_problem problem_of(const weft_matmul_state *s, const weft_cal
         .b_along_n = n == 1 || views[WEFT_MATMUL_B].column == 1,
         .c_along_m = m == 1 || views[WEFT_MATMUL_C].row == 1,
         .c_along_n = n == 1 || views[WEFT_MATMUL_C].column == 1,
+        .why = weft_call_why(call),
     };
     for (int d = 0; d < C->ndim - 2; ++d)
         if (!mul_i64(problem.n_batches, C->shape[d], &problem.n_batches))

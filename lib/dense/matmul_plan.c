@@ -6,6 +6,7 @@
 #include "base/caches.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "dense/matmul_tiling.h"
 #include "operand/view.h"
@@ -68,6 +69,7 @@ static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", PIECES[
 // Extents at least 1, turned where the tiling is.
 typedef struct {
     int64_t m, n, k, n_batches, sum_bytes;
+    const weft_why *why;
 } facts;
 
 static facts facts_of(const weft_matmul_problem *problem, bool turned)
@@ -79,6 +81,7 @@ static facts facts_of(const weft_matmul_problem *problem, bool turned)
         .k = max_i64(problem->k, 1),
         .n_batches = max_i64(problem->n_batches, 1),
         .sum_bytes = weft_sum_bytes(weft_dtype_or(problem->dtype, WEFT_F32)),
+        .why = problem->why,
     };
 }
 
@@ -88,18 +91,19 @@ static int64_t round_up(int64_t x, int64_t step)
 }
 
 // Few rows: sums of rows of B where these are long runs, else dot products.
-static bool choose_few(weft_matmul_method *method, int64_t n, bool along_n, bool along_k)
+static bool choose_few(weft_matmul_method *method, int64_t n, bool along_n, bool along_k,
+                       const weft_why *why)
 {
     const bool has_runs = along_n && (n > WEFT_MATMUL_FEW || !along_k);
     *method = has_runs ? WEFT_MATMUL_ROWS : WEFT_MATMUL_DOTS;
     if (!along_n)
-        refuse(ROWS, "the larger operand has no neighbours along the columns");
+        refuse(why, ROWS, "the larger operand has no neighbours along the columns");
     else if (!has_runs)
-        refuse(ROWS, "its %" PRId64 " columns are short runs", n);
+        refuse(why, ROWS, "its %" PRId64 " columns are short runs", n);
     if (!along_k)
-        refuse(DOTS, "the larger operand has no neighbours along k");
+        refuse(why, DOTS, "the larger operand has no neighbours along k");
     else if (has_runs)
-        refuse(DOTS, "its %" PRId64 " columns are long runs", n);
+        refuse(why, DOTS, "its %" PRId64 " columns are long runs", n);
     return has_runs || along_k;
 }
 
@@ -110,24 +114,27 @@ static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem 
     tiling->turned = column_major;
     tiling->method = WEFT_MATMUL_ROWS;
     if (p->k <= FEW_TERMS && (column_major ? p->a_along_m : p->b_along_n)) {
-        refuse(BLOCKS, "k is %" PRId64 ": up to %d is little", p->k, FEW_TERMS);
+        refuse(p->why, BLOCKS, "k is %" PRId64 ": up to %d is little", p->k, FEW_TERMS);
         return;
     }
     tiling->turned = false;
-    if (p->m <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->n, p->b_along_n, p->b_along_k)) {
-        refuse(BLOCKS, "m is %" PRId64 ": up to %d is little", p->m, WEFT_MATMUL_FEW);
+    if (p->m <= WEFT_MATMUL_FEW &&
+        choose_few(&tiling->method, p->n, p->b_along_n, p->b_along_k, p->why)) {
+        refuse(p->why, BLOCKS, "m is %" PRId64 ": up to %d is little", p->m, WEFT_MATMUL_FEW);
         return;
     }
     tiling->turned = true;
-    if (p->n <= WEFT_MATMUL_FEW && choose_few(&tiling->method, p->m, p->a_along_m, p->a_along_k)) {
-        refuse(BLOCKS, "n is %" PRId64 ": up to %d is little", p->n, WEFT_MATMUL_FEW);
+    if (p->n <= WEFT_MATMUL_FEW &&
+        choose_few(&tiling->method, p->m, p->a_along_m, p->a_along_k, p->why)) {
+        refuse(p->why, BLOCKS, "n is %" PRId64 ": up to %d is little", p->n, WEFT_MATMUL_FEW);
         return;
     }
     if (p->m > WEFT_MATMUL_FEW && p->n > WEFT_MATMUL_FEW) {
-        refuse(ROWS, "k is %" PRId64 ", m %" PRId64 " and n %" PRId64 ": one of up to %d is wanted",
-               p->k, p->m, p->n, FEW_TERMS);
-        refuse(DOTS, "m is %" PRId64 " and n %" PRId64 ": one of up to %d is wanted", p->m, p->n,
-               WEFT_MATMUL_FEW);
+        refuse(p->why, ROWS,
+               "k is %" PRId64 ", m %" PRId64 " and n %" PRId64 ": one of up to %d is wanted", p->k,
+               p->m, p->n, FEW_TERMS);
+        refuse(p->why, DOTS, "m is %" PRId64 " and n %" PRId64 ": one of up to %d is wanted", p->m,
+               p->n, WEFT_MATMUL_FEW);
     }
     tiling->method = WEFT_MATMUL_BLOCKS;
     tiling->turned = column_major;
@@ -161,17 +168,17 @@ static int64_t share_of(int64_t n, int64_t most, int64_t least, int64_t wanted, 
 // Where C alone gives `cells` groups and `wanted` are, k is cut in pieces of at least `least`. That
 // must depend neither on the batch nor on what a kernel as built takes: another order of sums has
 // other bits.
-static int64_t piece_of(int64_t k, int64_t cells, int64_t wanted, int64_t least, int64_t step)
+static int64_t piece_of(const facts *f, int64_t cells, int64_t wanted, int64_t least, int64_t step)
 {
-    if (2 * cells >= wanted || k < 2 * least) {
-        refuse(PIECES,
+    if (2 * cells >= wanted || f->k < 2 * least) {
+        refuse(f->why, PIECES,
                "C gives %" PRId64 " groups, of %" PRId64 " wanted, and k is %" PRId64
                ": two pieces have %" PRId64,
-               cells, wanted, k, 2 * least);
+               cells, wanted, f->k, 2 * least);
         return WEFT_MATMUL_MAX_EXTENT;
     }
-    const int64_t count = min_i64(ceil_div(wanted, cells), k / least);
-    return round_up(ceil_div(k, count), step);
+    const int64_t count = min_i64(ceil_div(wanted, cells), f->k / least);
+    return round_up(ceil_div(f->k, count), step);
 }
 
 // A sum in registers takes product after product: of more than a few thousand f32 loses digits.
@@ -260,7 +267,7 @@ static void folded_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     const int64_t cells =
         tiles_of(f, min_i64(CELL_STRIPS * strip, t->block_rows), t->block_columns);
     const int64_t least_rows = min_i64(LEAST_STRIPS * strip, t->block_rows);
-    t->piece = piece_of(f->k, cells, wanted, FOLDED_PIECE, t->depth);
+    t->piece = piece_of(f, cells, wanted, FOLDED_PIECE, t->depth);
     const int64_t down = wanted_of_each(wanted, ceil_div(f->n, t->block_columns), t, f);
     t->block_rows = share_of(f->m, t->block_rows, least_rows, down, strip, EIGHTHS_OF_STRIP);
     const int64_t across = wanted_of_each(wanted, ceil_div(f->m, t->block_rows), t, f);
@@ -294,16 +301,16 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
     const int64_t wanted = max_i64(pieces, 1) * large;
     const int64_t least_piece = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_PIECE;
-    t->piece = short_piece(piece_of(f->k, large, wanted, least_piece, SPREAD_DEPTH), f, dtype,
-                           SPREAD_DEPTH);
+    t->piece =
+        short_piece(piece_of(f, large, wanted, least_piece, SPREAD_DEPTH), f, dtype, SPREAD_DEPTH);
     const int64_t groups = large * ceil_div(f->k, t->piece);
     const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =
         (groups >= least ||
-         refuse("larger blocks", "there are %" PRId64 " for each product: %" PRId64 " are wanted",
-                groups, least)) &&
+         refuse(f->why, "larger blocks",
+                "there are %" PRId64 " for each product: %" PRId64 " are wanted", groups, least)) &&
         (large <= small * SPREAD_EIGHTHS / 8 ||
-         refuse("larger blocks",
+         refuse(f->why, "larger blocks",
                 "C has %" PRId64 ", or %" PRId64 " of a quarter: too little of them", large,
                 small));
     square_group(t, limits, min_i64(clamped_i64(limits->max_items), SPREAD_ITEMS));
@@ -321,8 +328,8 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
 static int64_t row_piece(const facts *f, int64_t across, int64_t wanted, int64_t least)
 {
     if (f->m <= WEFT_MATMUL_FEW)
-        return piece_of(f->k, across, wanted, least, 1);
-    refuse(PIECES, "C has %" PRId64 " rows: enough", f->m);
+        return piece_of(f, across, wanted, least, 1);
+    refuse(f->why, PIECES, "C has %" PRId64 " rows: enough", f->m);
     return WEFT_MATMUL_MAX_EXTENT;
 }
 
@@ -388,7 +395,7 @@ static void folded_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
     while (!dots_fit(t, limits, dtype, f) && t->fold > 1)
         t->depth = t->fold /= 2;
     const int64_t wanted = cores_want(limits);
-    t->piece = piece_of(f->k, ceil_div(f->n, step), wanted, DOT_PIECE, 1);
+    t->piece = piece_of(f, ceil_div(f->n, step), wanted, DOT_PIECE, 1);
     t->block_columns =
         share_of(f->n, t->block_columns, step, wanted_of_each(wanted, 1, t, f), step, NO_EIGHTHS);
 }
@@ -415,13 +422,13 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
         t->depth /= 2;
     }
     t->piece =
-        piece_of(f->k, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_PIECE, 1);
+        piece_of(f, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_PIECE, 1);
 }
 
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
-    const bool folds = weft_lanes_are_folded(limits);
+    const bool folds = weft_lanes_are_folded(limits, problem->why);
     const weft_dtype dtype = problem->dtype;
     weft_matmul_tiling t = {.vectors = 1, .items = 1, .team = 1};
     choose_method(&t, problem);

@@ -7,6 +7,7 @@
 #include <weft/limits.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // How a product is cut.
 typedef enum weft_matmul_method {
@@ -36,6 +37,7 @@ typedef struct weft_matmul_problem {
     bool a_along_m, a_along_k; // neighbours in that direction are adjacent in memory
     bool b_along_k, b_along_n;
     bool c_along_m, c_along_n;
+    const weft_why *why; // where reasons go; NULL: nowhere
 } weft_matmul_problem;
 
 // How the work is cut. A group has a block of C, and each item goes through its part of that with

@@ -94,6 +94,7 @@ static weft_status find_problem(weft_elementwise_state *s, const weft_call *call
         .number_bytes = is_wide ? 8 : 4,
         .out_bytes = 8,
         .aligned = true,
+        .why = weft_call_why(call),
     };
     for (int i = 0; i < s->n_operands; ++i) {
         const int bytes = (int)weft_dtype_size(s->dtypes[i]);

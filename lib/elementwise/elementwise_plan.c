@@ -10,6 +10,7 @@
 #include "base/caches.h"
 #include "base/fail.h"
 #include "base/groups.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 
@@ -45,6 +46,7 @@ static const char TILES[] = "tiles", ALIGNED[] = "aligned vectors";
 typedef struct {
     int64_t columns, rows, outers, element_bytes, out_bytes, number_bytes, n_across;
     bool aligned;
+    const weft_why *why;
 } facts;
 
 static facts facts_of(const weft_elementwise_problem *problem)
@@ -58,6 +60,7 @@ static facts facts_of(const weft_elementwise_problem *problem)
         .number_bytes = problem->number_bytes > 4 ? 8 : 4,
         .n_across = min_i64(max_i64(problem->n_across, 0), WEFT_ELEMENTWISE_INPUTS),
         .aligned = problem->aligned,
+        .why = problem->why,
     };
 }
 
@@ -171,7 +174,7 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
     if (f->aligned && f->columns % 4 == 0)
         t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
     if (t.fold == 1)
-        refuse(ALIGNED,
+        refuse(f->why, ALIGNED,
                "%" PRId64 " columns, %s, of %" PRId64 " bytes: an item writes %d at a time",
                f->columns, f->aligned ? "aligned" : "not all aligned", f->out_bytes, SPREAD_BYTES);
     t.aligned = t.fold > 1;
@@ -190,9 +193,10 @@ static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const fa
 static bool tiles_pay(const facts *f)
 {
     if (f->n_across == 0)
-        return refuse(TILES, "no input has its neighbours along rows");
+        return refuse(f->why, TILES, "no input has its neighbours along rows");
     return (f->columns >= NARROW_ROWS && f->rows >= NARROW_ROWS) ||
-           refuse(TILES, "there are %" PRId64 " columns and %" PRId64 " rows: %d each are wanted",
+           refuse(f->why, TILES,
+                  "there are %" PRId64 " columns and %" PRId64 " rows: %d each are wanted",
                   f->columns, f->rows, NARROW_ROWS);
 }
 
@@ -201,20 +205,20 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
 {
     const facts f = facts_of(problem);
     const bool wants_tiles = tiles_pay(&f);
-    if (weft_lanes_are_folded(limits) || limits->max_team == 1) {
+    if (weft_lanes_are_folded(limits, problem->why) || limits->max_team == 1) {
         const weft_elementwise_tiling t = folded_tiles(limits, &f);
-        const bool has_tiles =
-            wants_tiles &&
-            (t.fold > 1 || refuse(TILES, "they want vectors, of %" PRId64 " columns and rows",
-                                  min_i64(f.columns, f.rows)));
+        const bool has_tiles = wants_tiles && (t.fold > 1 || refuse(problem->why, TILES,
+                                                                    "they want vectors, of %" PRId64
+                                                                    " columns and rows",
+                                                                    min_i64(f.columns, f.rows)));
         return has_tiles ? t : folded_tiling(limits, &f);
     }
     if (wants_tiles) {
         const weft_elementwise_tiling t = spread_tiles(limits, &f);
         if (t.columns >= NARROW_ROWS)
             return t;
-        refuse(TILES, "%zu bytes of local memory hold lines of %" PRId64, limits->local_bytes,
-               t.columns);
+        refuse(problem->why, TILES, "%zu bytes of local memory hold lines of %" PRId64,
+               limits->local_bytes, t.columns);
     }
     return spread_tiling(limits, &f);
 }

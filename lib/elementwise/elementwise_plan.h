@@ -7,6 +7,7 @@
 #include <weft/limits.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits. The elements are a nest of loops: columns
 // are the one along which the output has its neighbours, rows the next, outers the rest.
@@ -18,6 +19,7 @@ typedef struct weft_elementwise_problem {
     int n_across;      // inputs whose neighbours lie along rows: they are turned round
     bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
                   // multiple of 4 elements in all of them
+    const weft_why *why; // where reasons go; NULL: nowhere
 } weft_elementwise_problem;
 
 enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a block in local memory, at most

@@ -7,6 +7,7 @@
 #include <weft/tensor.h>
 
 #include "op/key.h"
+#include "runtime/context.h"
 #include "runtime/launch.h"
 
 enum { WEFT_OP_OPERANDS = 12, WEFT_OP_STATE_BYTES = 16 << 10 };
@@ -94,8 +95,9 @@ struct weft_call {
     int n_first;      // of them, that are like the table's first; 0 counts as 1
     const void *operands[WEFT_OP_OPERANDS]; // in the table's order; NULL: not given
     const char *names[WEFT_OP_OPERANDS];    // that the caller gave them; else NULL
-    unsigned unread;                        // matrices, by bits, whose values are not looked at
-    const void *own;                        // what else the operation takes
+    bool is_unheard;    // its plan is on the way to another one: nobody is told why
+    unsigned unread;    // matrices, by bits, whose values are not looked at
+    const void *own;    // what else the operation takes
     const void *state;  // that is known already, as weft_op_prepare() gave it; else NULL
     const char *tiling; // that the caller forces; NULL: the plan's
     cl_mem workspace;   // of the caller's; NULL: from the context's pool
@@ -113,6 +115,12 @@ struct weft_call {
 static inline const char *weft_call_name(const weft_call *call)
 {
     return call->what ? call->what : call->op->name;
+}
+
+// Where its plan's reasons go; NULL: nowhere.
+static inline const weft_why *weft_call_why(const weft_call *call)
+{
+    return call->is_unheard ? NULL : call->ctx->why;
 }
 
 // Operand i, of which there is one.

@@ -32,7 +32,7 @@ static weft_status plan_and_build(void *state, const weft_call *call)
         size_t most = head->group_items;
         TRY(call->op->build(state, call, &most));
         TRY(weft_limits_fit(&fits, &limits, head->group_items, most, head->is_forced,
-                            weft_call_name(call)));
+                            weft_call_name(call), weft_call_why(call)));
     }
     return WEFT_OK;
 }
@@ -79,8 +79,7 @@ static weft_status find_out(any_state *state, const weft_call *call)
     TRY(weft_operands_check_forms(call));
     TRY(call->op->check(state, call));
     TRY(numbers_check(state, call));
-    TRY(check_buffers(call, state));
-    return state->head.is_empty ? WEFT_OK : plan_and_build(state, call);
+    return check_buffers(call, state);
 }
 
 // Of a call whose state is known.
@@ -90,50 +89,66 @@ static weft_status check_again(const any_state *state, const weft_call *call)
     return check_buffers(call, state);
 }
 
-static weft_status state_of(any_state *state, const weft_call *call)
+// What is known of a call, and by which key.
+typedef struct finding {
+    bool is_planned;
+    any_state state;
+    weft_key key;
+} finding;
+
+// All but the plan of a call that is new.
+static weft_status look_up(finding *f, const weft_call *call)
 {
     const size_t bytes = call->op->state_bytes;
-    assert(bytes <= sizeof(*state));
+    assert(bytes <= sizeof(f->state));
     TRY(weft_context_check(call->ctx, weft_call_name(call)));
-    if (call->state) {
-        memcpy(state, call->state, bytes);
-        return check_again(state, call);
+    f->is_planned = call->state != NULL;
+    if (f->is_planned) {
+        memcpy(&f->state, call->state, bytes);
+        return check_again(&f->state, call);
     }
-    weft_key key;
-    key_of(&key, call);
-    if (!key.is_full && weft_memo_find(call->ctx->memo, key.bytes, key.n, state, bytes))
-        return check_again(state, call);
-    TRY(find_out(state, call));
-    if (!key.is_full)
-        weft_memo_keep(call->ctx->memo, key.bytes, key.n, state, bytes);
+    key_of(&f->key, call);
+    f->is_planned = !f->key.is_full &&
+                    weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, bytes);
+    return f->is_planned ? check_again(&f->state, call) : find_out(&f->state, call);
+}
+
+static weft_status finish(finding *f, const weft_call *call)
+{
+    if (f->is_planned)
+        return WEFT_OK;
+    if (!f->state.head.is_empty)
+        TRY(plan_and_build(&f->state, call));
+    if (!f->key.is_full)
+        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes);
     return WEFT_OK;
 }
 
 // ---- calls
 
-// What comes before the kernels: a look at what matrices hold, and scratch memory.
-static weft_status begin(weft_launch *launch, const any_state *state, const weft_call *call,
-                         cl_mem *scratch)
+// What comes before the kernels: a look at what matrices hold, the plan, and scratch memory.
+static weft_status begin(weft_launch *launch, finding *f, const weft_call *call, cl_mem *scratch)
 {
-    const size_t bytes = state->head.scratch_bytes;
     if (call->ctx->check_matrices)
         TRY(weft_operands_check_content(launch, call));
+    TRY(finish(f, call));
+    const size_t bytes = f->state.head.scratch_bytes;
     if (call->workspace && bytes > 0)
-        TRY(weft_operands_check_workspace(call, &state->head));
+        TRY(weft_operands_check_workspace(call, &f->state.head));
     return weft_scratch_begin(launch, call->workspace, bytes, scratch);
 }
 
 weft_status weft_op_run(const weft_call *call, cl_command_queue queue)
 {
-    any_state state;
+    finding f;
     weft_launch launch;
     cl_mem scratch = NULL;
-    TRY(state_of(&state, call));
+    TRY(look_up(&f, call));
     TRY(weft_launch_begin(&launch, call->ctx, queue, weft_call_name(call), call->n_wait, call->wait,
                           call->event != NULL));
-    weft_status status = begin(&launch, &state, call, &scratch);
-    if (status == WEFT_OK && !state.head.is_empty)
-        status = call->op->run(&launch, &state, call, scratch);
+    weft_status status = begin(&launch, &f, call, &scratch);
+    if (status == WEFT_OK && !f.state.head.is_empty)
+        status = call->op->run(&launch, &f.state, call, scratch);
     if (scratch)
         weft_scratch_end(&launch, call->workspace, scratch);
     return weft_launch_end(&launch, status, call->event);
@@ -144,17 +159,18 @@ weft_status weft_op_workspace(const weft_call *call, size_t *bytes)
     if (!bytes)
         return fail(WEFT_BAD_ARGUMENT, "%s_workspace: bytes is NULL", weft_call_name(call));
     *bytes = 0;
-    any_state state;
-    TRY(state_of(&state, call));
-    *bytes = state.head.scratch_bytes;
+    finding f;
+    TRY(look_up(&f, call));
+    TRY(finish(&f, call));
+    *bytes = f.state.head.scratch_bytes;
     return WEFT_OK;
 }
 
 int weft_op_describe(const weft_call *call, char *text, size_t size)
 {
-    any_state state;
-    if (state_of(&state, call) != WEFT_OK)
+    finding f;
+    if (look_up(&f, call) != WEFT_OK || finish(&f, call) != WEFT_OK)
         return -1;
-    return state.head.is_empty ? snprintf(text, size, "nothing to do")
-                               : call->op->print(&state, call, text, size);
+    return f.state.head.is_empty ? snprintf(text, size, "nothing to do")
+                                 : call->op->print(&f.state, call, text, size);
 }

@@ -7,6 +7,7 @@
 
 #include "runtime/ocl.h"
 
+typedef struct weft_why weft_why;                     // why.h
 typedef struct weft_program_table weft_program_table; // program.h
 typedef struct weft_cache weft_cache;                 // cache.h
 typedef struct weft_pool weft_pool;                   // workspace.h
@@ -30,8 +31,9 @@ struct weft_context {
     weft_program_table *programs;
     weft_cache *cache; // NULL: none on disk
     weft_pool *pool;
-    weft_notes *notes; // a rehearsal's; NULL: kernels are enqueued
-    weft_memo *memo;   // what calls have worked out; NULL in rehearsals, which tell it each time
+    weft_notes *notes;   // a rehearsal's; NULL: kernels are enqueued
+    const weft_why *why; // of a rehearsal: where plans' reasons go; else NULL
+    weft_memo *memo;     // what calls have worked out; NULL in rehearsals, which tell it each time
 
     atomic_ullong programs_built, programs_loaded, launches;
 };

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/refuse.h"
 #include "runtime/buffer.h"
 #include "runtime/context.h"
 
@@ -15,6 +14,7 @@ struct weft_notes {
     weft_refusal *refusals;
     weft_rehearsed_launch *launches;
     size_t refusal_room, launch_room;
+    weft_why why;
     bool is_begun;
     bool is_short; // of memory: something is missing
     int n_buffers;
@@ -54,7 +54,7 @@ static void note_refusal(void *user, const char *variant, const char *reason)
     snprintf(refusal.reason, sizeof(refusal.reason), "%s", reason);
     const size_t n = notes->told.n_refusals;
     void *array = notes->refusals;
-    if (is_known(notes, &refusal) ||
+    if (!notes->is_begun || is_known(notes, &refusal) ||
         !make_room(notes, &array, &notes->refusal_room, n, sizeof(refusal)))
         return;
     notes->refusals = array;
@@ -142,35 +142,31 @@ const void *weft_notes_data(const weft_notes *notes, cl_mem buffer)
 weft_status weft_notes_create(weft_notes **out)
 {
     *out = calloc(1, sizeof(**out));
-    return *out ? WEFT_OK : fail(WEFT_NO_MEMORY, "rehearsal: no memory for notes");
-}
-
-static void stop_listening(const weft_notes *notes)
-{
-    if (weft_refuse_listener() == notes)
-        weft_refuse_listen(NULL, NULL);
+    if (!*out)
+        return fail(WEFT_NO_MEMORY, "rehearsal: no memory for notes");
+    (*out)->why = (weft_why){.told = note_refusal, .user = *out};
+    return WEFT_OK;
 }
 
 void weft_notes_destroy(weft_notes *notes)
 {
     if (!notes)
         return;
-    stop_listening(notes);
     free(notes->refusals);
     free(notes->launches);
     free(notes);
 }
 
-weft_status weft_notes_begin(weft_notes *notes)
+const weft_why *weft_notes_why(const weft_notes *notes)
 {
-    const void *other = weft_refuse_listener();
-    if (other && other != notes)
-        return fail(WEFT_BAD_ARGUMENT, "rehearsal: another one has not ended on this thread");
+    return &notes->why;
+}
+
+void weft_notes_begin(weft_notes *notes)
+{
     notes->told = (weft_rehearsal){0};
     notes->is_short = false;
     notes->is_begun = true;
-    weft_refuse_listen(note_refusal, notes);
-    return WEFT_OK;
 }
 
 const weft_rehearsal *weft_notes_end(weft_notes *notes)
@@ -178,7 +174,6 @@ const weft_rehearsal *weft_notes_end(weft_notes *notes)
     if (!notes->is_begun)
         return NULL;
     notes->is_begun = false;
-    stop_listening(notes);
     notes->told.refusals = notes->refusals;
     notes->told.launches = notes->launches;
     return notes->is_short ? NULL : &notes->told;

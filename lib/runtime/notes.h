@@ -5,6 +5,7 @@
 
 #include <weft/rehearsal.h>
 
+#include "base/why.h"
 #include "runtime/argument.h"
 #include "runtime/kernel.h"
 
@@ -16,8 +17,11 @@ weft_status weft_notes_create(weft_notes **out);
 void weft_notes_destroy(weft_notes *notes);
 
 // As weft_rehearsal_begin() and weft_rehearsal_end() say it.
-weft_status weft_notes_begin(weft_notes *notes);
+void weft_notes_begin(weft_notes *notes);
 const weft_rehearsal *weft_notes_end(weft_notes *notes);
+
+// Where plans' reasons go.
+const weft_why *weft_notes_why(const weft_notes *notes);
 
 // A kernel that would have been enqueued so many times in a row.
 weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const weft_kernel *kernel,

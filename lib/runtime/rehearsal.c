@@ -58,6 +58,8 @@ weft_status weft_rehearsal_create(weft_context **out, const weft_limits *limits,
     weft_status status = real ? create_on(out, limits, real) : create_alone(out, limits);
     if (status == WEFT_OK)
         status = weft_notes_create(&(*out)->notes);
+    if (status == WEFT_OK)
+        (*out)->why = weft_notes_why((*out)->notes);
     if (status != WEFT_OK)
         weft_context_destroy(out);
     return status;
@@ -73,7 +75,8 @@ weft_status weft_rehearsal_begin(weft_context *ctx)
     if (!ctx || !ctx->notes)
         return fail(WEFT_BAD_ARGUMENT, "rehearsal: %s",
                     ctx ? "the context does not rehearse" : "ctx is NULL");
-    return weft_notes_begin(ctx->notes);
+    weft_notes_begin(ctx->notes);
+    return WEFT_OK;
 }
 
 const weft_rehearsal *weft_rehearsal_end(weft_context *ctx)

@@ -37,7 +37,7 @@ bool weft_pieces_for(weft_pieces *out, const weft_pieces_problem *problem, int64
         counts = weft_pieces_of(out, problem, most_pieces(problem, length), length);
     }
     if (out->n == 0)
-        refuse("pieces of long rows",
+        refuse(problem->why, "pieces of long rows",
                "rows of at most %" PRId64 " entries are no more than two pieces of %" PRId64,
                problem->longest, length);
     return counts;

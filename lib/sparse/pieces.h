@@ -10,6 +10,8 @@
 
 #include <weft/status.h>
 
+#include "base/why.h"
+
 // Pieces that nobody asked for grow up to here: kernels count the entries of two in 32 bits.
 enum { WEFT_LONGEST_PIECE = INT32_MAX / 2 };
 
@@ -18,6 +20,7 @@ typedef struct weft_pieces_problem {
     int64_t n_sums, n_batches; // numbers that a piece comes to in each matrix of a batch
     int64_t sum_bytes;         // of one of them
     int64_t place_bytes;       // of where it was found; 0: that is not kept
+    const weft_why *why;       // where reasons go; NULL: nowhere
 } weft_pieces_problem;
 
 typedef struct weft_pieces {

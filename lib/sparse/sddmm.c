@@ -108,15 +108,16 @@ static weft_status plan_scratch(weft_sddmm_state *s, const weft_call *call,
     }
     if (!counts || s->head.scratch_bytes > most) {
         if (s->tiling.packed)
-            refuse("packed B", "scratch memory has room for %" PRIu64 " bytes", most);
+            refuse(s->problem.why, "packed B", "scratch memory has room for %" PRIu64 " bytes",
+                   most);
         s->tiling.ahead = s->problem.b_adjacent ? s->tiling.ahead : 0;
         s->tiling.packed = false;
         counts = count_scratch(s);
     }
     if (!counts || s->head.scratch_bytes > most) {
         if (s->tiling.passes)
-            refuse("a pass for each tile of k", "scratch memory has room for %" PRIu64 " bytes",
-                   most);
+            refuse(s->problem.why, "a pass for each tile of k",
+                   "scratch memory has room for %" PRIu64 " bytes", most);
         s->tiling.passes = false;
         count_scratch(s);
     }

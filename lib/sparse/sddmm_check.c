@@ -91,6 +91,7 @@ static weft_sddmm_problem problem_of(const weft_call *call)
         .dtype = weft_dtype_or(A->dtype, WEFT_F32),
         .a_adjacent = k == 1 || A->stride[axis + 1] == 1,
         .b_adjacent = k == 1 || B->stride[axis] == 1,
+        .why = weft_call_why(call),
     };
 }
 

@@ -10,6 +10,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
@@ -67,6 +68,7 @@ static const char WINDOWS[] = "rows side by side through windows of columns";
 // rows, and A's rows and B's columns together.
 typedef struct {
     int64_t k, n, a_alignment, alignment, bytes, sum_bytes, all_entries;
+    const weft_why *why;
 } facts;
 
 static facts facts_of(const weft_sddmm_problem *problem)
@@ -82,6 +84,7 @@ static facts facts_of(const weft_sddmm_problem *problem)
         .bytes = (int64_t)weft_dtype_size(dtype),
         .sum_bytes = weft_sum_bytes(dtype),
         .all_entries = min_i64(problem->nnz, INT64_MAX / WEFT_SPARSE_MARGIN) * n_batches,
+        .why = problem->why,
     };
 }
 
@@ -110,13 +113,15 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
     const bool is_across = sweeps && f->alignment < tiling->fold;
     if (problem->b_adjacent && !is_long && !is_across)
         return sweeps
-                   ? refuse(PACKED, "columns of B lie together, and windows keep them near")
-                   : refuse(PACKED,
+                   ? refuse(problem->why, PACKED,
+                            "columns of B lie together, and windows keep them near")
+                   : refuse(problem->why, PACKED,
                             "columns of B lie together, and a tile of them has %" PRId64 " bytes",
                             tile_bytes);
     const int64_t wanted = !problem->b_adjacent ? APART_USES : is_long ? PACKED_USES : ACROSS_USES;
     return uses_of(problem, f) >= wanted ||
-           refuse(PACKED, "each column of B is used %" PRId64 " times: %" PRId64 " are wanted",
+           refuse(problem->why, PACKED,
+                  "each column of B is used %" PRId64 " times: %" PRId64 " are wanted",
                   uses_of(problem, f), wanted);
 }
 
@@ -127,10 +132,10 @@ static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_proble
 {
     const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
     const int64_t uses = uses_of(problem, f);
-    return (f->k > tile || refuse(PASSES, "one tile has all of k, %" PRId64, f->k)) &&
+    return (f->k > tile || refuse(problem->why, PASSES, "one tile has all of k, %" PRId64, f->k)) &&
            (tiling->window > 0 || uses >= PASSES_USES ||
-            refuse(PASSES, "each column of B is used %" PRId64 " times: %d are wanted", uses,
-                   PASSES_USES));
+            refuse(problem->why, PASSES,
+                   "each column of B is used %" PRId64 " times: %d are wanted", uses, PASSES_USES));
 }
 
 // What becomes of B, whose columns are named in any order. What is not near is asked for.
@@ -144,11 +149,12 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
     tiling->passes = tiling->packed || pays_passes(tiling, problem, f);
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
     if (tiling->window > 0)
-        refuse(AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
+        refuse(problem->why, AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
     else if (is_far)
         tiling->ahead = FOLDED_AHEAD;
     else
-        refuse(AHEAD, "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
+        refuse(problem->why, AHEAD,
+               "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
                tile_bytes, near.l2_bytes);
 }
 
@@ -195,14 +201,15 @@ static bool pays_windows(const weft_limits *limits, const weft_sddmm_problem *pr
     const int64_t uses = min_i64(window_entries(limits, f), problem->nnz) / f->n;
     const int64_t wanted = has_tiles ? 1 : WINDOW_LEAST_USES;
     return (limits->max_turns == 0 ||
-            refuse(WINDOWS, "this device's loops end after %d turns", limits->max_turns)) &&
+            refuse(problem->why, WINDOWS, "this device's loops end after %d turns",
+                   limits->max_turns)) &&
            (has_tiles || row >= WINDOW_ROW ||
-            refuse(WINDOWS, "rows have %" PRId64 " entries on average: %d are wanted", row,
-                   WINDOW_ROW)) &&
+            refuse(problem->why, WINDOWS, "rows have %" PRId64 " entries on average: %d are wanted",
+                   row, WINDOW_ROW)) &&
            (has_tiles || bytes > near ||
-            refuse(WINDOWS, "B has %" PRId64 " bytes, of which %" PRId64 " are near", bytes,
-                   near)) &&
-           (uses >= wanted || refuse(WINDOWS,
+            refuse(problem->why, WINDOWS, "B has %" PRId64 " bytes, of which %" PRId64 " are near",
+                   bytes, near)) &&
+           (uses >= wanted || refuse(problem->why, WINDOWS,
                                      "a slice, one of %d for each core, uses a column %" PRId64
                                      " times: %" PRId64 " are wanted",
                                      WINDOW_ERRANDS, uses, wanted));
@@ -237,13 +244,14 @@ static int64_t turned_block_bytes(const facts *f)
 static bool pays_turning(const weft_limits *limits, const weft_sddmm_problem *problem,
                          const facts *f)
 {
-    return (!problem->b_adjacent || refuse(TURNED, "columns of B lie together")) &&
+    return (!problem->b_adjacent || refuse(problem->why, TURNED, "columns of B lie together")) &&
            ((uint64_t)turned_block_bytes(f) <= limits->local_bytes ||
-            refuse(TURNED, "a block of it has %" PRId64 " bytes, local memory %zu",
+            refuse(problem->why, TURNED, "a block of it has %" PRId64 " bytes, local memory %zu",
                    turned_block_bytes(f), limits->local_bytes)) &&
            (uses_of(problem, f) >= APART_USES ||
-            refuse(TURNED, "each column of B is used %" PRId64 " times: %d are wanted",
-                   uses_of(problem, f), APART_USES));
+            refuse(problem->why, TURNED,
+                   "each column of B is used %" PRId64 " times: %d are wanted", uses_of(problem, f),
+                   APART_USES));
 }
 
 // Lanes are items: they read neighbouring elements of A and B, and join their sums.
@@ -262,9 +270,10 @@ static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f
     const int64_t room = pow2_down(max_i64(slices_there, 1));
     const int64_t slices =
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
-    refuse(PASSES, "between them sums of items would go through memory");
+    refuse(f->why, PASSES, "between them sums of items would go through memory");
     if (fold < pow2_down(widest))
-        refuse(ALIGNED, "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
+        refuse(f->why, ALIGNED,
+               "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
                pow2_down(widest), f->k, alignment);
     return (weft_sddmm_tiling){
         .fold = (int)fold,
@@ -282,7 +291,7 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
 {
     const facts f = facts_of(problem);
     weft_sddmm_tiling tiling;
-    if (weft_lanes_are_folded(limits)) {
+    if (weft_lanes_are_folded(limits, problem->why)) {
         tiling = folded_tiling(limits, &f);
         choose_windows(&tiling, limits, problem, &f);
         choose_passes(&tiling, limits, problem, &f);
@@ -296,12 +305,12 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most)
 {
     const facts f = facts_of(problem);
-    if (!weft_lanes_are_folded(limits)) {
-        refuse(TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
+    if (!weft_lanes_are_folded(limits, problem->why)) {
+        refuse(problem->why, TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
         return spread_tiling(limits, &f, false);
     }
     weft_sddmm_tiling tiling = folded_tiling(limits, &f);
-    refuse(WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
+    refuse(problem->why, WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
 }

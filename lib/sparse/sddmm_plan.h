@@ -7,6 +7,7 @@
 #include <weft/limits.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_sddmm_problem {
@@ -17,6 +18,7 @@ typedef struct weft_sddmm_problem {
     bool b_adjacent;      // B has: it is the transpose of a row-major matrix
     int64_t alignment;    // largest power of two that divides, in elements, where each row of A
                           // starts, and with b_adjacent each column of B; 0 counts as 1
+    const weft_why *why;  // where reasons go; NULL: nowhere
 } weft_sddmm_problem;
 
 enum {

@@ -39,21 +39,19 @@ static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
 {
     bool fits;
     const uint64_t most = weft_workspace_most(call->ctx);
-    weft_refuse_unheard(true); // steps that are taken say it when they are built
-    const weft_status status = weft_attention_steps_prepare(s, call, &fits);
-    weft_refuse_unheard(false);
-    TRY(status);
+    TRY(weft_attention_steps_prepare(s, call, true, &fits)); // those taken say it once built
     if (s->head.is_forced && !fits)
         return fail(WEFT_NO_MEMORY,
                     "sparse_attention: %" PRId64 " products for each of %" PRId64
                     " heads are too many",
                     s->problem.nnz, s->n_heads);
-    s->tiling.in_steps =
-        s->head.is_forced || (fits && s->head.scratch_bytes <= most) ||
-        refuse("three steps", "scratch memory has room for %" PRIu64 " bytes", most);
+    s->tiling.in_steps = s->head.is_forced || (fits && s->head.scratch_bytes <= most) ||
+                         refuse(s->problem.why, "three steps",
+                                "scratch memory has room for %" PRIu64 " bytes", most);
     if (s->tiling.in_steps && !s->head.is_forced)
-        refuse("one sweep", "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once",
-               s->problem.d, slice_of(&s->tiling));
+        refuse(s->problem.why, "one sweep",
+               "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once", s->problem.d,
+               slice_of(&s->tiling));
     s->head.group_items = 0; // each step has seen to its own
     return WEFT_OK;
 }
@@ -69,6 +67,7 @@ static weft_status plan_sweep(weft_attention_state *s, const weft_call *call)
         .n_sums = p->d + 2,
         .n_batches = p->n_batches,
         .sum_bytes = weft_sum_bytes(p->dtype),
+        .why = p->why,
     };
     s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
     s->n_slices = ceil_div(p->d, slice_of(&s->tiling));
@@ -145,7 +144,7 @@ static weft_status build(void *state, const weft_call *call, size_t *most)
     weft_attention_state *s = state;
     bool fits;
     if (s->tiling.in_steps)
-        return weft_attention_steps_prepare(s, call, &fits);
+        return weft_attention_steps_prepare(s, call, false, &fits);
     const weft_defines defines = defines_of(s, call);
     TRY(kernel_for(&s->rows, most, call, &defines, "attention_csr_rows"));
     if (s->cut.n == 0)

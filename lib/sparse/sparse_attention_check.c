@@ -160,6 +160,7 @@ weft_status weft_attention_check(void *state, const weft_call *call)
     TRY(shapes_check(call));
     TRY(dtypes_check(call));
     s->problem.dtype = weft_dtype_or(O->dtype, WEFT_F32);
+    s->problem.why = weft_call_why(call);
     s->head.is_empty = weft_tensor_is_empty(O); // then other extents may be anything
     if (s->head.is_empty)
         return WEFT_OK;

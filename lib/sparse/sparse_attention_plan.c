@@ -8,6 +8,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
@@ -37,6 +38,7 @@ static const char STEPS[] = "three steps", ALIGNED[] = "aligned vectors";
 // A forgiving view of the problem: defaults filled in, extents at least 1.
 typedef struct {
     int64_t k, d, alignment, bytes, sum_bytes;
+    const weft_why *why;
 } facts;
 
 static facts facts_of(const weft_sparse_attention_problem *problem)
@@ -49,6 +51,7 @@ static facts facts_of(const weft_sparse_attention_problem *problem)
         .alignment = are_adjacent ? max_i64(problem->alignment, 1) : 1,
         .bytes = (int64_t)weft_dtype_size(dtype),
         .sum_bytes = weft_sum_bytes(dtype),
+        .why = problem->why,
     };
 }
 
@@ -112,7 +115,7 @@ static weft_sparse_attention_tiling spread_tiling(const weft_limits *limits,
     const int64_t rows =
         min_i64(rows_of_group(limits, problem, items, lanes), weft_limits_items_along(limits, 1));
     if (fold < pow2_down(widest))
-        refuse(ALIGNED,
+        refuse(problem->why, ALIGNED,
                "of %" PRId64 ": k is %" PRId64 ", V has %" PRId64
                " columns, and rows begin at multiples of %" PRId64,
                pow2_down(widest), f->k, f->d, f->alignment);
@@ -132,15 +135,17 @@ weft_sparse_attention_tiling weft_sparse_attention_tiling_for(
     const weft_limits *limits, const weft_sparse_attention_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_sparse_attention_tiling tiling = weft_lanes_are_folded(limits)
+    weft_sparse_attention_tiling tiling = weft_lanes_are_folded(limits, problem->why)
                                               ? folded_tiling(limits, problem, &f)
                                               : spread_tiling(limits, problem, &f);
     // A sweep would take the products once for each slice of V's columns.
     const int64_t slice = (int64_t)tiling.lanes * tiling.outputs * tiling.fold;
     tiling.in_steps =
         (f.d > slice ||
-         refuse(STEPS, "one slice of %" PRId64 " columns has all %" PRId64 " of V", slice, f.d)) &&
-        (f.bytes == f.sum_bytes || refuse(STEPS, "products would be rounded on the way"));
+         refuse(problem->why, STEPS, "one slice of %" PRId64 " columns has all %" PRId64 " of V",
+                slice, f.d)) &&
+        (f.bytes == f.sum_bytes ||
+         refuse(problem->why, STEPS, "products would be rounded on the way"));
     return tiling;
 }
 

@@ -7,6 +7,7 @@
 #include <weft/limits.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_sparse_attention_problem {
@@ -17,6 +18,7 @@ typedef struct weft_sparse_attention_problem {
     bool vo_adjacent;        // V and O have stride 1 along d
     int64_t alignment;       // largest power of two that divides, in elements, where each row of Q,
                              // K, V and O starts; 0 counts as 1
+    const weft_why *why;     // where reasons go; NULL: nowhere
 } weft_sparse_attention_problem;
 
 // How the work is cut: rows_per_group rows of M make a group, and lanes items share each of them.

@@ -54,7 +54,6 @@ static void find_operands(weft_attention_steps *o, const weft_attention_state *s
 }
 
 static const weft_sparse_softmax_numbers unscaled = {.scale = 1};
-static const weft_spmm_numbers plain = {.alpha = 1};
 
 static void find_steps(weft_attention_steps *o, const weft_call *call)
 {
@@ -74,16 +73,17 @@ static void find_steps(weft_attention_steps *o, const weft_call *call)
         .operands = {&o->weights, &o->products},
         .own = &unscaled,
     };
+    o->sums_numbers = (weft_spmm_numbers){.alpha = 1};
     o->sums_call = (weft_call){
         .op = &weft_spmm_op,
         .ctx = call->ctx,
         .operands = {[WEFT_SPMM_A] = &o->weights, [WEFT_SPMM_B] = &o->V, [WEFT_SPMM_C] = &o->O},
-        .own = &plain,
+        .own = &o->sums_numbers,
     };
 }
 
 // The products have no place yet: they begin where any vector may.
-static weft_status prepare(weft_attention_state *s, const weft_call *call)
+static weft_status prepare(weft_attention_state *s, const weft_call *call, bool is_unheard)
 {
     weft_attention_steps steps;
     int64_t batches[WEFT_ATTENTION_N];
@@ -92,17 +92,20 @@ static weft_status prepare(weft_attention_state *s, const weft_call *call)
     s->own_bytes = 0;
     find_operands(&steps, s, call, batches, NULL);
     find_steps(&steps, call);
+    steps.products_call.is_unheard = is_unheard;
+    steps.softmax_call.is_unheard = is_unheard;
+    steps.sums_call.is_unheard = is_unheard;
     TRY(weft_op_prepare(&s->products, &steps.products_call));
     TRY(weft_op_prepare(&s->softmax, &steps.softmax_call));
     TRY(weft_op_prepare(&s->sums, &steps.sums_call));
-    const size_t products = s->products.head.scratch_bytes;
-    const size_t softmax = s->softmax.head.scratch_bytes, sums = s->sums.head.scratch_bytes;
-    const size_t more = softmax > sums ? softmax : sums;
+    const size_t products = s->products.head.scratch_bytes, sums = s->sums.head.scratch_bytes;
+    const size_t softmax = s->softmax.head.scratch_bytes, more = softmax > sums ? softmax : sums;
     s->own_bytes = products > more ? products : more;
     return WEFT_OK;
 }
 
-weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call, bool *fits)
+weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
+                                         bool is_unheard, bool *fits)
 {
     const int64_t size = (int64_t)weft_dtype_size(s->problem.dtype);
     int64_t bytes;
@@ -110,7 +113,7 @@ weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_cal
             (uint64_t)bytes <= SIZE_MAX / 4 && (uint64_t)bytes <= call->ctx->limits.max_alloc_bytes;
     if (!*fits)
         return WEFT_OK;
-    TRY(prepare(s, call));
+    TRY(prepare(s, call, is_unheard));
     *fits = weft_scratch_for(&s->own_bytes, (int64_t)s->own_bytes, 1, 1, 1);
     s->head.scratch_bytes = s->own_bytes + (size_t)bytes;
     return WEFT_OK;

@@ -65,6 +65,7 @@ static weft_status check(void *memory, const weft_call *call)
         .n_batches = out->ndim == 2 ? out->shape[0] : 1,
         .dtype = weft_dtype_or(csr->dtype, WEFT_F32),
         .is_backward = is_backward(call),
+        .why = weft_call_why(call),
     };
     s->head.n_batches = s->problem.n_batches;
     s->head.is_empty = weft_tensor_is_empty(out) || csr->n_rows == 0;
@@ -94,6 +95,7 @@ static weft_status plan_pieces(weft_sparse_softmax_state *s, const weft_call *ca
         .n_sums = 2,
         .n_batches = p->n_batches,
         .sum_bytes = weft_sum_bytes(p->dtype),
+        .why = p->why,
     };
     if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, s->head.is_forced,
                          weft_workspace_most(call->ctx)))

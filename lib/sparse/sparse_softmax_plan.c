@@ -8,7 +8,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
-#include "base/refuse.h"
+#include "base/lanes.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
@@ -112,8 +112,8 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
 weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
     const weft_limits *limits, const weft_sparse_softmax_problem *problem)
 {
-    return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem)
-                                         : spread_tiling(limits, problem);
+    return weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, problem)
+                                                       : spread_tiling(limits, problem);
 }
 
 static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const weft_limits *limits)

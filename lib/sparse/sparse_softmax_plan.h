@@ -7,13 +7,15 @@
 #include <weft/limits.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_sparse_softmax_problem {
     int64_t n_rows, nnz;
-    int64_t n_batches; // 0 counts as 1
-    weft_dtype dtype;  // WEFT_DEFAULT is f32
-    bool is_backward;  // it is that of weft_sparse_softmax_backward()
+    int64_t n_batches;   // 0 counts as 1
+    weft_dtype dtype;    // WEFT_DEFAULT is f32
+    bool is_backward;    // it is that of weft_sparse_softmax_backward()
+    const weft_why *why; // where reasons go; NULL: nowhere
 } weft_sparse_softmax_problem;
 
 // How the work is cut. A group goes through a chunk: rows that together have so many entries, each

@@ -1,50 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// C = A B, A and B sparse, C too or dense. Checked by spgemm_check.c; here: plan, defines,
-// arguments, enqueue.
+// C = A B, A and B sparse, C too or dense: plan, defines, arguments, enqueue. Checked by
+// spgemm_check.c.
 #include <stdio.h>
 
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/fail.h"
+#include "base/params.h"
 #include "op/items.h"
-#include "op/scan.h"
-#include "operand/csr_content.h"
+#include "operand/view.h"
 #include "runtime/context.h"
+#include "runtime/parameters.h"
 #include "runtime/scratch.h"
 #include "sparse/spgemm_call.h"
+#include "sparse/spgemm_parameters.h"
+
+static weft_spgemm_step step_of(const weft_call *call)
+{
+    return ((const weft_spgemm_numbers *)call->own)->step;
+}
 
 // ---- plan
 
-// How a call runs. In scratch memory lie the notes of long rows and the counts of their chunks,
-// adjacent columns each, and what the running sums want.
-typedef struct {
-    weft_spgemm_tiling tiling;
-    int64_t n_bundles;       // of rows
-    bool has_long;           // rows, perhaps
-    int64_t chunk, n_chunks; // columns; of a row
-    int64_t share;           // chunks of a group that counts
-    weft_scan scan;          // of the rows' lengths, where they are counted
-    int64_t notes, counts, sums;
-    size_t scratch_bytes;
-    weft_kernel *rows, *start, *count_long, *join_long, *fill_long, *dense_long;
-} schedule;
-
-static bool is_empty(const weft_spgemm_call *call)
+// What makes plans differ: the data type that alpha and beta are rounded to is in the key already.
+static void add_key(weft_key *key, const weft_call *call)
 {
-    return call->C.n_rows == 0 || call->C.n_cols == 0;
+    const weft_spgemm_numbers *given = call->own;
+    weft_key_add_number(key, weft_rounded(WEFT_F32, given->alpha) == 0);
+    weft_key_add_number(key, given->alpha == 0);
+    weft_key_add_number(key, weft_rounded(WEFT_F32, given->beta) == 1);
+    weft_key_add_number(key, given->beta == 1);
 }
 
-// C = beta C.
-static bool is_scaling(const weft_spgemm_call *call)
-{
-    return call->dense && weft_rounded(call->C.dtype, call->alpha) == 0;
-}
-
-static void schedule_long(schedule *s, const weft_spgemm_call *call)
+static void plan_long(weft_spgemm_state *s)
 {
     const weft_spgemm_tiling *t = &s->tiling;
-    const int64_t n = call->problem.n;
-    s->has_long = t->long_from > 0 && !is_empty(call) && !is_scaling(call);
+    const int64_t n = s->problem.n;
+    s->has_long = t->long_from > 0 && s->problem.m > 0 && n > 0 && !s->is_scaling;
     if (!s->has_long)
         return;
     s->chunk = ceil_div(ceil_div(n, t->long_columns), t->long_groups) * t->long_columns;
@@ -52,31 +45,33 @@ static void schedule_long(schedule *s, const weft_spgemm_call *call)
     s->share = max_i64((int64_t)t->long_columns * weft_spgemm_word(t->items) / s->chunk, 1);
 }
 
-static void schedule_scratch(schedule *s, const weft_spgemm_call *call)
+static void plan_scratch(weft_spgemm_state *s, weft_spgemm_step step)
 {
-    const weft_dtype wide = call->C.offset_dtype;
     weft_scratch scratch = {0};
     if (s->has_long) {
         s->notes = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED + 1, WEFT_I32);
-        if (!call->dense)
-            s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, wide);
+        if (step != WEFT_SPGEMM_TO_DENSE)
+            s->counts = weft_scratch_add(&scratch, WEFT_SPGEMM_NOTED * s->n_chunks, s->c_offset);
     }
     if (s->scan.n_groups > 1)
-        s->sums = weft_scratch_add(&scratch, s->scan.n_groups, wide);
-    s->scratch_bytes = scratch.bytes;
+        s->sums = weft_scratch_add(&scratch, s->scan.n_groups, s->c_offset);
+    s->head.scratch_bytes = scratch.bytes;
 }
 
-static schedule schedule_for(const weft_spgemm_call *call, const weft_limits *limits)
+static weft_status plan(void *state, const weft_call *call, const weft_limits *limits)
 {
-    schedule s = {
-        .tiling = call->is_forced ? call->forced : weft_spgemm_tiling_for(limits, &call->problem),
-    };
-    s.n_bundles = ceil_div(call->problem.m, s.tiling.rows);
-    schedule_long(&s, call);
-    if (call->step == WEFT_SPGEMM_COUNT)
-        s.scan = weft_scan_for(limits, s.tiling.items, call->C.offset_dtype, call->problem.m);
-    schedule_scratch(&s, call);
-    return s;
+    weft_spgemm_state *s = state;
+    if (s->head.is_forced)
+        TRY(weft_spgemm_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
+    else
+        s->tiling = weft_spgemm_tiling_for(limits, &s->problem);
+    s->head.group_items = (size_t)s->tiling.items;
+    s->n_bundles = ceil_div(s->problem.m, s->tiling.rows);
+    plan_long(s);
+    if (step_of(call) == WEFT_SPGEMM_COUNT)
+        s->scan = weft_scan_for(limits, s->tiling.items, s->c_offset, s->problem.m);
+    plan_scratch(s, step_of(call));
+    return WEFT_OK;
 }
 
 // ---- defines
@@ -91,31 +86,16 @@ static const struct {
     [WEFT_SPGEMM_TO_DENSE] = {&weft_source_spgemm_dense, "spgemm_dense"},
 };
 
-static bool has_adjacent_columns(const weft_spgemm_call *call)
+static bool has_adjacent_columns(const weft_tensor *C)
 {
-    return call->dense->stride[1] == 1 || call->problem.n <= 1;
+    return C->stride[1] == 1 || C->shape[1] <= 1;
 }
 
-// Entries of noted rows are counted by the same kernel at both steps.
-static weft_status long_kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call,
-                                    const weft_defines *defines)
+static weft_defines defines_of(const weft_spgemm_state *s, const weft_call *call)
 {
-    weft_context *ctx = call->ctx;
-    const weft_source *source = programs[call->step].source;
-    const weft_source *count = &weft_source_spgemm_count;
-    TRY(weft_kernel_narrow(&s->start, most, ctx, source, defines, "spgemm_start"));
-    if (call->dense)
-        return weft_kernel_narrow(&s->dense_long, most, ctx, source, defines, "spgemm_dense_long");
-    TRY(weft_kernel_narrow(&s->count_long, most, ctx, count, defines, "spgemm_count_long"));
-    return call->step == WEFT_SPGEMM_COUNT
-               ? weft_kernel_narrow(&s->join_long, most, ctx, source, defines, "spgemm_join_long")
-               : weft_kernel_narrow(&s->fill_long, most, ctx, source, defines, "spgemm_fill_long");
-}
-
-static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call *call)
-{
-    weft_context *ctx = call->ctx;
-    weft_defines defines = {0};
+    const weft_csr A = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_A));
+    const weft_csr B = weft_csr_settled(weft_call_csr(call, WEFT_SPGEMM_B));
+    weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "SHARED", s->has_long);
     weft_defines_add(&defines, "ROWS_AT_ONCE", WEFT_SPGEMM_AT_ONCE);
@@ -123,39 +103,85 @@ static weft_status kernels_for(schedule *s, size_t *most, const weft_spgemm_call
     weft_defines_add(&defines, "ROOM", WEFT_SPGEMM_ROOM);
     weft_defines_add(&defines, "LEAST", WEFT_SPGEMM_LEAST);
     weft_defines_add(&defines, "MOST_PRODUCTS", WEFT_SPGEMM_MOST_PRODUCTS);
-    weft_defines_add_dtype(&defines, "DTYPE", call->A.dtype);
-    weft_defines_add_word(&defines, "OFFSET", weft_word(call->A.offset_dtype));
-    weft_defines_add_word(&defines, "INDEX", weft_word(call->A.index_dtype));
-    weft_defines_add_word(&defines, "B_OFFSET", weft_word(call->B.offset_dtype));
-    weft_defines_add_word(&defines, "B_INDEX", weft_word(call->B.index_dtype));
-    weft_defines_add_word(&defines, "NUMBER", weft_word(call->C.offset_dtype));
-    weft_defines_add_word(&defines, "C_INDEX", weft_word(call->C.index_dtype));
-    if (call->dense)
-        weft_defines_add(&defines, "COLUMNS_ADJACENT", has_adjacent_columns(call));
-    TRY(weft_kernel_narrow(&s->rows, most, ctx, programs[call->step].source, &defines,
-                           programs[call->step].rows));
-    if (s->has_long)
-        TRY(long_kernels_for(s, most, call, &defines));
-    return call->step == WEFT_SPGEMM_COUNT ? weft_scan_kernels(&s->scan, ctx, most) : WEFT_OK;
+    weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
+    weft_defines_add_word(&defines, "OFFSET", weft_word(A.offset_dtype));
+    weft_defines_add_word(&defines, "INDEX", weft_word(A.index_dtype));
+    weft_defines_add_word(&defines, "B_OFFSET", weft_word(B.offset_dtype));
+    weft_defines_add_word(&defines, "B_INDEX", weft_word(B.index_dtype));
+    weft_defines_add_word(&defines, "NUMBER", weft_word(s->c_offset));
+    weft_defines_add_word(&defines, "C_INDEX", weft_word(s->c_index));
+    if (step_of(call) == WEFT_SPGEMM_TO_DENSE)
+        weft_defines_add(&defines, "COLUMNS_ADJACENT",
+                         has_adjacent_columns(weft_call_tensor(call, WEFT_SPGEMM_C)));
+    return defines;
 }
 
-// Plans, builds, and plans again where a built kernel takes fewer items than the device promised.
-static weft_status prepare(schedule *s, const weft_spgemm_call *call)
+// Entries of noted rows are counted by the same kernel at both steps.
+static weft_status build_long(weft_spgemm_state *s, size_t *most, const weft_call *call,
+                              const weft_defines *defines)
 {
-    weft_limits limits = call->ctx->limits;
-    for (;;) {
-        *s = schedule_for(call, &limits);
-        const size_t wanted = (size_t)s->tiling.items;
-        size_t most = wanted;
-        TRY(kernels_for(s, &most, call));
-        bool fits;
-        TRY(weft_limits_fit(&fits, &limits, wanted, most, call->is_forced, call->name));
-        if (fits)
-            return WEFT_OK;
-    }
+    weft_context *ctx = call->ctx;
+    const weft_spgemm_step step = step_of(call);
+    const weft_source *source = programs[step].source;
+    const weft_source *count = &weft_source_spgemm_count;
+    TRY(weft_kernel_narrow(&s->start, most, ctx, source, defines, "spgemm_start"));
+    if (step == WEFT_SPGEMM_TO_DENSE)
+        return weft_kernel_narrow(&s->dense_long, most, ctx, source, defines, "spgemm_dense_long");
+    TRY(weft_kernel_narrow(&s->count_long, most, ctx, count, defines, "spgemm_count_long"));
+    return step == WEFT_SPGEMM_COUNT
+               ? weft_kernel_narrow(&s->join_long, most, ctx, source, defines, "spgemm_join_long")
+               : weft_kernel_narrow(&s->fill_long, most, ctx, source, defines, "spgemm_fill_long");
 }
 
-// ---- enqueue
+static weft_status build(void *state, const weft_call *call, size_t *most)
+{
+    weft_spgemm_state *s = state;
+    const weft_spgemm_step step = step_of(call);
+    const weft_defines defines = defines_of(s, call);
+    TRY(weft_kernel_narrow(&s->rows, most, call->ctx, programs[step].source, &defines,
+                           programs[step].rows));
+    if (s->has_long)
+        TRY(build_long(s, most, call, &defines));
+    return step == WEFT_SPGEMM_COUNT ? weft_scan_kernels(&s->scan, call->ctx, most) : WEFT_OK;
+}
+
+// ---- arguments
+
+typedef struct {
+    FACTORS_PARAMETERS(FIELD, )
+} factors;
+
+typedef struct {
+    NOTES_PARAMETERS(FIELD, )
+} notes;
+
+typedef struct {
+    COUNTS_PARAMETERS(FIELD, , OUT)
+} counts;
+
+typedef struct {
+    OFFSETS_PARAMETERS(FIELD, , SOLE_OUT)
+} offsets;
+
+typedef struct {
+    ENTRIES_PARAMETERS(FIELD, )
+} entries;
+
+typedef struct {
+    ELEMENTS_PARAMETERS(FIELD, )
+} elements;
+
+// One call.
+typedef struct {
+    weft_launch *launch;
+    const weft_spgemm_state *s;
+    factors factors;
+    notes notes;
+    counts counts;
+    offsets offsets;   // of a sparse C
+    entries entries;   // the same
+    elements elements; // of a dense one
+} product;
 
 // An array that is there, or for one that is not some buffer that is not looked at.
 static cl_mem or_offsets(cl_mem array, const weft_csr *csr)
@@ -163,338 +189,436 @@ static cl_mem or_offsets(cl_mem array, const weft_csr *csr)
     return array && csr->nnz > 0 ? array : csr->offsets;
 }
 
-// Patterns and values of A and B.
-typedef struct {
-    cl_mem a_indices, a_values, b_indices, b_values;
-} inputs;
-
-static inputs inputs_of(const weft_spgemm_call *call)
+static factors factors_of(const weft_csr *A, const weft_csr *B)
 {
-    const weft_csr *A = &call->A, *B = &call->B;
-    return (inputs){or_offsets(A->indices, A), or_offsets(A->values, A), or_offsets(B->indices, B),
-                    or_offsets(B->values, B)};
+    return (factors){
+        .a_offsets = A->offsets,
+        .a_offsets_start = A->offsets_start,
+        .a_indices = or_offsets(A->indices, A),
+        .a_indices_start = A->indices_start,
+        .a_values = or_offsets(A->values, A),
+        .a_values_start = A->values_start,
+        .b_offsets = B->offsets,
+        .b_offsets_start = B->offsets_start,
+        .b_indices = or_offsets(B->indices, B),
+        .b_indices_start = B->indices_start,
+        .b_values = or_offsets(B->values, B),
+        .b_values_start = B->values_start,
+    };
 }
 
-static void add_factors(weft_arguments *arguments, const weft_spgemm_call *call, const inputs *in)
+// Without long rows `other` stands in: it is not looked at.
+static product product_of(weft_launch *launch, const weft_spgemm_state *s, const weft_call *call,
+                          cl_mem scratch, cl_mem other)
 {
-    const weft_csr *A = &call->A, *B = &call->B;
-    ADD_ARGUMENT(arguments, A->offsets);
-    ADD_ARGUMENT(arguments, A->offsets_start);
-    ADD_ARGUMENT(arguments, in->a_indices);
-    ADD_ARGUMENT(arguments, A->indices_start);
-    ADD_ARGUMENT(arguments, in->a_values);
-    ADD_ARGUMENT(arguments, A->values_start);
-    ADD_ARGUMENT(arguments, B->offsets);
-    ADD_ARGUMENT(arguments, B->offsets_start);
-    ADD_ARGUMENT(arguments, in->b_indices);
-    ADD_ARGUMENT(arguments, B->indices_start);
-    ADD_ARGUMENT(arguments, in->b_values);
-    ADD_ARGUMENT(arguments, B->values_start);
+    return (product){
+        .launch = launch,
+        .s = s,
+        .factors =
+            factors_of(weft_call_csr(call, WEFT_SPGEMM_A), weft_call_csr(call, WEFT_SPGEMM_B)),
+        .notes = {s->has_long ? scratch : other, s->notes, WEFT_SPGEMM_NOTED},
+        .counts = {scratch, s->counts},
+    };
 }
 
-// Without long rows some buffer must stand in: it is not looked at.
-static void add_notes(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)
+static void add_factors(weft_arguments *arguments, const factors *a)
 {
-    static const cl_int most_noted = WEFT_SPGEMM_NOTED;
-    ADD_ARGUMENT(arguments, *scratch);
-    ADD_ARGUMENT(arguments, s->notes);
-    ADD_ARGUMENT(arguments, most_noted);
+    ADD_LISTED(arguments, FACTORS_PARAMETERS(LISTED, COMMA));
 }
 
-static void add_counts(weft_arguments *arguments, const schedule *s, const cl_mem *scratch)
+static void add_notes(weft_arguments *arguments, const notes *a)
 {
-    ADD_ARGUMENT(arguments, *scratch);
-    ADD_ARGUMENT(arguments, s->counts);
+    ADD_LISTED(arguments, NOTES_PARAMETERS(LISTED, COMMA));
 }
 
-static void add_offsets(weft_arguments *arguments, const weft_spgemm_call *call)
+static void add_counts(weft_arguments *arguments, const counts *a)
 {
-    ADD_ARGUMENT(arguments, call->C.offsets);
-    ADD_ARGUMENT(arguments, call->C.offsets_start);
+    ADD_LISTED(arguments, COUNTS_PARAMETERS(LISTED, COMMA, OUT));
 }
 
-// C, and sums of so many columns.
-static void add_dense(weft_arguments *arguments, const weft_spgemm_call *call, int64_t columns,
-                      weft_scalar scalars[2])
+static void add_offsets(weft_arguments *arguments, const offsets *a)
 {
-    const weft_tensor *C = call->dense;
-    const size_t sum_bytes = (size_t)weft_sum_bytes(call->problem.dtype);
-    ADD_ARGUMENT(arguments, C->buffer);
-    ADD_ARGUMENT(arguments, C->offset);
-    ADD_ARGUMENT(arguments, C->stride[0]);
-    ADD_ARGUMENT(arguments, C->stride[1]);
-    const weft_argument alpha = weft_scalar_argument(&scalars[0], call->problem.dtype, call->alpha);
-    const weft_argument beta = weft_scalar_argument(&scalars[1], call->problem.dtype, call->beta);
-    weft_arguments_add(arguments, alpha.size, alpha.value);
-    weft_arguments_add(arguments, beta.size, beta.value);
-    weft_arguments_add(arguments, (size_t)columns * sum_bytes, NULL);
+    ADD_LISTED(arguments, OFFSETS_PARAMETERS(LISTED, COMMA, SOLE_OUT));
 }
 
-// Of marks, where there is room for so many sums; to count, words stand in their place.
-static cl_int words_of(const weft_spgemm_call *call, const schedule *s, int columns)
+static void add_marks(weft_arguments *arguments, const product *p, int64_t words)
 {
-    return call->step == WEFT_SPGEMM_COUNT ? columns
-                                           : (cl_int)weft_spgemm_words(columns, s->tiling.items);
+    const struct {
+        MARKS_PARAMETERS(FIELD, )
+    } own = {(size_t)weft_spgemm_marks_bytes(words, p->s->tiling.items)}, *a = &own;
+    ADD_LISTED(arguments, MARKS_PARAMETERS(LISTED, COMMA));
 }
 
-static void add_marks(weft_arguments *arguments, int64_t words, const schedule *s)
+static size_t sums_bytes(const product *p, int64_t columns)
 {
-    const size_t bytes = (size_t)weft_spgemm_marks_bytes(words, s->tiling.items);
-    weft_arguments_add(arguments, bytes, NULL);
+    return (size_t)(columns * weft_sum_bytes(p->s->problem.dtype));
 }
 
 // Words of marks, their ranks, and so many sums; then the entries.
-static void add_entries(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
-                        int columns)
+static void add_entries(weft_arguments *arguments, product *p, int64_t words, int64_t columns)
 {
-    const weft_csr *C = &call->C;
-    const int64_t words = words_of(call, s, columns);
-    add_marks(arguments, words, s);
-    weft_arguments_add(arguments, (size_t)words * sizeof(cl_int), NULL);
-    weft_arguments_add(arguments, (size_t)(columns * weft_sum_bytes(call->problem.dtype)), NULL);
-    ADD_ARGUMENT(arguments, C->indices);
-    ADD_ARGUMENT(arguments, C->indices_start);
-    ADD_ARGUMENT(arguments, C->values);
-    ADD_ARGUMENT(arguments, C->values_start);
+    entries *a = &p->entries;
+    a->ranks = (size_t)words * sizeof(cl_int);
+    a->sums = sums_bytes(p, columns);
+    add_marks(arguments, p, words);
+    ADD_LISTED(arguments, ENTRIES_PARAMETERS(LISTED, COMMA));
 }
 
-static weft_status enqueue(weft_launch *launch, weft_kernel *kernel,
-                           const weft_arguments *arguments, const schedule *s, int64_t along_x,
-                           int64_t along_y)
+// C, and sums of so many columns.
+static void add_elements(weft_arguments *arguments, product *p, int64_t columns)
 {
-    return weft_items_enqueue(launch, kernel, arguments->n, arguments->list, s->tiling.items,
-                              (const int64_t[3]){along_x, along_y});
+    elements *a = &p->elements;
+    a->sums = sums_bytes(p, columns);
+    ADD_LISTED(arguments, ELEMENTS_PARAMETERS(LISTED, COMMA));
 }
 
-// Some buffer that is there, where no row is noted.
-static cl_mem notes_or_other(const weft_spgemm_call *call, const schedule *s, cl_mem scratch)
+// Of marks, where there is room for so many sums.
+static cl_int words_of(const product *p, int columns)
 {
-    if (s->has_long)
-        return scratch;
-    return call->dense ? call->dense->buffer : call->C.offsets;
+    return (cl_int)weft_spgemm_words(columns, p->s->tiling.items);
 }
 
-// Where the rows' counts, entries or elements go.
-static void add_output(weft_arguments *arguments, const weft_spgemm_call *call, const schedule *s,
-                       weft_scalar scalars[2])
+// ---- enqueue
+
+static cl_int long_from(const weft_spgemm_state *s)
 {
-    const int columns = s->tiling.columns;
-    if (call->dense) {
-        add_dense(arguments, call, columns, scalars);
-        return;
-    }
-    add_offsets(arguments, call);
-    if (call->step == WEFT_SPGEMM_COUNT)
-        add_marks(arguments, columns, s);
-    else
-        add_entries(arguments, call, s, columns);
+    return s->has_long ? s->tiling.long_from : 0;
 }
 
-static weft_status enqueue_rows(weft_launch *launch, const weft_spgemm_call *call,
-                                const schedule *s, cl_mem scratch)
+// To count, words stand in the place of columns.
+static weft_status enqueue_count(const product *p)
 {
-    const int64_t rows = s->tiling.rows;
-    const cl_int n_cols = (cl_int)call->C.n_cols, long_from = s->has_long ? s->tiling.long_from : 0;
-    const cl_int columns = s->tiling.columns, words = words_of(call, s, columns);
-    const cl_mem notes = notes_or_other(call, s, scratch);
-    const inputs in = inputs_of(call);
-    weft_arguments arguments = {0};
-    weft_scalar scalars[2];
-    ADD_ARGUMENT(&arguments, call->A.n_rows);
-    ADD_ARGUMENT(&arguments, n_cols);
-    ADD_ARGUMENT(&arguments, rows);
-    if (call->step != WEFT_SPGEMM_COUNT)
-        ADD_ARGUMENT(&arguments, columns);
-    if (call->step != WEFT_SPGEMM_TO_DENSE)
-        ADD_ARGUMENT(&arguments, words);
-    ADD_ARGUMENT(&arguments, long_from);
-    add_factors(&arguments, call, &in);
-    add_notes(&arguments, s, &notes);
-    add_output(&arguments, call, s, scalars);
-    return enqueue(launch, s->rows, &arguments, s, s->n_bundles, 1);
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        COUNT_PARAMETERS(FIELD, )
+    } own = {.n_rows = s->problem.m,
+             .n_cols = (cl_int)s->problem.n,
+             .rows = s->tiling.rows,
+             .words = s->tiling.columns,
+             .long_from = long_from(s)},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, COUNT_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_offsets(&arguments, &p->offsets);
+    add_marks(&arguments, p, own.words);
+    return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_start(weft_launch *launch, const schedule *s, cl_mem scratch)
+static weft_status enqueue_fill(product *p)
 {
-    weft_arguments arguments = {0};
-    add_notes(&arguments, s, &scratch);
-    return enqueue(launch, s->start, &arguments, s, 1, 1);
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        FILL_PARAMETERS(FIELD, )
+    } own = {.n_rows = s->problem.m,
+             .n_cols = (cl_int)s->problem.n,
+             .rows = s->tiling.rows,
+             .columns = s->tiling.columns,
+             .words = words_of(p, s->tiling.columns),
+             .long_from = long_from(s)},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, FILL_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_offsets(&arguments, &p->offsets);
+    add_entries(&arguments, p, own.words, own.columns);
+    return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_count_long(weft_launch *launch, const weft_spgemm_call *call,
-                                      const schedule *s, cl_mem scratch)
+static weft_status enqueue_dense(product *p)
 {
-    const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
-    const cl_int words = s->tiling.long_columns;
-    const inputs in = inputs_of(call);
-    weft_arguments arguments = {0};
-    ADD_ARGUMENT(&arguments, n_cols);
-    ADD_ARGUMENT(&arguments, s->chunk);
-    ADD_ARGUMENT(&arguments, s->share);
-    ADD_ARGUMENT(&arguments, n_chunks);
-    ADD_ARGUMENT(&arguments, words);
-    add_factors(&arguments, call, &in);
-    add_notes(&arguments, s, &scratch);
-    add_counts(&arguments, s, &scratch);
-    add_marks(&arguments, words, s);
-    return enqueue(launch, s->count_long, &arguments, s, ceil_div(s->n_chunks, s->share),
-                   WEFT_SPGEMM_AT_ONCE);
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        DENSE_PARAMETERS(FIELD, )
+    } own = {.n_rows = s->problem.m,
+             .n_cols = (cl_int)s->problem.n,
+             .rows = s->tiling.rows,
+             .columns = s->tiling.columns,
+             .long_from = long_from(s)},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, DENSE_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_elements(&arguments, p, own.columns);
+    return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_bundles});
 }
 
-static weft_status enqueue_join_long(weft_launch *launch, const weft_spgemm_call *call,
-                                     const schedule *s, cl_mem scratch)
+static weft_status enqueue_start(const product *p)
 {
-    const cl_int n_chunks = (cl_int)s->n_chunks;
-    weft_arguments arguments = {0};
-    ADD_ARGUMENT(&arguments, n_chunks);
-    add_notes(&arguments, s, &scratch);
-    add_counts(&arguments, s, &scratch);
-    add_offsets(&arguments, call);
-    return enqueue(launch, s->join_long, &arguments, s, 1, WEFT_SPGEMM_AT_ONCE);
+    weft_arguments arguments = {.n = 0};
+    add_notes(&arguments, &p->notes);
+    return weft_items_enqueue(p->launch, p->s->start, arguments.n, arguments.list,
+                              p->s->tiling.items, (const int64_t[3]){1});
 }
 
-static weft_status enqueue_fill_long(weft_launch *launch, const weft_spgemm_call *call,
-                                     const schedule *s, cl_mem scratch)
+static weft_status enqueue_count_long(const product *p)
 {
-    const cl_int n_cols = (cl_int)call->C.n_cols, n_chunks = (cl_int)s->n_chunks;
-    const cl_int columns = s->tiling.long_columns;
-    const cl_int words = words_of(call, s, columns);
-    const inputs in = inputs_of(call);
-    weft_arguments arguments = {0};
-    ADD_ARGUMENT(&arguments, n_cols);
-    ADD_ARGUMENT(&arguments, s->chunk);
-    ADD_ARGUMENT(&arguments, n_chunks);
-    ADD_ARGUMENT(&arguments, columns);
-    ADD_ARGUMENT(&arguments, words);
-    add_factors(&arguments, call, &in);
-    add_notes(&arguments, s, &scratch);
-    add_counts(&arguments, s, &scratch);
-    add_offsets(&arguments, call);
-    add_entries(&arguments, call, s, columns);
-    return enqueue(launch, s->fill_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        COUNT_LONG_PARAMETERS(FIELD, )
+    } own = {.n_cols = (cl_int)s->problem.n,
+             .chunk = s->chunk,
+             .share = s->share,
+             .n_chunks = (cl_int)s->n_chunks,
+             .words = s->tiling.long_columns},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, COUNT_LONG_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_counts(&arguments, &p->counts);
+    add_marks(&arguments, p, own.words);
+    return weft_items_enqueue(
+        p->launch, s->count_long, arguments.n, arguments.list, s->tiling.items,
+        (const int64_t[3]){ceil_div(s->n_chunks, s->share), WEFT_SPGEMM_AT_ONCE});
 }
 
-static weft_status enqueue_dense_long(weft_launch *launch, const weft_spgemm_call *call,
-                                      const schedule *s, cl_mem scratch)
+static weft_status enqueue_join_long(const product *p)
 {
-    const cl_int n_cols = (cl_int)call->C.n_cols, columns = s->tiling.long_columns;
-    const inputs in = inputs_of(call);
-    weft_arguments arguments = {0};
-    weft_scalar scalars[2];
-    ADD_ARGUMENT(&arguments, n_cols);
-    ADD_ARGUMENT(&arguments, s->chunk);
-    ADD_ARGUMENT(&arguments, columns);
-    add_factors(&arguments, call, &in);
-    add_notes(&arguments, s, &scratch);
-    add_dense(&arguments, call, columns, scalars);
-    return enqueue(launch, s->dense_long, &arguments, s, s->n_chunks, WEFT_SPGEMM_AT_ONCE);
+    const struct {
+        JOIN_LONG_PARAMETERS(FIELD, )
+    } own = {.n_chunks = (cl_int)p->s->n_chunks}, *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, JOIN_LONG_PARAMETERS(LISTED, COMMA));
+    add_notes(&arguments, &p->notes);
+    add_counts(&arguments, &p->counts);
+    add_offsets(&arguments, &p->offsets);
+    return weft_items_enqueue(p->launch, p->s->join_long, arguments.n, arguments.list,
+                              p->s->tiling.items, (const int64_t[3]){1, WEFT_SPGEMM_AT_ONCE});
 }
 
-// The rows, whose counts or entries are then all there.
-static weft_status enqueue_product(weft_launch *launch, const weft_spgemm_call *call,
-                                   const schedule *s, cl_mem scratch)
+static weft_status enqueue_fill_long(product *p)
 {
-    if (!s->has_long)
-        return enqueue_rows(launch, call, s, scratch);
-    TRY(enqueue_start(launch, s, scratch));
-    TRY(enqueue_rows(launch, call, s, scratch));
-    if (call->dense)
-        return enqueue_dense_long(launch, call, s, scratch);
-    TRY(enqueue_count_long(launch, call, s, scratch));
-    return call->step == WEFT_SPGEMM_COUNT ? enqueue_join_long(launch, call, s, scratch)
-                                           : enqueue_fill_long(launch, call, s, scratch);
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        FILL_LONG_PARAMETERS(FIELD, )
+    } own = {.n_cols = (cl_int)s->problem.n,
+             .chunk = s->chunk,
+             .n_chunks = (cl_int)s->n_chunks,
+             .columns = s->tiling.long_columns,
+             .words = words_of(p, s->tiling.long_columns)},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, FILL_LONG_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_counts(&arguments, &p->counts);
+    add_offsets(&arguments, &p->offsets);
+    add_entries(&arguments, p, own.words, own.columns);
+    return weft_items_enqueue(p->launch, s->fill_long, arguments.n, arguments.list, s->tiling.items,
+                              (const int64_t[3]){s->n_chunks, WEFT_SPGEMM_AT_ONCE});
 }
 
-static weft_status enqueue_all(weft_launch *launch, const weft_spgemm_call *call, const schedule *s,
-                               cl_mem scratch)
+static weft_status enqueue_dense_long(product *p)
 {
-    if (call->problem.m > 0)
-        TRY(enqueue_product(launch, call, s, scratch));
-    if (call->step != WEFT_SPGEMM_COUNT)
+    const weft_spgemm_state *s = p->s;
+    const struct {
+        DENSE_LONG_PARAMETERS(FIELD, )
+    } own = {.n_cols = (cl_int)s->problem.n, .chunk = s->chunk, .columns = s->tiling.long_columns},
+      *a = &own;
+    weft_arguments arguments = {.n = 0};
+    ADD_LISTED(&arguments, DENSE_LONG_PARAMETERS(LISTED, COMMA));
+    add_factors(&arguments, &p->factors);
+    add_notes(&arguments, &p->notes);
+    add_elements(&arguments, p, own.columns);
+    return weft_items_enqueue(p->launch, s->dense_long, arguments.n, arguments.list,
+                              s->tiling.items,
+                              (const int64_t[3]){s->n_chunks, WEFT_SPGEMM_AT_ONCE});
+}
+
+// ---- steps
+
+static weft_status count_rows(const product *p)
+{
+    if (p->s->problem.m == 0)
         return WEFT_OK;
-    const weft_numbers offsets = {call->C.offsets, call->C.offsets_start};
+    if (p->s->has_long)
+        TRY(enqueue_start(p));
+    TRY(enqueue_count(p));
+    if (!p->s->has_long)
+        return WEFT_OK;
+    TRY(enqueue_count_long(p));
+    return enqueue_join_long(p);
+}
+
+static weft_status run_count(weft_launch *launch, const void *state, const weft_call *call,
+                             cl_mem scratch)
+{
+    const weft_spgemm_state *s = state;
+    const weft_csr *C = weft_call_csr(call, WEFT_SPGEMM_C);
+    product p = product_of(launch, s, call, scratch, C->offsets);
+    p.offsets = (offsets){C->offsets, C->offsets_start};
+    TRY(count_rows(&p));
+    const weft_numbers of_c = {C->offsets, C->offsets_start};
     // Where one group does it all some buffer must stand in.
-    const weft_numbers sums = s->scan.n_groups > 1 ? (weft_numbers){scratch, s->sums} : offsets;
-    return weft_scan_enqueue(launch, &s->scan, offsets, offsets, true, sums);
+    const weft_numbers sums = s->scan.n_groups > 1 ? (weft_numbers){scratch, s->sums} : of_c;
+    return weft_scan_enqueue(launch, &s->scan, of_c, of_c, true, sums);
 }
 
-static bool has_nothing_to_do(const weft_spgemm_call *call)
+static weft_status run_fill(weft_launch *launch, const void *state, const weft_call *call,
+                            cl_mem scratch)
 {
-    switch (call->step) {
-    case WEFT_SPGEMM_COUNT:
-        return false;
-    case WEFT_SPGEMM_FILL:
-        return call->C.nnz == 0 || call->C.n_rows == 0;
-    default:
-        return is_empty(call) || (is_scaling(call) && weft_rounded(call->C.dtype, call->beta) == 1);
-    }
+    const weft_spgemm_state *s = state;
+    const weft_csr *C = weft_call_csr(call, WEFT_SPGEMM_C);
+    product p = product_of(launch, s, call, scratch, C->offsets);
+    p.offsets = (offsets){C->offsets, C->offsets_start};
+    p.entries.c_indices = C->indices;
+    p.entries.c_indices_start = C->indices_start;
+    p.entries.c_values = C->values;
+    p.entries.c_values_start = C->values_start;
+    if (!s->has_long)
+        return enqueue_fill(&p);
+    TRY(enqueue_start(&p));
+    TRY(enqueue_fill(&p));
+    TRY(enqueue_count_long(&p));
+    return enqueue_fill_long(&p);
 }
 
-static weft_status run(weft_launch *launch, const weft_spgemm_call *call, cl_mem workspace)
+static weft_status run_dense(weft_launch *launch, const void *state, const weft_call *call,
+                             cl_mem scratch)
 {
-    schedule s;
-    if (has_nothing_to_do(call))
-        return WEFT_OK;
-    TRY(prepare(&s, call));
-    if (workspace && s.scratch_bytes > 0)
-        TRY(weft_spgemm_workspace_check(call, workspace, s.scratch_bytes));
-    cl_mem scratch;
-    TRY(weft_scratch_begin(launch, workspace, s.scratch_bytes, &scratch));
-    const weft_status status = enqueue_all(launch, call, &s, scratch);
-    weft_scratch_end(launch, workspace, scratch);
-    return status;
+    const weft_spgemm_state *s = state;
+    const weft_spgemm_numbers *given = call->own;
+    const weft_tensor *C = weft_call_tensor(call, WEFT_SPGEMM_C);
+    product p = product_of(launch, s, call, scratch, C->buffer);
+    p.elements = (elements){
+        .C = C->buffer,
+        .c_start = C->offset,
+        .c_row = C->stride[0],
+        .c_column = C->stride[1],
+        .alpha = weft_number_of(s->problem.dtype, s->has_products ? given->alpha : 0),
+        .beta = weft_number_of(s->problem.dtype, given->beta),
+    };
+    if (s->has_long)
+        TRY(enqueue_start(&p));
+    TRY(enqueue_dense(&p));
+    return s->has_long ? enqueue_dense_long(&p) : WEFT_OK;
 }
 
-static weft_status product(weft_spgemm_step step, weft_context *ctx, cl_command_queue queue,
-                           const weft_spgemm_operands *given, const weft_spgemm_params *params)
+static int print(const void *state, const weft_call *call, char *text, size_t size)
 {
-    weft_spgemm_call call;
-    TRY(weft_spgemm_check(&call, step, ctx, given, params));
-    weft_launch launch;
-    TRY(weft_launch_begin(&launch, ctx, queue, call.name, params->n_wait, params->wait,
-                          params->event != NULL));
-    TRY(weft_csr_content_check(&launch, given->A, "A"));
-    TRY(weft_csr_content_check(&launch, given->B, "B"));
-    if (step == WEFT_SPGEMM_FILL)
-        TRY(weft_offsets_content_check(&launch, given->C, "C"));
-    const weft_status status = run(&launch, &call, params->workspace);
-    return weft_launch_end(&launch, status, params->event);
+    (void)call;
+    return weft_spgemm_tiling_print(&((const weft_spgemm_state *)state)->tiling, text, size);
 }
 
-weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
-                        const weft_csr *B, const weft_csr *C, const weft_spgemm_params *params)
-{
-    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
-    return product(WEFT_SPGEMM_FILL, ctx, queue, &given,
-                   params ? params : WEFT_SPGEMM(.n_wait = 0));
-}
+// ---- the operations
 
-weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
-                              const weft_csr *A, const weft_csr *B, double beta,
-                              const weft_tensor *C, const weft_spgemm_params *params)
+#define HOOKS                                                                                      \
+    .n_operands = 3, .state_bytes = sizeof(weft_spgemm_state), .key = add_key,                     \
+    .check = weft_spgemm_check, .plan = plan, .build = build, .print = print
+
+static const weft_op spgemm_count = {
+    .name = "spgemm_count",
+    .operands =
+        {{.name = "A", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_PATTERN | WEFT_SPARES_VALUES},
+         {.name = "B", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_PATTERN | WEFT_SPARES_VALUES},
+         {.name = "C", .kind = WEFT_OPERAND_CSR, .access = WEFT_WRITES_OFFSETS}},
+    .run = run_count,
+    HOOKS,
+};
+
+static const weft_op spgemm = {
+    .name = "spgemm",
+    .operands = {{.name = "A", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_CSR},
+                 {.name = "B", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_CSR},
+                 {.name = "C",
+                  .kind = WEFT_OPERAND_CSR,
+                  .access = WEFT_READS_OFFSETS | WEFT_WRITES_ENTRIES}},
+    .run = run_fill,
+    HOOKS,
+};
+
+static const weft_op spgemm_dense = {
+    .name = "spgemm_dense",
+    .operands = {{.name = "A", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_CSR},
+                 {.name = "B", .kind = WEFT_OPERAND_CSR, .access = WEFT_READS_CSR},
+                 {.name = "C", .access = WEFT_WRITES_VALUES}},
+    .run = run_dense,
+    HOOKS,
+};
+
+// ---- calls
+
+typedef struct {
+    weft_call call;
+    weft_spgemm_numbers own;
+} request;
+
+// C is a CSR, or dense with alpha and beta.
+static weft_status request_of(request *r, weft_spgemm_step step, weft_context *ctx, double alpha,
+                              const weft_csr *A, const weft_csr *B, double beta, const void *C,
+                              const weft_spgemm_params *params)
 {
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = alpha, .beta = beta};
-    return product(WEFT_SPGEMM_TO_DENSE, ctx, queue, &given,
-                   params ? params : WEFT_SPGEMM(.n_wait = 0));
+    static const weft_op *const ops[] = {[WEFT_SPGEMM_COUNT] = &spgemm_count,
+                                         [WEFT_SPGEMM_FILL] = &spgemm,
+                                         [WEFT_SPGEMM_TO_DENSE] = &spgemm_dense};
+    weft_spgemm_params own;
+    TRY(PARAMS_READ(&own, params, ops[step]->name, "WEFT_SPGEMM"));
+    r->own = (weft_spgemm_numbers){step, alpha, beta};
+    r->call = (weft_call){
+        .op = ops[step],
+        .ctx = ctx,
+        .operands = {A, B, C},
+        .own = &r->own,
+        .tiling = own.tiling,
+        CALL_PARAMS(&own),
+    };
+    return WEFT_OK;
 }
 
 weft_status weft_spgemm_count(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
                               const weft_csr *B, const weft_csr *C, int64_t *nnz,
                               const weft_spgemm_params *params)
 {
-    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
-    if (params && params->size != sizeof(*params)) // which is refused
-        return product(WEFT_SPGEMM_COUNT, ctx, queue, &given, params);
-    weft_spgemm_params own = params ? *params : *WEFT_SPGEMM(.n_wait = 0);
+    request r;
     cl_event done = NULL;
+    TRY(request_of(&r, WEFT_SPGEMM_COUNT, ctx, 0, A, B, 0, C, params));
+    cl_event *const event = r.call.event;
     if (nnz)
-        own.event = &done;
-    TRY(product(WEFT_SPGEMM_COUNT, ctx, queue, &given, &own));
-    return nnz ? weft_scan_total(nnz, queue, C, done, params ? params->event : NULL, "spgemm_count")
-               : WEFT_OK;
+        r.call.event = &done;
+    TRY(weft_op_run(&r.call, queue));
+    return nnz ? weft_scan_total(nnz, queue, C, done, event, "spgemm_count") : WEFT_OK;
+}
+
+weft_status weft_spgemm(weft_context *ctx, cl_command_queue queue, const weft_csr *A,
+                        const weft_csr *B, const weft_csr *C, const weft_spgemm_params *params)
+{
+    request r;
+    TRY(request_of(&r, WEFT_SPGEMM_FILL, ctx, 0, A, B, 0, C, params));
+    return weft_op_run(&r.call, queue);
+}
+
+weft_status weft_spgemm_dense(weft_context *ctx, cl_command_queue queue, double alpha,
+                              const weft_csr *A, const weft_csr *B, double beta,
+                              const weft_tensor *C, const weft_spgemm_params *params)
+{
+    request r;
+    TRY(request_of(&r, WEFT_SPGEMM_TO_DENSE, ctx, alpha, A, B, beta, C, params));
+    return weft_op_run(&r.call, queue);
 }
 
 // ---- what a call would do
+
+// Of the second step before the first: as if C had an entry.
+static weft_status fill_bytes(size_t *bytes, weft_context *ctx, const weft_csr *A,
+                              const weft_csr *B, const weft_csr *C,
+                              const weft_spgemm_params *params)
+{
+    request r;
+    weft_spgemm_state s;
+    weft_csr counted = *C;
+    counted.nnz = 1;
+    TRY(request_of(&r, WEFT_SPGEMM_FILL, ctx, 0, A, B, 0, &counted, params));
+    TRY(weft_op_prepare(&s, &r.call));
+    *bytes = s.head.scratch_bytes;
+    return WEFT_OK;
+}
 
 weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                   const weft_csr *C, const weft_spgemm_params *params,
@@ -502,63 +626,40 @@ weft_status weft_spgemm_workspace(weft_context *ctx, const weft_csr *A, const we
 {
     if (!bytes)
         return fail(WEFT_BAD_ARGUMENT, "spgemm_workspace: bytes is NULL");
+    request r;
+    size_t of_count = 0, of_fill = 0;
     *bytes = 0;
-    weft_spgemm_call call;
-    schedule s;
-    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
-    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_COUNT, ctx, &given, params));
-    TRY(prepare(&s, &call));
-    const size_t of_count = s.scratch_bytes;
-    call.step = WEFT_SPGEMM_FILL;
-    TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes > of_count ? s.scratch_bytes : of_count;
+    TRY(request_of(&r, WEFT_SPGEMM_COUNT, ctx, 0, A, B, 0, C, params));
+    TRY(weft_op_workspace(&r.call, &of_count));
+    TRY(fill_bytes(&of_fill, ctx, A, B, C, params));
+    *bytes = of_fill > of_count ? of_fill : of_count;
     return WEFT_OK;
+}
+
+int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B, const weft_csr *C,
+                         const weft_spgemm_params *params, char *text, size_t size)
+{
+    request r;
+    return request_of(&r, WEFT_SPGEMM_COUNT, ctx, 0, A, B, 0, C, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }
 
 weft_status weft_spgemm_dense_workspace(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                         const weft_tensor *C, const weft_spgemm_params *params,
                                         size_t *bytes)
 {
-    if (!bytes)
-        return fail(WEFT_BAD_ARGUMENT, "spgemm_dense_workspace: bytes is NULL");
-    *bytes = 0;
-    weft_spgemm_call call;
-    schedule s;
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = 1};
-    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    TRY(weft_spgemm_check(&call, WEFT_SPGEMM_TO_DENSE, ctx, &given, params));
-    if (is_empty(&call))
-        return WEFT_OK;
-    TRY(prepare(&s, &call));
-    *bytes = s.scratch_bytes;
-    return WEFT_OK;
-}
-
-static int describe(weft_spgemm_step step, weft_context *ctx, const weft_spgemm_operands *given,
-                    const weft_spgemm_params *params, char *text, size_t size)
-{
-    weft_spgemm_call call;
-    schedule s;
-    params = params ? params : WEFT_SPGEMM(.n_wait = 0);
-    if (weft_spgemm_check(&call, step, ctx, given, params) != WEFT_OK)
-        return -1;
-    if (call.dense && is_empty(&call))
-        return snprintf(text, size, "nothing to do");
-    return prepare(&s, &call) == WEFT_OK ? weft_spgemm_tiling_print(&s.tiling, text, size) : -1;
-}
-
-int weft_spgemm_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B, const weft_csr *C,
-                         const weft_spgemm_params *params, char *text, size_t size)
-{
-    const weft_spgemm_operands given = {.A = A, .B = B, .C = C};
-    return describe(WEFT_SPGEMM_COUNT, ctx, &given, params, text, size);
+    request r;
+    TRY(request_of(&r, WEFT_SPGEMM_TO_DENSE, ctx, 1, A, B, 0, C, params));
+    return weft_op_workspace(&r.call, bytes);
 }
 
 int weft_spgemm_dense_describe(weft_context *ctx, const weft_csr *A, const weft_csr *B,
                                const weft_tensor *C, const weft_spgemm_params *params, char *text,
                                size_t size)
 {
-    const weft_spgemm_operands given = {.A = A, .B = B, .dense = C, .alpha = 1};
-    return describe(WEFT_SPGEMM_TO_DENSE, ctx, &given, params, text, size);
+    request r;
+    return request_of(&r, WEFT_SPGEMM_TO_DENSE, ctx, 1, A, B, 0, C, params) == WEFT_OK
+               ? weft_op_describe(&r.call, text, size)
+               : -1;
 }

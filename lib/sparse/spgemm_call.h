@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sparse x sparse product between its door (spgemm_check.c) and its kernels (spgemm.c).
+// A call of a sparse x sparse product, and what is worked out for it.
 #ifndef WEFT_LIB_SPGEMM_CALL_H
 #define WEFT_LIB_SPGEMM_CALL_H
 
 #include <weft/spgemm.h>
 
-#include "operand/outputs.h"
+#include "op/op.h"
+#include "op/scan.h"
 #include "sparse/spgemm_plan.h"
 
 // To a sparse C in two steps, or to a dense one.
@@ -15,33 +16,34 @@ typedef enum weft_spgemm_step {
     WEFT_SPGEMM_TO_DENSE,
 } weft_spgemm_step;
 
-// As the caller gave them; of `C` and `dense` one is there, alpha and beta with the latter.
-typedef struct weft_spgemm_operands {
-    const weft_csr *A, *B, *C;
-    const weft_tensor *dense;
-    double alpha, beta;
-} weft_spgemm_operands;
+// Operands in the tables' order.
+enum { WEFT_SPGEMM_A, WEFT_SPGEMM_B, WEFT_SPGEMM_C };
 
-typedef struct weft_spgemm_call {
-    weft_context *ctx;
+// What a call says besides its operands: alpha and beta with a dense C.
+typedef struct weft_spgemm_numbers {
     weft_spgemm_step step;
-    const char *name;
+    double alpha, beta;
+} weft_spgemm_numbers;
+
+// In scratch memory lie the notes of long rows and the counts of their chunks, adjacent columns
+// each, and what the running sums want.
+typedef struct weft_spgemm_state {
+    weft_state head;
     weft_spgemm_problem problem;
-    weft_csr A, B; // defaults filled in; while entries are counted values are not looked at
-    weft_csr C;    // the same; of a dense C sizes and data types alone
-    const weft_tensor *dense; // or NULL
-    double alpha, beta;       // of a dense C; alpha is 0 where there are no products
-    bool is_forced;           // to a tiling
-    weft_spgemm_tiling forced;
-    weft_outputs outputs; // all that is written
-} weft_spgemm_call;
+    weft_dtype c_offset, c_index; // of a dense C i32
+    bool has_products;            // else alpha is 0
+    bool is_scaling;              // C = beta C
+    weft_spgemm_tiling tiling;    // from the check where the caller forces it, else from the plan
+    int64_t n_bundles;            // of rows
+    bool has_long;                // rows, perhaps
+    int64_t chunk, n_chunks;      // columns; of a row
+    int64_t share;                // chunks of a group that counts
+    weft_scan scan;               // of the rows' lengths, where they are counted
+    int64_t notes, counts, sums;
+    weft_kernel *rows, *start, *count_long, *join_long, *fill_long, *dense_long;
+} weft_spgemm_state;
 
-// All checks that need no plan. `params` is not NULL.
-weft_status weft_spgemm_check(weft_spgemm_call *out, weft_spgemm_step step, weft_context *ctx,
-                              const weft_spgemm_operands *given, const weft_spgemm_params *params);
-
-// The caller's scratch memory: large enough, and apart from all operands.
-weft_status weft_spgemm_workspace_check(const weft_spgemm_call *call, cl_mem workspace,
-                                        size_t bytes);
+// Hook of all three operations.
+weft_status weft_spgemm_check(void *state, const weft_call *call);
 
 #endif

@@ -312,7 +312,7 @@ static weft_status enqueue_rows(const product *p, int64_t n_bundles)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
     if (p->s->n_queues > 0)
-        n_bundles = min_i64(n_bundles, weft_spmm_held_groups(tiling, &p->call->ctx->limits));
+        n_bundles = min_i64(n_bundles, weft_spmm_held_groups(tiling, &p->call->ctx->limits, NULL));
     const extents e = groups_of(p, weft_spmm_team_items(tiling), n_bundles, p->s->n_slices);
     weft_arguments arguments = {.n = 0};
     add_rows(&arguments, p);

@@ -201,6 +201,7 @@ static weft_spmm_problem problem_of(const weft_spmm_state *s, const weft_call *c
         .columns_adjacent = s->B.column == 1 && s->C.column == 1 && s->arguments.column == 1,
         .reduction = given->reduction,
         .order = given->plan ? given->plan->order_kind : WEFT_SPMM_ORDER_DEFAULT,
+        .why = weft_call_why(call),
     };
 }
 

@@ -168,32 +168,33 @@ static weft_spmm_order_reason reason_for(const weft_spmm_plan *plan, const weft_
 static weft_spmm_order order_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
+    const weft_why *why = plan->ctx->why;
     const double cov = plan->rows.cov;
     if (plan->order_reason == WEFT_SPMM_ORDER_EVEN) {
-        refuse("rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
+        refuse(why, "rows in another order", "lengths vary by %.2g of their mean: %g is even", cov,
                EVEN_COV);
         return WEFT_SPMM_ORDER_GIVEN;
     }
     if (plan->order_reason == WEFT_SPMM_ORDER_BALANCED) {
-        refuse("rows in another order", "neighbouring rows give each of %d units its share",
+        refuse(why, "rows in another order", "neighbouring rows give each of %d units its share",
                limits->compute_units);
         return WEFT_SPMM_ORDER_GIVEN;
     }
-    refuse("rows as they come", "lengths vary by %.2g of their mean, with %" PRId64 " pieces", cov,
-           plan->n_pieces);
+    refuse(why, "rows as they come", "lengths vary by %.2g of their mean, with %" PRId64 " pieces",
+           cov, plan->n_pieces);
     if (limits->fold > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
     if (bundles_of(plan) <= plan->held_bundles) {
-        refuse("rows dealt or from a queue", "all %" PRId64 " bundles of rows are resident at once",
-               bundles_of(plan));
+        refuse(why, "rows dealt or from a queue",
+               "all %" PRId64 " bundles of rows are resident at once", bundles_of(plan));
         return WEFT_SPMM_ORDER_SORTED;
     }
     // Groups, longest first, start as others end: the device has a queue of its own.
-    refuse("rows from a queue", "only where it is asked for");
+    refuse(why, "rows from a queue", "only where it is asked for");
     if (cov < DEALT_COV)
         return WEFT_SPMM_ORDER_SNAKE;
-    refuse("rows dealt in a snake", "lengths vary by %.2g of their mean: less than %g is wanted",
-           cov, DEALT_COV);
+    refuse(why, "rows dealt in a snake",
+           "lengths vary by %.2g of their mean: less than %g is wanted", cov, DEALT_COV);
     return WEFT_SPMM_ORDER_SORTED;
 }
 

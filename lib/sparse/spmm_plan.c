@@ -8,6 +8,7 @@
 #include "base/caches.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/lanes.h"
 #include "base/refuse.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
@@ -131,17 +132,18 @@ static bool has_dense_rows(int *from, double density, const weft_caches *near,
     const double wanted = density * (double)problem->k + 1;
     if (is_half(problem) || problem->k * row_bytes < OUT_OF_L1S * near->l1_bytes ||
         density_of(problem) < DENSE_ROWS || wanted > 2 * FOLDED_PIECE)
-        return refuse(WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
+        return refuse(problem->why, WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
                       density_of(problem), density);
     if (is_even(problem))
         return refuse(
-            WINDOWS,
+            problem->why, WINDOWS,
             "%.3g of A's elements are entries, and rows vary by %.2g: %.3g are wanted, or "
             "rows that vary by %g",
             density_of(problem), problem->rows->cov, density, UNEVEN_COV);
     if (problem->rows && problem->rows->max < (int64_t)wanted)
-        return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
-                      problem->rows->max, (int)wanted);
+        return refuse(problem->why, WINDOWS,
+                      "A's longest row has %" PRId64 " entries: %d are wanted", problem->rows->max,
+                      (int)wanted);
     *from = (int)wanted;
     return true;
 }
@@ -176,15 +178,18 @@ static int narrow_window(int *from, const weft_caches *near, const weft_spmm_pro
     const int64_t window = min_i64(near->l1_bytes / row_bytes, WEFT_SPARSE_MARGIN);
     const double wanted = NEAR_DENSITY * (double)problem->k + 1;
     if (problem->k <= window)
-        return refuse(WINDOWS, "the %" PRId64 " rows of B in a slice fit L1", problem->k);
+        return refuse(problem->why, WINDOWS, "the %" PRId64 " rows of B in a slice fit L1",
+                      problem->k);
     if (wanted > 2 * FOLDED_PIECE)
-        return refuse(WINDOWS, "rows of %.3g entries are cut into pieces", wanted);
+        return refuse(problem->why, WINDOWS, "rows of %.3g entries are cut into pieces", wanted);
     if (density_of(problem) < NEAR_DENSITY && is_even(problem))
-        return refuse(WINDOWS, "%.3g of A's elements are entries, and rows vary by %.2g",
+        return refuse(problem->why, WINDOWS,
+                      "%.3g of A's elements are entries, and rows vary by %.2g",
                       density_of(problem), problem->rows->cov);
     if (problem->rows && problem->rows->max < (int64_t)wanted)
-        return refuse(WINDOWS, "A's longest row has %" PRId64 " entries: %d are wanted",
-                      problem->rows->max, (int)wanted);
+        return refuse(problem->why, WINDOWS,
+                      "A's longest row has %" PRId64 " entries: %d are wanted", problem->rows->max,
+                      (int)wanted);
     *from = (int)wanted;
     return (int)window;
 }
@@ -194,13 +199,15 @@ static int folded_window(int *from, const weft_caches *near, const weft_spmm_pro
                          int64_t row_bytes)
 {
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return refuse(WINDOWS, "rows are taken one after the other");
+        return refuse(problem->why, WINDOWS, "rows are taken one after the other");
     if (row_bytes < NARROW_BYTES)
-        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
-                      row_bytes, NARROW_BYTES);
+        return refuse(problem->why, WINDOWS,
+                      "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+                      NARROW_BYTES);
     if (row_bytes < WINDOW_ROW_BYTES && is_half(problem))
-        return refuse(WINDOWS, "a slice has %" PRId64 " bytes of a row of B: %d are wanted",
-                      row_bytes, WINDOW_ROW_BYTES);
+        return refuse(problem->why, WINDOWS,
+                      "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+                      WINDOW_ROW_BYTES);
     if (row_bytes < WINDOW_ROW_BYTES)
         return narrow_window(from, near, problem, row_bytes);
     const int64_t bytes = window_bytes(from, near, problem, row_bytes);
@@ -208,7 +215,7 @@ static int folded_window(int *from, const weft_caches *near, const weft_spmm_pro
         return 0;
     const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
     if (problem->k <= 2 * window)
-        return refuse(WINDOWS,
+        return refuse(problem->why, WINDOWS,
                       "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
                       problem->k, window);
     return (int)window;
@@ -220,19 +227,21 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns
                          int64_t least)
 {
     if (weft_spmm_is_peaks(problem->reduction))
-        return refuse(PACKED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
+        return refuse(problem->why, PACKED, "a %s goes without",
+                      weft_spmm_reduction_name(problem->reduction));
     const double uses = (double)problem->nnz / (double)max_i64(problem->k, 1);
     if ((double)problem->nnz < PACKED_USES * (double)problem->k)
-        return refuse(PACKED, "each row of B is used %.3g times: %g are wanted", uses, PACKED_USES);
+        return refuse(problem->why, PACKED, "each row of B is used %.3g times: %g are wanted", uses,
+                      PACKED_USES);
     if (!problem->columns_adjacent)
         return true;
     if (problem->n <= slice_columns)
-        return refuse(PACKED, "a slice has all %" PRId64 " columns, which lie together",
-                      problem->n);
+        return refuse(problem->why, PACKED,
+                      "a slice has all %" PRId64 " columns, which lie together", problem->n);
     const int64_t slice_bytes = problem->k * slice_columns * bytes;
     return slice_bytes >= least ||
-           refuse(PACKED, "a slice of B has %" PRId64 " bytes: %" PRId64 " are wanted", slice_bytes,
-                  least);
+           refuse(problem->why, PACKED,
+                  "a slice of B has %" PRId64 " bytes: %" PRId64 " are wanted", slice_bytes, least);
 }
 
 // Narrow slices pay where usual ones do not fit L2, and, for even rows, where they take more than
@@ -244,17 +253,20 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
     const int64_t slice_bytes = problem->k * row_bytes;
     const int64_t room = is_even(problem) ? near->l2_bytes / 2 : near->l2_bytes;
     if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_peaks(problem->reduction))
-        return refuse(NARROW, "for sums of 32 or 64 bits whose columns lie side by side");
+        return refuse(problem->why, NARROW,
+                      "for sums of 32 or 64 bits whose columns lie side by side");
     if (row_bytes <= NARROW_BYTES)
-        return refuse(NARROW,
+        return refuse(problem->why, NARROW,
                       "a slice has %" PRId64 " bytes of a row of B: more than %d are wanted",
                       row_bytes, NARROW_BYTES);
     if (slice_bytes <= room)
-        return refuse(NARROW, "a slice of B has %" PRId64 " bytes: there is room for %" PRId64,
-                      slice_bytes, room);
+        return refuse(problem->why, NARROW,
+                      "a slice of B has %" PRId64 " bytes: there is room for %" PRId64, slice_bytes,
+                      room);
     const double rows = (double)problem->m + (double)problem->k;
     return (double)problem->nnz >= NARROW_USES * rows ||
-           refuse(NARROW, "there are %.3g entries for each row of A and of B: %g are wanted",
+           refuse(problem->why, NARROW,
+                  "there are %.3g entries for each row of A and of B: %g are wanted",
                   (double)problem->nnz / rows, NARROW_USES);
 }
 
@@ -306,8 +318,8 @@ static int64_t held_bundles(const weft_limits *limits, const weft_spmm_problem *
     const double uses = of->density * (double)min_i64(bundles * HELD_ROWS, m);
     return uses >= LEAST_HELD_USES
                ? min_i64(bundles, INT32_MAX)
-               : refuse(HELD, "each row of a copy is used %.3g times: %g are wanted", uses,
-                        LEAST_HELD_USES);
+               : refuse(problem->why, HELD, "each row of a copy is used %.3g times: %g are wanted",
+                        uses, LEAST_HELD_USES);
 }
 
 // Turns that the loops of one group may come to, all rows of A and of B at worst.
@@ -326,9 +338,9 @@ static bool windows_are_better(const weft_caches *near, const weft_spmm_problem 
         f->n * weft_sum_bytes(f->dtype) > row_bytes)
         return false;
     int from = 0;
-    weft_refuse_unheard(true);
-    const int window = folded_window(&from, near, problem, row_bytes);
-    weft_refuse_unheard(false);
+    weft_spmm_problem unheard = *problem;
+    unheard.why = NULL;
+    const int window = folded_window(&from, near, &unheard, row_bytes);
     return window > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
@@ -346,32 +358,40 @@ static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
     const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
     const double most = bytes <= HELD_L1S * near->l1_bytes ? NEAR_DENSITY : WINDOW_DENSITY;
     if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return refuse(HELD, "for sums, and rows that are not taken from a queue");
+        return refuse(problem->why, HELD, "for sums, and rows that are not taken from a queue");
     if (wide <= HELD_LEAST_BYTES)
-        return refuse(HELD, "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
+        return refuse(problem->why, HELD,
+                      "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
                       HELD_LEAST_BYTES);
     if (k * wide < 2 * near->l1_bytes)
-        return refuse(HELD, "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough",
-                      wide, k);
+        return refuse(problem->why, HELD,
+                      "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough", wide,
+                      k);
     if (bytes > room)
-        return refuse(HELD, "a copy has %" PRId64 " bytes: there is room for %" PRId64, bytes,
-                      room);
+        return refuse(problem->why, HELD,
+                      "a copy has %" PRId64 " bytes: there is room for %" PRId64, bytes, room);
     if (entries < HELD_ENTRIES)
-        return refuse(HELD, "rows have %.3g entries: %d are wanted", entries, HELD_ENTRIES);
+        return refuse(problem->why, HELD, "rows have %.3g entries: %d are wanted", entries,
+                      HELD_ENTRIES);
     if (of.density >= most)
-        return refuse(HELD, "%.3g of A's elements are entries: less than %g are wanted", of.density,
+        return refuse(problem->why, HELD,
+                      "%.3g of A's elements are entries: less than %g are wanted", of.density,
                       most);
     if (problem->dtype == WEFT_BF16 && problem->columns_adjacent)
-        return refuse(HELD, "bf16 is read by pairs where it lies, at half the bytes of a copy");
+        return refuse(problem->why, HELD,
+                      "bf16 is read by pairs where it lies, at half the bytes of a copy");
     if (is_half(problem) && bytes > HELD_L1S * near->l1_bytes)
-        return refuse(
-            HELD, "a copy has %" PRId64 " bytes, twice those of B: at most %" PRId64 " are wanted",
-            bytes, HELD_L1S * near->l1_bytes);
+        return refuse(problem->why, HELD,
+                      "a copy has %" PRId64 " bytes, twice those of B: at most %" PRId64
+                      " are wanted",
+                      bytes, HELD_L1S * near->l1_bytes);
     if (limits->max_turns > 0 && turns_of_copy(problem) > limits->max_turns)
-        return refuse(HELD, "%.3g turns of one group's loops: the device ends them after %d",
+        return refuse(problem->why, HELD,
+                      "%.3g turns of one group's loops: the device ends them after %d",
                       turns_of_copy(problem), limits->max_turns);
     if (windows_are_better(near, problem, f, row_bytes))
-        return refuse(HELD, "a slice has all columns of B, and rows of A go through windows");
+        return refuse(problem->why, HELD,
+                      "a slice has all columns of B, and rows of A go through windows");
     return held_bundles(limits, problem, &of);
 }
 
@@ -420,10 +440,10 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
     int from = 0;
     int window = folded_window(&from, &near, problem, fold * usual * sum_bytes);
     const bool is_narrow = window > 0 && from == 0
-                               ? refuse(NARROW, "rows of A go through windows of B")
+                               ? refuse(problem->why, NARROW, "rows of A go through windows of B")
                                : narrow_pays(&near, problem, fold * usual * sum_bytes);
     if (is_narrow && window > 0)
-        window = refuse(WINDOWS, "narrow slices bring B nearer");
+        window = refuse(problem->why, WINDOWS, "narrow slices bring B nearer");
     const int vectors = is_narrow ? narrow_vectors(fold, f) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
@@ -443,15 +463,16 @@ static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm
 
 // Entries of one row that fit in the group's local memory, index and value; half of it is left, so
 // that two groups can be resident.
-static int stage_for(const weft_limits *limits, const weft_spmm_facts *f, int64_t lanes,
+static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem, int64_t lanes,
                      int64_t team, int64_t rows)
 {
-    const int64_t entry_bytes = 4 + (int64_t)weft_dtype_size(f->dtype);
+    const int64_t entry_bytes =
+        4 + (int64_t)weft_dtype_size(weft_dtype_or(problem->dtype, WEFT_F32));
     if (lanes == 1)
-        return refuse(STAGED, "one lane has nobody to share them with");
+        return refuse(problem->why, STAGED, "one lane has nobody to share them with");
     int64_t stage = team < SPREAD_LARGE_TEAM ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
     while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
-        refuse(stage > 1 ? "more entries in local memory" : STAGED,
+        refuse(problem->why, stage > 1 ? "more entries in local memory" : STAGED,
                "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage, rows,
                limits->local_bytes);
         stage /= 2;
@@ -495,7 +516,8 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
         problem->rows ? min_i64(problem->rows->max, 2 * spread_piece(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
     if (weft_spmm_is_peaks(problem->reduction))
-        return 1 + refuse(TEAMS, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
+        return 1 + refuse(problem->why, TEAMS, "a %s goes without",
+                          weft_spmm_reduction_name(problem->reduction));
     int64_t team = 1;
     for (size_t i = 0; i < sizeof(spread_teams) / sizeof(spread_teams[0]); i++) {
         const int64_t next = spread_teams[i];
@@ -508,15 +530,15 @@ static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *prob
         const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
                               weft_sum_bytes(f->dtype);
         if (!fills && !evens) {
-            refuse(TEAMS,
+            refuse(problem->why, TEAMS,
                    "rows have %.3g entries, the longest that is known %" PRId64
                    ", and the device has room for %.3g times as many",
                    entries, longest, idle);
             break;
         }
         if (bytes > room) {
-            refuse(TEAMS, "their sums are %" PRId64 " bytes: there is room for %" PRId64, bytes,
-                   room);
+            refuse(problem->why, TEAMS,
+                   "their sums are %" PRId64 " bytes: there is room for %" PRId64, bytes, room);
             break;
         }
         team = next;
@@ -540,13 +562,14 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
     const int vectors = units > lanes ? 2 : 1;
     const int64_t team = team_for(limits, problem, f, items, lanes, lanes * vectors * fold);
     const int64_t rows = spread_rows(limits, items, lanes, team);
-    const bool stages =
-        !weft_spmm_is_peaks(problem->reduction) ||
-        refuse(STAGED, "a %s goes without", weft_spmm_reduction_name(problem->reduction));
-    const int stage = stages ? stage_for(limits, f, lanes, team, rows) : 0;
+    const bool stages = !weft_spmm_is_peaks(problem->reduction) ||
+                        refuse(problem->why, STAGED, "a %s goes without",
+                               weft_spmm_reduction_name(problem->reduction));
+    const int stage = stages ? stage_for(limits, problem, lanes, team, rows) : 0;
     if (fold < widest)
-        refuse(ALIGNED, "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64,
-               widest, f->n, f->alignment);
+        refuse(problem->why, ALIGNED,
+               "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64, widest,
+               f->n, f->alignment);
     const int64_t load = min_i64(
         min_i64(limits->load_bytes / max_i64(bytes, 4), WEFT_SPMM_MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
@@ -560,7 +583,8 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
         .piece = spread_piece(problem),
-        .packed = (!problem->columns_adjacent || refuse(PACKED, "columns of B lie side by side")) &&
+        .packed = (!problem->columns_adjacent ||
+                   refuse(problem->why, PACKED, "columns of B lie side by side")) &&
                   packing_pays(problem, f->n, bytes, 0),
         .aligned = fold > 1,
     };
@@ -569,6 +593,6 @@ static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_facts f = weft_spmm_facts_of(problem);
-    return weft_lanes_are_folded(limits) ? folded_tiling(limits, problem, &f)
-                                         : spread_tiling(limits, problem, &f);
+    return weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, problem, &f)
+                                                       : spread_tiling(limits, problem, &f);
 }

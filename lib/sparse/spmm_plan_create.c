@@ -11,7 +11,6 @@
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/element.h"
-#include "base/refuse.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 #include "runtime/buffer.h"
@@ -172,10 +171,7 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
         .rows = &plan->rows,
         .order = plan->order_kind,
     };
-    weft_refuse_unheard(true);
-    const weft_spmm_tiling tiling = weft_spmm_tiling_for(&plan->ctx->limits, &typical);
-    weft_refuse_unheard(false);
-    return tiling;
+    return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
 // Rows in order, long ones cut, and windows where the products to come will want them.
@@ -186,7 +182,7 @@ static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dty
     plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
     plan->run_rows = tiling.rows_per_item;
     plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits);
+    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
     plan->window =
         tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
     plan->window_from = tiling.window_from;

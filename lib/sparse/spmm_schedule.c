@@ -63,6 +63,7 @@ static weft_pieces_problem rows_of(const weft_spmm_state *s, const weft_call *ca
         .n_sums = s->problem.n,
         .n_batches = s->problem.n_batches,
         .sum_bytes = weft_sum_bytes(s->problem.dtype),
+        .why = s->problem.why,
         .place_bytes =
             call->operands[WEFT_SPMM_ARGUMENTS] ? (int64_t)weft_dtype_size(s->offset_dtype) : 0,
     };
@@ -75,13 +76,13 @@ static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_s
     const uint64_t most = weft_workspace_most(call->ctx);
     const bool counts = weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
     s->is_planned = plan->piece_is_forced || (counts && bytes_of(s) <= most) ||
-                    refuse("the plan's order",
+                    refuse(s->problem.why, "the plan's order",
                            "its %" PRId64 " pieces of long rows have no room in %" PRIu64
                            " bytes of scratch memory",
                            plan->n_pieces, most);
     if (s->is_planned && plan->n_pieces == 0)
-        refuse("pieces of long rows", "no row has more than two pieces of %" PRId64 " entries",
-               plan->piece);
+        refuse(s->problem.why, "pieces of long rows",
+               "no row has more than two pieces of %" PRId64 " entries", plan->piece);
     return counts;
 }
 
@@ -117,12 +118,13 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
     if (s->tiling.window > 0 || s->tiling.bundles_per_copy > 0) {
         s->unqueued = s->tiling.bundles_per_copy > 0 ? "B in local memory goes without a queue"
                                                      : "windows go without a queue";
-        refuse(QUEUES, "%s", s->unqueued);
+        refuse(s->problem.why, QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
     // One group may come to take all rows of a matrix.
     if (max_turns > 0 && weft_spmm_turns_of_all(&s->problem) > max_turns) {
-        refuse(QUEUES, "%.3g turns of one group's loops: the device ends them after %d",
+        refuse(s->problem.why, QUEUES,
+               "%.3g turns of one group's loops: the device ends them after %d",
                weft_spmm_turns_of_all(&s->problem), max_turns);
         s->unqueued = "this device's loops end too early for a queue";
         return WEFT_OK;
@@ -136,7 +138,8 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
         s->n_queues = s->n_slices * n_batches;
         return WEFT_OK;
     }
-    refuse(QUEUES, "scratch memory has room for %" PRIu64 " bytes", weft_workspace_most(ctx));
+    refuse(s->problem.why, QUEUES, "scratch memory has room for %" PRIu64 " bytes",
+           weft_workspace_most(ctx));
     s->unqueued = "scratch memory has no room for a queue";
     s->queues_bytes = 0;
     return WEFT_OK;
@@ -158,7 +161,8 @@ static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
                     "spmm: B packed, %" PRId64 " x %" PRId64 " for each of %" PRId64
                     " matrices, is too large",
                     s->problem.k, columns, s->problem.n_batches);
-    refuse("packed B", "scratch memory has room for %" PRIu64 " bytes", weft_workspace_most(ctx));
+    refuse(s->problem.why, "packed B", "scratch memory has room for %" PRIu64 " bytes",
+           weft_workspace_most(ctx));
     s->tiling.packed = false;
     s->packed_bytes = 0;
     return WEFT_OK;

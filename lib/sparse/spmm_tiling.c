@@ -8,7 +8,7 @@
 #include "base/clamp.h"
 #include "base/dtype.h"
 #include "base/fail.h"
-#include "base/refuse.h"
+#include "base/lanes.h"
 #include "base/tiling_given.h"
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
@@ -24,11 +24,12 @@ weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
     };
 }
 
-int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits)
+int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                              const weft_why *why)
 {
     const int64_t items = weft_spmm_team_items(tiling) * tiling->rows_per_group;
     const int64_t held = (int64_t)limits->max_blocks * limits->max_block;
-    return weft_lanes_are_folded(limits) ? limits->max_blocks : max_i64(held / items, 1);
+    return weft_lanes_are_folded(limits, why) ? limits->max_blocks : max_i64(held / items, 1);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)

@@ -7,6 +7,7 @@
 #include <weft/spmm.h>
 
 #include "base/tiling.h"
+#include "base/why.h"
 
 // All that a tiling is chosen from, besides the limits.
 typedef struct weft_spmm_problem {
@@ -20,6 +21,7 @@ typedef struct weft_spmm_problem {
     const weft_row_stats *rows; // of op(A); NULL where nobody has looked (no plan object)
     weft_spmm_reduction reduction;
     weft_spmm_order order; // the plan object's; with QUEUE there are no windows, and no B is held
+    const weft_why *why;   // where reasons go; NULL: nowhere
 } weft_spmm_problem;
 
 enum { WEFT_SPMM_MOST_ROWS = 64 }; // of an item
@@ -86,7 +88,8 @@ typedef struct weft_spmm_facts {
 weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem);
 
 // Groups that the device holds at once. A CPU's limits count its groups of one item as they are.
-int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits);
+int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                              const weft_why *why);
 
 // Items along x of groups that sum rows.
 static inline int64_t weft_spmm_team_items(const weft_spmm_tiling *tiling)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every plan asks first.
+#ifndef WEFT_LIB_LANES_H
+#define WEFT_LIB_LANES_H
+
+#include <weft/limits.h>
+
+#include "base/why.h"
+
+// Whether lanes are elements of an item's vectors, or items.
+bool weft_lanes_are_folded(const weft_limits *limits, const weft_why *why);
+
+#endif
