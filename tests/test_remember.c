@@ -36,7 +36,8 @@ bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, v
 // all 0. A call ignores what its operation does not have.
 typedef struct given {
     int axis, more_axes;
-    double number; // that is added: to the scale, to epsilon, to the correction
+    double number; // that is added: to the scale, to epsilon, to the correction; or alpha
+    double beta;
     weft_reduction op;
     bool is_rms;
     const char *tiling, *scaling_tiling;
@@ -46,6 +47,9 @@ typedef struct given {
     int64_t offset;   // of the first one
     bool is_transposed, lacks_buffer;
     bool lacks_weight, lacks_bias, lacks_dw, lacks_db;
+    bool is_indicator;  // a matrix says where, and its values are not read
+    bool is_dense;      // a factor that is sparse otherwise
+    bool lacks_entries; // a sparse output
 
     weft_status wanted; // of the call
 } given;
@@ -65,6 +69,16 @@ typedef struct remembered_case {
 #define IN_PARTS                                                                                   \
     "fold 1, vectors 3, items 1, team 1, unroll 2, widen 1, run 2, grid_x 4, grid_y 4, parts 3"
 #define NO_TILING "fold 3"
+// Of products at the entries of a matrix, and of attention over one.
+#define BY_TILES "fold 1, vectors 3, lanes 1, slices_per_group 1, entries 16, passes, packed"
+#define NO_ITEMS "items 3"
+#define IN_SHORT_ROWS                                                                              \
+    "fold 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, piece 3"
+#define IN_THREE_STEPS "in_steps"
+
+// Kernels for long rows as well.
+#define IN_PIECES "fold 4, lanes 1, rows_per_group 1, keep 16, chunk 40, piece 4"
+#define LONG_ROWS "items 1, rows 4, columns 16, long_from 3, long_columns 64, long_groups 2"
 
 // ---- operands
 
@@ -167,6 +181,102 @@ static weft_status reduce(weft_context *ctx, const given *by)
     return weft_reduce(ctx, o.queue, by->op ? by->op : WEFT_VAR, &X, 1 + by->more_axes,
                        (const int[]){by->axis, 1 - by->axis}, &Y,
                        WEFT_REDUCE(.correction = (int64_t)by->number, .tiling = by->tiling));
+}
+
+// The sparse matrix.
+static weft_csr matrix(const given *by)
+{
+    weft_csr A = o.A;
+    A.values = by->lacks_buffer ? NULL : A.values;
+    return A;
+}
+
+// Values of its entries.
+static weft_tensor entries(cl_mem buffer)
+{
+    return (weft_tensor){.buffer = buffer, .ndim = 1, .shape = {o.A.nnz}, .stride = {1}};
+}
+
+// Where the offsets are those of A, the first entries of each row are written.
+static weft_csr product_of(cl_mem offsets)
+{
+    return (weft_csr){.n_rows = OPERATION_EXTENT,
+                      .n_cols = OPERATION_EXTENT,
+                      .nnz = o.A.nnz,
+                      .offsets = offsets,
+                      .indices = o.outputs[1],
+                      .values = o.outputs[2],
+                      .offsets_start = offsets == o.A.offsets ? o.A.offsets_start : 0};
+}
+
+static weft_status sparse_softmax(weft_context *ctx, const given *by)
+{
+    const weft_csr X = matrix(by);
+    const weft_tensor Y = entries(o.outputs[0]);
+    return weft_sparse_softmax(ctx, o.queue, 1 + by->number, &X, &Y,
+                               WEFT_SPARSE_SOFTMAX(.tiling = by->tiling));
+}
+
+static weft_status sparse_softmax_backward(weft_context *ctx, const given *by)
+{
+    const weft_csr Y = matrix(by);
+    const weft_tensor dX = entries(o.outputs[0]);
+    return weft_sparse_softmax_backward(ctx, o.queue, 1 + by->number, &Y, &o.values, &dX,
+                                        WEFT_SPARSE_SOFTMAX(.tiling = by->tiling));
+}
+
+static weft_status spgemm_count(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by), C = product_of(o.outputs[0]);
+    return weft_spgemm_count(ctx, o.queue, &A, &o.A, &C, NULL, WEFT_SPGEMM(.tiling = by->tiling));
+}
+
+static weft_status spgemm(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by);
+    weft_csr C = product_of(o.A.offsets);
+    C.nnz = by->lacks_entries ? 0 : C.nnz;
+    return weft_spgemm(ctx, o.queue, &A, &o.A, &C, WEFT_SPGEMM(.tiling = by->tiling));
+}
+
+static weft_status spgemm_dense(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by);
+    const weft_tensor C = weft_matrix(o.outputs[0], WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
+    return weft_spgemm_dense(ctx, o.queue, by->number, &A, &o.A, by->beta, &C,
+                             WEFT_SPGEMM(.tiling = by->tiling));
+}
+
+// All rows, and N columns.
+static weft_tensor tall_block(weft_tensor narrow)
+{
+    narrow.shape[0] = OPERATION_EXTENT;
+    return narrow;
+}
+
+static weft_status sddmm(weft_context *ctx, const given *by)
+{
+    const weft_tensor X = tall_block(first_block(by)), Y = tall_block(block(o.Y.buffer, by));
+    const weft_tensor B = weft_tensor_transposed(&Y), D = entries(o.outputs[0]);
+    return weft_sddmm(ctx, o.queue, 1 + by->number, &X, &B, &o.A, 0, &D,
+                      WEFT_SDDMM(.indicator = by->is_indicator, .tiling = by->tiling));
+}
+
+static weft_status sddmm_sparse(weft_context *ctx, const given *by)
+{
+    const weft_factor *A = WEFT_SPARSE(&o.A), *B = by->is_dense ? WEFT_DENSE(&o.X) : A;
+    const weft_tensor D = entries(o.outputs[0]);
+    return weft_sddmm_sparse(
+        ctx, o.queue, 1 + by->number, A, B, &o.A, 0, &D,
+        WEFT_SDDMM_SPARSE(.indicator = by->is_indicator, .tiling = by->tiling));
+}
+
+static weft_status sparse_attention(weft_context *ctx, const given *by)
+{
+    const weft_tensor Q = tall_block(first_block(by)), K = tall_block(block(o.Y.buffer, by));
+    const weft_tensor V = tall_block(block(o.Z.buffer, by)), O = tall_block(output_block(0, by));
+    return weft_sparse_attention(ctx, o.queue, 1 + by->number, &Q, &K, &V, &o.A, &O,
+                                 WEFT_SPARSE_ATTENTION(.tiling = by->tiling));
 }
 
 // ---- what a context answers
@@ -283,7 +393,8 @@ static void test_calls_that_differ_in_one_thing(void **state)
 // ---- cases
 
 // Where a change alone would change an operand, too, the row before it has what else it needs. A
-// number that is refused comes after a call that is remembered and differs in that alone.
+// number that is refused comes after a call that is remembered and differs in that alone. So does a
+// factor of 1 after one of 0, with which nothing is read.
 static const remembered_case cases[] = {
     {"softmax",
      softmax,
@@ -336,6 +447,57 @@ static const remembered_case cases[] = {
       {"too large a correction", {.number = 0x1p62 * 1.5, .wanted = WEFT_BAD_ARGUMENT}},
       {"tiling", {.tiling = IN_PARTS}},
       {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sparse_softmax",
+     sparse_softmax,
+     {{"scale", {.number = 1}},
+      {"an infinite scale", {.number = INFINITY, .wanted = WEFT_BAD_ARGUMENT}},
+      {"tiling", {.tiling = IN_PIECES}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sparse_softmax_backward",
+     sparse_softmax_backward,
+     {{"scale", {.number = 1}}, {"tiling", {.tiling = IN_PIECES}}}},
+    {"spgemm_count", spgemm_count, {{"tiling", {.tiling = LONG_ROWS}}}},
+    {"spgemm",
+     spgemm,
+     {{"entries of C", {.lacks_entries = true}},
+      {"tiling", {.tiling = LONG_ROWS}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"spgemm_dense",
+     spgemm_dense,
+     {{"beta", {.beta = 3}},
+      {"beta that changes nothing", {.beta = 1}},
+      {"another beta", {.beta = 2}},
+      {"alpha", {.number = 1}},
+      {"alpha and beta", {.number = 2, .beta = 1}},
+      {"tiling", {.tiling = LONG_ROWS, .number = 1}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sddmm",
+     sddmm,
+     {{"alpha", {.number = 1}},
+      {"no alpha", {.number = -1}},
+      {"no alpha, by tiles", {.number = -1, .tiling = BY_TILES}},
+      {"tiling", {.tiling = BY_TILES}},
+      {"an indicator", {.is_indicator = true}},
+      {"strides", {.is_transposed = true}},
+      {"offset", {.offset = 1}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sddmm_sparse",
+     sddmm_sparse,
+     {{"alpha", {.number = 1}},
+      {"no alpha", {.number = -1}},
+      {"tiling", {.tiling = NO_ITEMS, .wanted = WEFT_BAD_ARGUMENT}},
+      {"an indicator", {.is_indicator = true}},
+      {"a dense factor", {.is_dense = true}}}},
+    {"sparse_attention",
+     sparse_attention,
+     {{"scale", {.number = 1}},
+      {"no scale", {.number = -1}},
+      {"an infinite scale", {.number = INFINITY, .wanted = WEFT_BAD_ARGUMENT}},
+      {"tiling", {.tiling = IN_SHORT_ROWS}},
+      {"no scale, in three steps", {.number = -1, .tiling = IN_THREE_STEPS}},
+      {"three steps", {.tiling = IN_THREE_STEPS}},
+      {"strides", {.is_transposed = true}},
+      {"offset", {.offset = 1}}}},
 };
 
 enum { CASES = sizeof(cases) / sizeof(cases[0]) };

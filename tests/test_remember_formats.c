@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that the context remembers. Variants of a call differ in one thing each. Whatever was called
-// before, each gives what it gives on a context of its own; and once all have been called, none
-// looks for a kernel again.
+// Conversions that the context remembers. Variants of a call differ in one thing each. Whatever was
+// called before, each gives what it gives on a context of its own; and once all have been called,
+// none looks for a kernel again.
 #include <weft/csr_dense.h>
 #include <weft/csr_transpose.h>
 #include <weft/dcsr.h>

@@ -105,21 +105,6 @@ static void test_a_good_call_is_good(void **state)
     sparse_check(&o);
 }
 
-// Later calls build nothing, and take their own scale.
-static void test_calls_that_are_remembered(void **state)
-{
-    (void)state;
-    sparse_call(&o);
-    const uint64_t built = weft_context_get_stats(ctx).programs_built;
-    for (int i = 0; i < 3; i++) {
-        o.of.scale = i ? -0.5 * i : 1;
-        sparse_restore(&o);
-        sparse_call(&o);
-        sparse_check(&o);
-    }
-    assert_int_equal(weft_context_get_stats(ctx).programs_built, built);
-}
-
 static void test_nulls(void **state)
 {
     (void)state;
@@ -421,7 +406,6 @@ int main(void)
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         with_operands(test_a_good_call_is_good),
-        with_operands(test_calls_that_are_remembered),
         with_operands(test_nulls),
         with_operands(test_scales_that_are_not_finite),
         with_operands(test_unsound_matrices),

@@ -466,21 +466,6 @@ static void refuse(product_call *c, bool is_count, weft_status want, const char 
         refuse(&c, is_count, status, part);                                                        \
     } while (0)
 
-// Later calls build nothing.
-static void test_calls_that_are_remembered(void **state)
-{
-    (void)state;
-    const product_case of = {.seed = 4, .start = 2};
-    call(&good, &of, true);
-    const uint64_t built = weft_context_get_stats(ctx).programs_built;
-    guarded_restore(&good.there[2].offsets, queue);
-    guarded_restore(&good.there[2].indices, queue);
-    guarded_restore(&good.values[2], queue);
-    call(&good, &of, false);
-    check(&good, &of);
-    assert_int_equal(weft_context_get_stats(ctx).programs_built, built);
-}
-
 // Entries, but no row for them: nothing is done.
 static void test_entries_without_rows(void **state)
 {
@@ -676,7 +661,6 @@ int main(void)
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),
         cmocka_unit_test(test_infinity_and_nan),
-        WITH_OPERANDS(test_calls_that_are_remembered),
         WITH_OPERANDS(test_what_is_refused),
         WITH_OPERANDS(test_entries_without_rows),
         cmocka_unit_test(test_workspaces),

@@ -348,17 +348,6 @@ static void test_sums_in_pieces(void **state)
     }
 }
 
-// What is remembered of calls goes for others of the same kind alone: where alpha is 0, and beta 1
-// or not.
-static void test_scales_in_turn(void **state)
-{
-    (void)state;
-    static const scale in_turn[] = {{0, 1}, {0, 3}, {2, 1}, {0, 0}, {1, 3}, {0, 1}};
-    for (size_t i = 0; i < sizeof(in_turn) / sizeof(in_turn[0]); i++)
-        run(&(product_case){
-            .seed = 6, .sizes = small_shapes[8], .by = in_turn[i], .tiling = &tilings[3]});
-}
-
 // More long rows than groups share: the last ones are done as all others.
 static void test_many_long_rows(void **state)
 {
@@ -593,7 +582,6 @@ int main(void)
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_long_rows_of_every_kind),
         cmocka_unit_test(test_sums_in_pieces),
-        cmocka_unit_test(test_scales_in_turn),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),

@@ -10,9 +10,9 @@
 //
 // They check in this order, so that a message names what the caller got wrong first: the context;
 // operands that are NULL; the form of each; what the operation asks of data types, shapes and
-// numbers; the buffers; that nothing that is written shares a byte with anything else; and of a call
-// that runs, in a context that checks matrices, what is in them. Then the operation is planned and
-// built, and planned again where a kernel takes fewer items than the device promised.
+// numbers; the buffers; that nothing that is written shares a byte with anything else; and of a
+// call that runs, in a context that checks matrices, what is in them. Then the operation is planned
+// and built, and planned again where a kernel takes fewer items than the device promised.
 //
 // What comes of all that is the call's state: plain bytes, a struct of the operation's which begins
 // with a weft_state, and points at nothing but what lives as long as the context. The context keeps

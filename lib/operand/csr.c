@@ -230,11 +230,3 @@ weft_status weft_rows_content_check(const weft_launch *launch, const weft_dcsr *
         return WEFT_OK;
     return stored_rows_check(launch, dcsr, weft_operand_text(what, launch->what, name));
 }
-
-weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
-                                    const char *name)
-{
-    const weft_csr stored = weft_dcsr_stored(dcsr);
-    TRY(operand_check(launch, &stored, OFFSETS_ALONE, name));
-    return weft_rows_content_check(launch, dcsr, name);
-}

@@ -21,8 +21,4 @@ weft_status weft_offsets_content_check(const weft_launch *launch, const weft_csr
 weft_status weft_rows_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
                                     const char *name);
 
-// Rows and offsets, which is all that conversions of a DCSR look at.
-weft_status weft_dcsr_content_check(const weft_launch *launch, const weft_dcsr *dcsr,
-                                    const char *name);
-
 #endif

@@ -96,12 +96,6 @@ weft_status weft_csr_view_check(const weft_context *ctx, const weft_csr *csr, in
                                             weft_dtype_or(csr->dtype, WEFT_F32), what, "'s values");
 }
 
-weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what)
-{
-    return csr && csr->values ? weft_csr_view_check(ctx, csr, 1, what)
-                              : weft_pattern_view_check(ctx, csr, what);
-}
-
 weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, const char *name)
 {
     if (dcsr->n_stored < 0 || dcsr->n_rows < 0)
@@ -206,15 +200,6 @@ weft_status weft_pattern_overlap_check(const weft_tensor *output, const char *ou
                ? WEFT_OK
                : apart_check(output, output_name, csr->indices, csr->indices_start, csr->nnz,
                              weft_dtype_or(csr->index_dtype, WEFT_I32), csr_name, "indices", op);
-}
-
-weft_status weft_dcsr_rows_overlap_check(const weft_tensor *output, const char *output_name,
-                                         const weft_dcsr *dcsr, const char *dcsr_name,
-                                         const char *op)
-{
-    return dcsr->n_stored == 0 ? WEFT_OK
-                               : apart_check(output, output_name, dcsr->rows, dcsr->rows_start,
-                                             dcsr->n_stored, WEFT_I32, dcsr_name, "rows", op);
 }
 
 weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output_name,

@@ -63,10 +63,6 @@ weft_status weft_offsets_view_check(const weft_context *ctx, const weft_csr *csr
 // The same without values, which may be NULL.
 weft_status weft_pattern_view_check(const weft_context *ctx, const weft_csr *csr, const char *what);
 
-// The same of one matrix whose values are not read, and may be NULL: where they are there they are
-// sound, so that what is written can be held apart from them.
-weft_status weft_csr_given_check(const weft_context *ctx, const weft_csr *csr, const char *what);
-
 // Of a DCSR whose stored rows pass as a CSR: how many there are; and the array of their numbers.
 weft_status weft_dcsr_rows_form_check(const weft_dcsr *dcsr, const char *op, const char *name);
 weft_status weft_dcsr_rows_view_check(const weft_context *ctx, const weft_dcsr *dcsr,
@@ -107,11 +103,6 @@ weft_status weft_csr_overlap_check(const weft_tensor *output, const char *output
                                    const char *op);
 weft_status weft_pattern_overlap_check(const weft_tensor *output, const char *output_name,
                                        const weft_csr *csr, const char *csr_name, const char *op);
-
-// The same for the numbers of a DCSR's rows.
-weft_status weft_dcsr_rows_overlap_check(const weft_tensor *output, const char *output_name,
-                                         const weft_dcsr *dcsr, const char *dcsr_name,
-                                         const char *op);
 
 // The same for two tensors, but an input may be the output (weft_tensor_is_same()).
 weft_status weft_alias_check(const weft_tensor *out, const char *out_name, const weft_tensor *in,

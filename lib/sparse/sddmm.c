@@ -341,8 +341,10 @@ static extents extents_of(const product *p, int64_t n_groups)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
     const size_t lanes = (size_t)tiling->lanes, slices = (size_t)tiling->slices_per_group;
-    return (extents){{(size_t)n_groups * lanes, slices, (size_t)p->s->problem.n_batches},
-                     {lanes, slices, 1}};
+    return (extents){
+        .global = {(size_t)n_groups * lanes, slices, (size_t)p->s->problem.n_batches},
+        .local = {lanes, slices, 1},
+    };
 }
 
 static weft_status enqueue_turn(const product *p)

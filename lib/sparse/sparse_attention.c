@@ -250,8 +250,10 @@ static extents extents_of(const weft_attention_state *s, int64_t n_bundles)
 {
     const size_t lanes = (size_t)s->tiling.lanes, n_rows = (size_t)s->tiling.rows_per_group;
     return (extents){
-        {(size_t)n_bundles * lanes, (size_t)s->n_slices * n_rows, (size_t)s->problem.n_batches},
-        {lanes, n_rows, 1}};
+        .global = {(size_t)n_bundles * lanes, (size_t)s->n_slices * n_rows,
+                   (size_t)s->problem.n_batches},
+        .local = {lanes, n_rows, 1},
+    };
 }
 
 static weft_status enqueue_rows(const sweep *p)

@@ -60,12 +60,11 @@ typedef struct weft_attention_steps {
     weft_tensor Q, K_turned, V, O, products;
     weft_csr weights; // M with the products as its values
     weft_sddmm_numbers numbers;
-    weft_spmm_numbers sums_numbers;
     weft_call products_call, softmax_call, sums_call;
 } weft_attention_steps;
 
-// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them want; *fits is false where
-// that is more than sizes reach.
+// Plans and builds them, unheard (weft_call) or not, and says how much scratch memory all of them
+// want; *fits is false where that is more than sizes reach.
 weft_status weft_attention_steps_prepare(weft_attention_state *s, const weft_call *call,
                                          bool is_unheard, bool *fits);
 

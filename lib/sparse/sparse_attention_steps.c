@@ -54,6 +54,7 @@ static void find_operands(weft_attention_steps *o, const weft_attention_state *s
 }
 
 static const weft_sparse_softmax_numbers unscaled = {.scale = 1};
+static const weft_spmm_numbers plain = {.alpha = 1};
 
 static void find_steps(weft_attention_steps *o, const weft_call *call)
 {
@@ -73,12 +74,11 @@ static void find_steps(weft_attention_steps *o, const weft_call *call)
         .operands = {&o->weights, &o->products},
         .own = &unscaled,
     };
-    o->sums_numbers = (weft_spmm_numbers){.alpha = 1};
     o->sums_call = (weft_call){
         .op = &weft_spmm_op,
         .ctx = call->ctx,
         .operands = {[WEFT_SPMM_A] = &o->weights, [WEFT_SPMM_B] = &o->V, [WEFT_SPMM_C] = &o->O},
-        .own = &o->sums_numbers,
+        .own = &plain,
     };
 }
 

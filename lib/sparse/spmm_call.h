@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are such
-// a product under another name have a table of their own with the same operands and hooks.
+// A call of weft_spmm() or weft_spmm_dcsr(), and what is worked out for it. Operations that are
+// such a product under another name have a table of their own with the same operands and hooks.
 #ifndef WEFT_LIB_SPMM_CALL_H
 #define WEFT_LIB_SPMM_CALL_H
 

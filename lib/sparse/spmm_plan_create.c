@@ -11,6 +11,7 @@
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "base/element.h"
+#include "base/params.h"
 #include "operand/csr_pattern.h"
 #include "operand/view.h"
 #include "runtime/buffer.h"
@@ -231,10 +232,6 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
                               const weft_csr *A, const weft_dcsr *stored,
                               const weft_spmm_plan_params *params)
 {
-    if (params->size != sizeof(*params))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm_plan: params.size is %zu, not %zu: fill it by WEFT_SPMM_PLAN()",
-                    params->size, sizeof(*params));
     if (params->piece < 0 || params->piece > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm_plan: piece is %" PRId64 ": 0 to %" PRId64 " is wanted", params->piece,
@@ -264,10 +261,11 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
                                const weft_csr *A, const weft_dcsr *stored,
                                const weft_spmm_plan_params *params)
 {
-    *out = NULL;
-    params = params ? params : WEFT_SPMM_PLAN(.piece = 0);
+    weft_spmm_plan_params own;
     weft_launch launch;
-    TRY(plan_check(&launch, ctx, queue, A, stored, params));
+    *out = NULL;
+    TRY(PARAMS_READ(&own, params, "spmm_plan", "WEFT_SPMM_PLAN"));
+    TRY(plan_check(&launch, ctx, queue, A, stored, &own));
 
     weft_spmm_plan *plan = calloc(1, sizeof(*plan));
     if (!plan)
@@ -275,7 +273,7 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
     *plan = (weft_spmm_plan){
         .ctx = ctx,
         .serial = next_serial(),
-        .transpose_a = params->transpose_a,
+        .transpose_a = own.transpose_a,
         .is_dcsr = stored != NULL,
         .n_stored = A->n_rows,
         .n_rows = stored ? stored->n_rows : A->n_rows,
@@ -283,9 +281,9 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         .nnz = A->nnz,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
-        .piece = params->piece,
-        .piece_is_forced = params->piece > 0,
-        .order_kind = params->order,
+        .piece = own.piece,
+        .piece_is_forced = own.piece > 0,
+        .order_kind = own.order,
     };
     const weft_status status = fill(plan, &launch, A, stored);
     if (status == WEFT_OK)
