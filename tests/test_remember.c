@@ -53,6 +53,7 @@ typedef struct given {
     bool is_dense;      // a factor that is sparse otherwise
     bool lacks_entries; // a sparse output
     bool has_arguments;
+    bool is_turned; // A^T, which wants a plan object
 
     weft_status wanted; // of the call
 } given;
@@ -294,7 +295,8 @@ static weft_status spmm_dcsr(weft_context *ctx, const given *by)
 {
     const weft_tensor B = tall_block(first_block(by)), C = tall_block(output_block(0, by));
     return weft_spmm_dcsr(ctx, o.queue, by->number, &o.stored, &B, by->beta, &C,
-                          WEFT_SPMM(.reduction = by->reduction, .activation = by->activation));
+                          WEFT_SPMM(.reduction = by->reduction, .activation = by->activation,
+                                    .transpose_a = by->is_turned));
 }
 
 static weft_status sparse_linear(weft_context *ctx, const given *by)
@@ -547,6 +549,7 @@ static const remembered_case cases[] = {
     {"spmm_dcsr",
      spmm_dcsr,
      {{"beta", {.beta = 1}},
+      {"A^T", {.is_turned = true, .wanted = WEFT_BAD_ARGUMENT}},
       {"a factor", {.number = 1}},
       {"means", {.number = 1, .reduction = WEFT_SPMM_MEAN}},
       {"activation", {.number = 1, .activation = WEFT_ACTIVATION_RELU}}}},
