@@ -39,6 +39,8 @@ typedef struct given {
     double number; // that is added: to the scale, to epsilon, to the correction; or alpha
     double beta;
     weft_reduction op;
+    weft_spmm_reduction reduction;
+    weft_activation activation;
     bool is_rms;
     const char *tiling, *scaling_tiling;
 
@@ -50,6 +52,8 @@ typedef struct given {
     bool is_indicator;  // a matrix says where, and its values are not read
     bool is_dense;      // a factor that is sparse otherwise
     bool lacks_entries; // a sparse output
+    bool has_arguments;
+    bool is_turned; // A^T, which wants a plan object
 
     weft_status wanted; // of the call
 } given;
@@ -75,6 +79,9 @@ typedef struct remembered_case {
 #define IN_SHORT_ROWS                                                                              \
     "fold 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, piece 3"
 #define IN_THREE_STEPS "in_steps"
+#define BY_ROWS                                                                                    \
+    "fold 1, vectors 1, lanes 1, team 1, rows_per_group 2, rows_per_item 1, load 1, unroll 1, "    \
+    "piece 4"
 
 // Kernels for long rows as well.
 #define IN_PIECES "fold 4, lanes 1, rows_per_group 1, keep 16, chunk 40, piece 4"
@@ -269,6 +276,44 @@ static weft_status sddmm_sparse(weft_context *ctx, const given *by)
     return weft_sddmm_sparse(
         ctx, o.queue, 1 + by->number, A, B, &o.A, 0, &D,
         WEFT_SDDMM_SPARSE(.indicator = by->is_indicator, .tiling = by->tiling));
+}
+
+static weft_status spmm(weft_context *ctx, const given *by)
+{
+    const weft_csr A = matrix(by);
+    const weft_tensor B = tall_block(first_block(by)), C = tall_block(output_block(0, by));
+    weft_tensor arguments = tall_block(output_block(1, by));
+    arguments.dtype = WEFT_I32;
+    return weft_spmm(ctx, o.queue, by->number, &A, &B, by->beta, &C,
+                     WEFT_SPMM(.reduction = by->reduction,
+                               .arguments = by->has_arguments ? &arguments : NULL,
+                               .bias = by->lacks_bias ? NULL : &o.row, .activation = by->activation,
+                               .tiling = by->tiling));
+}
+
+static weft_status spmm_dcsr(weft_context *ctx, const given *by)
+{
+    const weft_tensor B = tall_block(first_block(by)), C = tall_block(output_block(0, by));
+    return weft_spmm_dcsr(ctx, o.queue, by->number, &o.stored, &B, by->beta, &C,
+                          WEFT_SPMM(.reduction = by->reduction, .activation = by->activation,
+                                    .transpose_a = by->is_turned));
+}
+
+static weft_status sparse_linear(weft_context *ctx, const given *by)
+{
+    const weft_csr W = matrix(by);
+    const weft_tensor X = tall_block(first_block(by)), Y = tall_block(output_block(0, by));
+    return weft_sparse_linear(
+        ctx, o.queue, &W, &X, &Y,
+        WEFT_SPARSE_LINEAR(.bias = by->lacks_bias ? NULL : &o.row, .activation = by->activation));
+}
+
+static weft_status sparse_linear_dw(weft_context *ctx, const given *by)
+{
+    const weft_tensor X = tall_block(first_block(by)), dY = tall_block(block(o.Y.buffer, by));
+    const weft_tensor dW = entries(o.outputs[0]);
+    return weft_sparse_linear_dw(ctx, o.queue, &dY, &X, &o.A, &dW,
+                                 WEFT_SPARSE_LINEAR(.beta = by->beta));
 }
 
 static weft_status sparse_attention(weft_context *ctx, const given *by)
@@ -488,6 +533,37 @@ static const remembered_case cases[] = {
       {"tiling", {.tiling = NO_ITEMS, .wanted = WEFT_BAD_ARGUMENT}},
       {"an indicator", {.is_indicator = true}},
       {"a dense factor", {.is_dense = true}}}},
+    {"spmm",
+     spmm,
+     {{"beta", {.beta = 1}},
+      {"a factor", {.number = 1}},
+      {"means", {.number = 1, .reduction = WEFT_SPMM_MEAN}},
+      {"peaks", {.number = 1, .reduction = WEFT_SPMM_MAX}},
+      {"arguments", {.number = 1, .reduction = WEFT_SPMM_MAX, .has_arguments = true}},
+      {"activation", {.number = 1, .activation = WEFT_ACTIVATION_RELU}},
+      {"no bias", {.number = 1, .lacks_bias = true}},
+      {"tiling", {.number = 1, .tiling = BY_ROWS}},
+      {"strides", {.number = 1, .is_transposed = true}},
+      {"offset", {.number = 1, .offset = 1}},
+      {"no buffer", {.number = 1, .lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"spmm_dcsr",
+     spmm_dcsr,
+     {{"beta", {.beta = 1}},
+      {"A^T", {.is_turned = true, .wanted = WEFT_BAD_ARGUMENT}},
+      {"a factor", {.number = 1}},
+      {"means", {.number = 1, .reduction = WEFT_SPMM_MEAN}},
+      {"activation", {.number = 1, .activation = WEFT_ACTIVATION_RELU}}}},
+    {"sparse_linear",
+     sparse_linear,
+     {{"no bias", {.lacks_bias = true}},
+      {"activation", {.activation = WEFT_ACTIVATION_RELU}},
+      {"offset", {.offset = 1}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
+    {"sparse_linear_dw",
+     sparse_linear_dw,
+     {{"beta", {.beta = 1}},
+      {"offset", {.offset = 1}},
+      {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
     {"sparse_attention",
      sparse_attention,
      {{"scale", {.number = 1}},

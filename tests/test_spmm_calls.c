@@ -80,6 +80,41 @@ static void test_a_good_call_is_good(void **state)
     spmm_check(&o);
 }
 
+// Later calls build nothing, and take their own beta.
+static void test_calls_that_are_remembered(void **state)
+{
+    (void)state;
+    spmm_call(&o);
+    const uint64_t built = weft_context_get_stats(ctx).programs_built;
+    for (int i = 0; i < 3; i++) {
+        o.of.beta = 1 - i;
+        spmm_restore(&o);
+        spmm_call(&o);
+        spmm_check(&o);
+    }
+    assert_int_equal(weft_context_get_stats(ctx).programs_built, built);
+}
+
+// Whether one stands where another stood or not.
+static void test_plan_objects_are_told_apart(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        char text[512];
+        call c = good_call();
+        weft_spmm_plan *plan;
+        assert_ok(weft_spmm_plan_create(&plan, ctx, queue, &o.A,
+                                        WEFT_SPMM_PLAN(.piece = i % 2 == 0 ? 2 : 0)));
+        c.params.plan = plan;
+        assert_true(weft_spmm_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, sizeof(text)) > 0);
+        assert_non_null(strstr(text, i % 2 == 0 ? ", 15 pieces" : ", 0 pieces"));
+        spmm_restore(&o);
+        assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, &c.params));
+        spmm_check(&o);
+        weft_spmm_plan_destroy(&plan);
+    }
+}
+
 static void test_nulls(void **state)
 {
     (void)state;
@@ -496,6 +531,8 @@ int main(void)
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
         with_operands(test_a_good_call_is_good),
+        with_operands(test_calls_that_are_remembered),
+        with_operands(test_plan_objects_are_told_apart),
         with_operands(test_nulls),
         with_operands(test_unsound_matrices),
         with_operands(test_shapes_that_disagree),
