@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A weft_context belongs to one device in one OpenCL context. It remembers compiled programs and
-// scratch memory. Any number of threads may use one at a time, until it is destroyed.
+// A weft_context belongs to one device in one OpenCL context. It keeps compiled programs, scratch
+// memory, and how calls run: a call with the shapes, strides, data types and params of an earlier
+// one is neither planned nor built again, only its buffers are checked. About a thousand different
+// calls are kept, a few KiB each; others push the older ones out. Any number of threads may use a
+// context at a time, until it is destroyed.
 #ifndef WEFT_CONTEXT_H
 #define WEFT_CONTEXT_H
 

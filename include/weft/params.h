@@ -5,6 +5,10 @@
 //
 //     weft_spmm(ctx, queue, 1, &A, &B, 0, &C, WEFT_SPMM(.plan = plan));
 //
+// A struct may be of another release. What a smaller one lacks is 0; of a larger one what this
+// release has no field for must be 0, else the call is refused with WEFT_BAD_ARGUMENT, which names
+// the byte and this release's version. 0 in a new field means what there was before.
+//
 // C++ wants the fields in the order of the struct. The macros are for C++20, and for gcc and clang
 // from C++11 on. Another compiler's user of C++17 sets `size` and the rest field by field.
 #ifndef WEFT_PARAMS_H

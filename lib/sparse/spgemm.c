@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = A B, A and B sparse, C too or dense: plan, defines, arguments, enqueue. Checked by
 // spgemm_check.c.
-#include <stdio.h>
-
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
