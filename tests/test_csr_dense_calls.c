@@ -320,6 +320,8 @@ static void test_workspaces(void **state)
     weft_csr csr = {.n_rows = n_rows, .n_cols = 1, .offsets = offsets};
     const weft_tensor D = weft_matrix(zeros, WEFT_F32, n_rows, 1);
     weft_csr_dense_params params = *WEFT_CSR_DENSE(.tiling = TILING_TEXT(csr_dense, &t));
+    assert_int_equal(weft_dense_to_csr_workspace(ctx, &D, &csr, &params, NULL), WEFT_BAD_ARGUMENT);
+    assert_says("dense_to_csr_workspace: bytes is NULL");
     assert_ok(weft_dense_to_csr_workspace(ctx, &D, &csr, &params, &bytes));
     assert_true(bytes > 0);
     cl_mem less = new_workspace(ctx, bytes - 1);

@@ -7,6 +7,7 @@
 #include "base/arithmetic.h"
 #include "base/clamp.h"
 #include "base/dtype.h"
+#include "base/fail.h"
 #include "base/params.h"
 #include "convert/csr_dense_call.h"
 #include "convert/csr_dense_parameters.h"
@@ -293,6 +294,8 @@ weft_status weft_dense_to_csr_workspace(weft_context *ctx, const weft_tensor *D,
                                         const weft_csr_dense_params *params, size_t *bytes)
 {
     request r;
+    if (!bytes)
+        return fail(WEFT_BAD_ARGUMENT, "dense_to_csr_workspace: bytes is NULL");
     TRY(request_of(&r, WEFT_DENSE_TO_CSR_COUNT, ctx, A, D, params));
     return weft_op_workspace(&r.call, bytes);
 }
