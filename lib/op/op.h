@@ -8,7 +8,8 @@
 //     weft_op_workspace   says how much scratch memory it wants
 //     weft_op_describe    says what it would do
 //
-// They check in this order, so that a message names what the caller got wrong first: the context;
+// A public function first reads its params, and what these hold by themselves. Then the three check
+// in this order, so that a message names what the caller got wrong first: the context;
 // operands that are NULL; the form of each; what the operation asks of data types, shapes and
 // numbers; the buffers; that nothing that is written shares a byte with anything else; and of a
 // call that runs, in a context that checks matrices, what is in them. Then the operation is planned
