@@ -280,10 +280,10 @@ static void test_what_plan_create_refuses(void **state)
     const spmm_case of = {.seed = 71, .m = 3, .k = 4, .n = 1, .rows = ROWS_FULL, .alpha = 1};
     spmm_create(&o, ctx, queue, &of);
     weft_csr A = o.A;
-    weft_spmm_plan_params params = {.size = 8};
+    weft_spmm_plan_params params = {.size = 7};
     assert_int_equal(weft_spmm_plan_create(NULL, ctx, queue, &A, NULL), WEFT_BAD_ARGUMENT);
     assert_says("spmm_plan: out is NULL");
-    refuse_plan(&A, &params, WEFT_BAD_ARGUMENT, "spmm_plan: params.size is 8");
+    refuse_plan(&A, &params, WEFT_BAD_ARGUMENT, "spmm_plan: params.size is 7");
     refuse_plan(&A, WEFT_SPMM_PLAN(.piece = -1), WEFT_BAD_ARGUMENT, "spmm_plan: piece is -1");
     refuse_plan(&A, WEFT_SPMM_PLAN(.piece = INT64_MAX), WEFT_BAD_ARGUMENT, "spmm_plan: piece is");
     A.n_rows = -1;
