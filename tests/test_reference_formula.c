@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "formula/expression_function.h"
+#include "implementation.h"
 #include "reference_elementwise.h"
 #include "scalar.h"
 #include "vectors.h"
@@ -93,11 +94,14 @@ static void check_call(const vectors_call *call)
                                              .shape = &count});
 }
 
+// Valgrind makes of a long double one of 64 bits, of which cbrtl() makes NaN where it is infinite.
 static void vectors_lie_within_the_bounds(void **state)
 {
     static vectors_call call;
-    FILE *file = vectors_open();
     (void)state;
+    if (is_on("valgrind"))
+        skip();
+    FILE *file = vectors_open();
     while (vectors_next(file, &call))
         check_call(&call);
     fclose(file);
