@@ -10,6 +10,7 @@
 typedef struct weft_key {
     size_t n;
     bool is_full;
+    weft_status failed; // of a question to OpenCL; such a key is full
     unsigned char bytes[4096];
 } weft_key;
 

@@ -57,6 +57,7 @@ static void key_of(weft_key *key, const weft_call *call)
 {
     const char *what = weft_call_name(call);
     key->n = 0;
+    key->failed = WEFT_OK;
     key->is_full = !call->ctx->memo;
     weft_key_add(key, &call->op, sizeof(call->op));
     weft_key_add(key, &what, sizeof(what));
@@ -103,6 +104,7 @@ static weft_status look_up(finding *f, const weft_call *call)
     assert(bytes <= sizeof(f->state));
     TRY(weft_context_check(call->ctx, weft_call_name(call)));
     f->is_planned = call->state != NULL;
+    f->key.failed = WEFT_OK;
     if (f->is_planned) {
         memcpy(&f->state, call->state, bytes);
         return check_again(&f->state, call);
@@ -110,7 +112,8 @@ static weft_status look_up(finding *f, const weft_call *call)
     key_of(&f->key, call);
     f->is_planned = !f->key.is_full &&
                     weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, bytes);
-    return f->is_planned ? check_again(&f->state, call) : find_out(&f->state, call);
+    TRY(f->is_planned ? check_again(&f->state, call) : find_out(&f->state, call));
+    return f->key.failed;
 }
 
 static weft_status finish(finding *f, const weft_call *call)

@@ -201,7 +201,6 @@ static weft_status written_check(const weft_call *call, int i, part p, const cha
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT] = "";
     const array a = array_of(call, i, p);
-    const weft_tensor view = part_view(call, i, p);
     if (a.n == 0)
         return WEFT_OK;
     if (*name)
@@ -209,6 +208,7 @@ static weft_status written_check(const weft_call *call, int i, part p, const cha
     TRY(rule_of(call, i)->kind == WEFT_OPERAND_CSR && p == OFFSETS
             ? weft_array_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, "")
             : weft_array_place_check(call->ctx, a.buffer, a.start, a.n, a.dtype, what, ""));
+    const weft_tensor view = part_view(call, i, p); // whose bytes are known to be countable
     return weft_output_check(call->ctx, &view, what);
 }
 
@@ -240,11 +240,14 @@ weft_status weft_operands_check_buffers(const weft_call *call, const weft_state 
 {
     char text[WEFT_OPERAND_TEXT], what[WEFT_OPERAND_TEXT];
     for (int i = 0; i < count_of(call); ++i) {
-        if (!call->operands[i] || buffers_check(call, state, i, "", "") == WEFT_OK)
+        const weft_status first =
+            call->operands[i] ? buffers_check(call, state, i, "", "") : WEFT_OK;
+        if (first == WEFT_OK)
             continue;
         const char *name = name_of(text, call, i);
         weft_operand_text(what, weft_call_name(call), name);
-        return buffers_check(call, state, i, name, what);
+        const weft_status named = buffers_check(call, state, i, name, what);
+        return named == WEFT_OK ? first : named;
     }
     return WEFT_OK;
 }
@@ -300,11 +303,13 @@ static weft_status pair_check(pair *p, int output, part of_output, int i, part q
 {
     char text[2][WEFT_OPERAND_TEXT];
     p->output_name = p->name = "";
-    if (apart_from(p, i, q) == WEFT_OK)
+    const weft_status first = apart_from(p, i, q);
+    if (first == WEFT_OK)
         return WEFT_OK;
     p->output_name = output < 0 ? "workspace" : part_name(text[0], p->call, output, of_output);
     p->name = part_name(text[1], p->call, i, q);
-    return apart_from(p, i, q);
+    const weft_status named = apart_from(p, i, q);
+    return named == WEFT_OK ? first : named;
 }
 
 // Of two outputs the later one is held against the earlier one.
@@ -376,6 +381,14 @@ static int first_sharing(const weft_call *call, int i)
     return first;
 }
 
+static void note_failure(weft_key *key, weft_status status)
+{
+    if (status == WEFT_OK)
+        return;
+    key->failed = status;
+    key->is_full = true;
+}
+
 // Of arrays that kernels touch: others may be anything. What has no sound buffer will be refused.
 static void add_shift(weft_key *key, const weft_call *call, int i)
 {
@@ -384,13 +397,13 @@ static void add_shift(weft_key *key, const weft_call *call, int i)
         return;
     if (is_there(call, i, WEFT_OPERAND_TENSOR)) {
         const weft_tensor view = tensor_of(call, i);
-        weft_tensor_shift(&shifts[0], &view, "");
+        note_failure(key, weft_tensor_shift(&shifts[0], &view, ""));
     } else if (is_there(call, i, WEFT_OPERAND_CSR)) {
         const weft_csr csr = csr_of(call, i);
         if (is_touched(call, i, INDICES))
-            weft_buffer_shift(&shifts[0], csr.indices, csr.index_dtype, "", "");
+            note_failure(key, weft_buffer_shift(&shifts[0], csr.indices, csr.index_dtype, "", ""));
         if (is_touched(call, i, VALUES))
-            weft_buffer_shift(&shifts[1], csr.values, csr.dtype, "", "");
+            note_failure(key, weft_buffer_shift(&shifts[1], csr.values, csr.dtype, "", ""));
     }
     weft_key_add(key, shifts, sizeof(shifts));
 }

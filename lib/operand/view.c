@@ -532,9 +532,11 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
     char what[WEFT_OPERAND_TEXT];
     *out = (weft_tensor){
         .buffer = workspace, .dtype = WEFT_U8, .ndim = 1, .shape = {(int64_t)bytes}, .stride = {1}};
-    return workspace_check(ctx, out, "") == WEFT_OK
-               ? WEFT_OK
-               : workspace_check(ctx, out, weft_operand_text(what, op, "workspace"));
+    const weft_status first = workspace_check(ctx, out, "");
+    if (first == WEFT_OK)
+        return WEFT_OK;
+    const weft_status named = workspace_check(ctx, out, weft_operand_text(what, op, "workspace"));
+    return named == WEFT_OK ? first : named;
 }
 
 weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
