@@ -78,9 +78,10 @@ weft_dtype take_dtype(call_input *in)
     return byte < 192 ? in->dtype : (weft_dtype)(byte % 12);
 }
 
+// No more than there is: a larger struct is read to its end.
 size_t take_struct_size(call_input *in, size_t size)
 {
-    return take_chance(in, 4) ? (size_t)take_number(in) : size;
+    return take_chance(in, 4) ? (size_t)take_number(in) % (size + 1) : size;
 }
 
 cl_mem take_buffer(call_input *in)
