@@ -7,8 +7,6 @@
 
 #include "base/fail.h"
 
-enum { MOST_BYTES = 4096 }; // what passes that is no size
-
 // The first byte from `from` on that is not 0, or the end.
 static size_t find_content(const unsigned char *bytes, size_t from, size_t end)
 {
@@ -26,7 +24,7 @@ weft_status weft_params_read(void *own, size_t bytes, const void *given, const c
         return WEFT_OK;
     size_t size;
     memcpy(&size, given, sizeof(size));
-    if (size < sizeof(size) || size % sizeof(size) != 0 || size > MOST_BYTES)
+    if (size < sizeof(size) || size % sizeof(size) != 0 || size > WEFT_PARAMS_MOST_BYTES)
         return fail(WEFT_BAD_ARGUMENT, "%s: params.size is %zu: fill it by %s()", what, size,
                     macro);
     const size_t content = find_content(given, size < bytes ? size : bytes, size);

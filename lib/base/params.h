@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <weft/status.h>
 
+enum { WEFT_PARAMS_MOST_BYTES = 4096 }; // of a struct: what passes that is no size
+
 // Copies `given`, which begins with its own size, to the `bytes` of `own`. What a smaller struct
 // lacks is 0, and so is everything where `given` is NULL. A larger one is refused where it holds
 // anything that `own` has no field for. Messages begin with `what` and name `macro`, which fills in

@@ -42,12 +42,18 @@ static weft_status numbers_check(const void *state, const weft_call *call)
     return call->op->numbers_check ? call->op->numbers_check(state, call) : WEFT_OK;
 }
 
-weft_status weft_op_prepare(void *state, const weft_call *call)
+// All that is asked of a new call but its buffers; fills in the state as far as that goes.
+static weft_status check(void *state, const weft_call *call)
 {
     memset(state, 0, call->op->state_bytes);
     TRY(weft_operands_check_forms(call));
     TRY(call->op->check(state, call));
-    TRY(numbers_check(state, call));
+    return numbers_check(state, call);
+}
+
+weft_status weft_op_prepare(void *state, const weft_call *call)
+{
+    TRY(check(state, call));
     return ((weft_state *)state)->is_empty ? WEFT_OK : plan_and_build(state, call);
 }
 
@@ -57,7 +63,6 @@ static void key_of(weft_key *key, const weft_call *call)
 {
     const char *what = weft_call_name(call);
     key->n = 0;
-    key->failed = WEFT_OK;
     key->is_full = !call->ctx->memo;
     weft_key_add(key, &call->op, sizeof(call->op));
     weft_key_add(key, &what, sizeof(what));
@@ -71,23 +76,6 @@ static weft_status check_buffers(const weft_call *call, const any_state *state)
 {
     TRY(weft_operands_check_buffers(call, &state->head));
     return state->head.is_empty ? WEFT_OK : weft_operands_check_apart(call, &state->head);
-}
-
-// A call that nobody knows yet.
-static weft_status find_out(any_state *state, const weft_call *call)
-{
-    memset(state, 0, call->op->state_bytes);
-    TRY(weft_operands_check_forms(call));
-    TRY(call->op->check(state, call));
-    TRY(numbers_check(state, call));
-    return check_buffers(call, state);
-}
-
-// Of a call whose state is known.
-static weft_status check_again(const any_state *state, const weft_call *call)
-{
-    TRY(numbers_check(state, call));
-    return check_buffers(call, state);
 }
 
 // What is known of a call, and by which key.
@@ -107,12 +95,13 @@ static weft_status look_up(finding *f, const weft_call *call)
     f->key.failed = WEFT_OK;
     if (f->is_planned) {
         memcpy(&f->state, call->state, bytes);
-        return check_again(&f->state, call);
+    } else {
+        key_of(&f->key, call);
+        f->is_planned = !f->key.is_full &&
+                        weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, bytes);
     }
-    key_of(&f->key, call);
-    f->is_planned = !f->key.is_full &&
-                    weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, bytes);
-    TRY(f->is_planned ? check_again(&f->state, call) : find_out(&f->state, call));
+    TRY(f->is_planned ? numbers_check(&f->state, call) : check(&f->state, call));
+    TRY(check_buffers(call, &f->state));
     return f->key.failed;
 }
 

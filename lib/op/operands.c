@@ -61,11 +61,15 @@ static weft_tensor tensor_of(const weft_call *call, int i)
 }
 
 // Where only offsets are written, nobody knows yet how many entries there will be.
+static int64_t entries_of(const weft_call *call, int i)
+{
+    return access_of(call, i) == WEFT_WRITES_OFFSETS ? 0 : weft_call_csr(call, i)->nnz;
+}
+
 static weft_csr csr_of(const weft_call *call, int i)
 {
     weft_csr csr = weft_csr_settled(call->operands[i]);
-    if (access_of(call, i) == WEFT_WRITES_OFFSETS)
-        csr.nnz = 0;
+    csr.nnz = entries_of(call, i);
     return csr;
 }
 
@@ -89,7 +93,7 @@ static bool has(const weft_call *call, int i, part p, unsigned access)
 {
     if (!call->operands[i] || !(access_of(call, i) & access))
         return false;
-    return !is_there(call, i, WEFT_OPERAND_CSR) || p == OFFSETS || csr_of(call, i).nnz > 0;
+    return !is_there(call, i, WEFT_OPERAND_CSR) || p == OFFSETS || entries_of(call, i) > 0;
 }
 
 static bool is_written(const weft_call *call, int i, part p)
