@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/params.h"
+
 uint8_t take_byte(call_input *in)
 {
     return in->at < in->end ? *in->at++ : 0;
@@ -78,10 +80,14 @@ weft_dtype take_dtype(call_input *in)
     return byte < 192 ? in->dtype : (weft_dtype)(byte % 12);
 }
 
-// No more than there is: a larger struct is read to its end.
+// Any number but those by which the library would read on behind the struct.
 size_t take_struct_size(call_input *in, size_t size)
 {
-    return take_chance(in, 4) ? (size_t)take_number(in) % (size + 1) : size;
+    if (!take_chance(in, 4))
+        return size;
+    const size_t other = (size_t)take_number(in);
+    const bool is_read = other % sizeof(size) == 0 && other <= WEFT_PARAMS_MOST_BYTES;
+    return is_read && other > size ? size : other;
 }
 
 cl_mem take_buffer(call_input *in)
