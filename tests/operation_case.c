@@ -540,15 +540,15 @@ static weft_status elementwise(operation_operands *o, weft_context *ctx)
 
 static weft_status elementwise_with_plan(operation_operands *o, weft_context *ctx)
 {
-    const weft_tensor Z = dense_output(o, 0, WEFT_F32);
+    const weft_tensor Z = dense_output(o, 0, WEFT_F32), W = dense_output(o, 1, WEFT_F32);
     const weft_elementwise_input inputs[] = {{"x", &o->X}, {"y", &o->Y}};
-    const weft_elementwise_output outputs[] = {{"x * y - 1", &Z}};
+    const weft_elementwise_output outputs[] = {{"x * y - 1", &Z}, {"x + y", &W}};
     weft_elementwise_plan *plan = NO_HANDLE(o);
-    weft_status status = weft_elementwise_plan_create(&plan, ctx, 2, inputs, 1, outputs, NULL);
+    weft_status status = weft_elementwise_plan_create(&plan, ctx, 2, inputs, 2, outputs, NULL);
     assert_true((plan != NULL) == (status == WEFT_OK));
     if (status == WEFT_OK) {
         cl_event done = NULL;
-        status = weft_elementwise(ctx, o->queue, 2, inputs, 1, outputs,
+        status = weft_elementwise(ctx, o->queue, 2, inputs, 2, outputs,
                                   WEFT_ELEMENTWISE(.plan = plan, ORDER(o)));
         status = ended(o, status, done);
     }
@@ -569,9 +569,10 @@ static weft_status matmul(operation_operands *o, weft_context *ctx)
                                                  .block_columns = 16,
                                                  .piece = 16};
     const weft_tensor C = dense_output(o, 0, WEFT_F32);
-    STEP(weft_matmul(
-        ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
-        WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &in_pieces), .epilogue = "relu(c)", ORDER(o))));
+    STEP(weft_matmul(ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
+                     WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &in_pieces),
+                                 .epilogue = "relu(c) + z", WEFT_MATMUL_WITH({"z", &o->Z}),
+                                 ORDER(o))));
     return WEFT_OK;
 }
 

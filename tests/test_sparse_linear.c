@@ -599,13 +599,11 @@ static void test_params_that_do_not_serve(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_ARGUMENT;
-    FORWARD(status, "sparse_linear: params.size is 0", c.params.size = 0);
     FORWARD(status, "sparse_linear: params.beta is 1, but Y is only written", c.params.beta = 1);
     FORWARD(status, "sparse_linear: params.activation is 7: no weft_activation",
             c.params.activation = (weft_activation)7);
     FORWARD(status, "sparse_linear: the plan was made for W^T, the call is for W",
             c.params.plan = l->turned);
-    FORWARD(status, "1 events to wait for", c.params.n_wait = 1);
     BY_INPUT(status, "sparse_linear_dx: params.bias", c.params.bias = &l->bias.view);
     BY_INPUT(status, "sparse_linear_dx: params.activation is gelu: its backward comes first",
              c.params.activation = WEFT_ACTIVATION_GELU);
@@ -629,9 +627,7 @@ static void test_shapes_that_do_not_fit(void **state)
     FORWARD(status, "sparse_linear: X is a batch of 1, Y of 2", l->X.view.shape[0] = 1);
     FORWARD(status, "sparse_linear: bias has 3 numbers, Y 5 rows",
             (l->bias.view.shape[0] = 3, c.params.bias = &l->bias.view));
-    FORWARD(status, "must not share a place", l->Y.view.stride[1] = 0);
     BY_INPUT(status, "sparse_linear_dx: W is 5 x 6, dX has 5 rows, not 6", l->dX.view.shape[1] = 5);
-    BY_INPUT(status, "must not share a place", l->dX.view.stride[1] = 0);
     BY_WEIGHTS(status, "sparse_linear_dw: dW has 29 values, W 30 entries",
                l->dW.view.shape[1] = 29);
     BY_WEIGHTS(status, "sparse_linear_dw: X has 3 dimensions, dW 1: 2 are wanted",
@@ -641,7 +637,7 @@ static void test_shapes_that_do_not_fit(void **state)
                (l->dW.view.stride[1] = -1, l->dW.view.offset += 29));
 }
 
-static void test_types_and_buffers_that_do_not_serve(void **state)
+static void test_types_that_do_not_fit(void **state)
 {
     (void)state;
     FORWARD(WEFT_BAD_DTYPE, "sparse_linear: X is f16, W f32; both want the same",
@@ -652,22 +648,6 @@ static void test_types_and_buffers_that_do_not_serve(void **state)
              l->W.dtype = l->dX.view.dtype = WEFT_F16);
     FORWARD(WEFT_BAD_DTYPE, "sparse_linear: bias is bf16, W f32",
             (l->bias.view.dtype = WEFT_BF16, c.params.bias = &l->bias.view));
-    FORWARD(WEFT_BAD_BUFFER, "sparse_linear: X: the buffer is NULL", l->X.view.buffer = NULL);
-    FORWARD(WEFT_BAD_BUFFER, "sparse_linear: W's values", l->W.values = NULL);
-}
-
-static void test_operands_that_overlap(void **state)
-{
-    (void)state;
-    const weft_status status = WEFT_BAD_BUFFER;
-    FORWARD(status, "sparse_linear: Y", l->X.view.buffer = l->Y.view.buffer);
-    FORWARD(status, "sparse_linear: Y", l->W.values = l->Y.view.buffer);
-    FORWARD(status, "sparse_linear: Y",
-            (l->bias.view.buffer = l->Y.view.buffer, c.params.bias = &l->bias.view));
-    BY_INPUT(status, "sparse_linear_dx: dX", l->dY.view.buffer = l->dX.view.buffer);
-    BY_WEIGHTS(status, "sparse_linear_dw: dW", l->X.view.buffer = l->dW.view.buffer);
-    BY_WEIGHTS(status, "sparse_linear_dw: dW", l->dY.view.buffer = l->dW.view.buffer);
-    BY_WEIGHTS(status, "sparse_linear_dw: dW", l->W.indices = l->dW.view.buffer);
 }
 
 int main(void)
@@ -690,8 +670,7 @@ int main(void)
         REFUSED(test_operands_that_are_missing),
         REFUSED(test_params_that_do_not_serve),
         REFUSED(test_shapes_that_do_not_fit),
-        REFUSED(test_types_and_buffers_that_do_not_serve),
-        REFUSED(test_operands_that_overlap),
+        REFUSED(test_types_that_do_not_fit),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     clReleaseMemObject(scratch);

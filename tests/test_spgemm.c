@@ -492,19 +492,11 @@ static void test_what_is_refused(void **state)
     shared[3].long_columns = 32;
     shared[4].long_groups = 257;
     for (int i = 0; i < 2; i++) {
-        REFUSE(i, WEFT_BAD_ARGUMENT,
-               i ? "spgemm_count: params.size is 9" : "spgemm: params.size is 9",
-               c.params.size = 9);
-        REFUSE(i, WEFT_BAD_ARGUMENT, "A is -3 x 4", c.A.n_rows = -3);
         REFUSE(i, WEFT_BAD_SHAPE, "A is 3 x 4, B has 5 rows", c.B.n_rows = 5);
         REFUSE(i, WEFT_BAD_SHAPE, "A B is 3 x 5, C is 3 x 6", c.C.n_cols = 6);
         REFUSE(i, WEFT_BAD_SHAPE, "B is 4 x 2147483648; at most",
                c.B.n_cols = c.C.n_cols = INT64_C(1) << 31);
         REFUSE(i, WEFT_BAD_DTYPE, "A is f32, B f16, C f32", c.B.dtype = WEFT_F16);
-        REFUSE(i, WEFT_BAD_DTYPE, "C has i16 offsets", c.C.offset_dtype = WEFT_I16);
-        REFUSE(i, WEFT_BAD_BUFFER, "A's indices: the buffer is NULL", c.A.indices = NULL);
-        REFUSE(i, WEFT_BAD_BUFFER, "B's offsets: the buffer is NULL", c.B.offsets = NULL);
-        REFUSE(i, WEFT_BAD_BUFFER, "C's offsets: the buffer is NULL", c.C.offsets = NULL);
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.items is 3", FORCE(&odd));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.columns is 32769", FORCE(&wide));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.rows is 0", FORCE(&none));
@@ -514,67 +506,9 @@ static void test_what_is_refused(void **state)
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_columns is 32", FORCE(&shared[3]));
         REFUSE(i, WEFT_BAD_ARGUMENT, "tiling.long_groups is 257", FORCE(&shared[4]));
     }
-    REFUSE(true, WEFT_BAD_BUFFER, "overlaps B's indices",
-           (c.C.offsets = c.B.indices, c.C.offsets_start = 3));
-    REFUSE(true, WEFT_BAD_BUFFER, "overlaps A's values",
-           (c.C.offsets = c.A.values, c.C.offsets_start = 0));
-    REFUSE(false, WEFT_BAD_BUFFER, "overlaps A's values",
-           (c.C.values = c.A.values, c.C.values_start = 0, c.C.nnz = 5));
-    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's indices", c.C.values = c.C.indices);
-    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's offsets",
-           (c.C.indices = c.C.offsets, c.C.nnz = 3));
-    REFUSE(false, WEFT_BAD_BUFFER, "B's values: the buffer is NULL", c.B.values = NULL);
     assert_int_equal(weft_spgemm(ctx, queue, &good.there[0].csr, NULL, NULL, NULL),
                      WEFT_BAD_ARGUMENT);
     assert_says("spgemm: B is NULL");
-}
-
-static void test_workspaces(void **state)
-{
-    (void)state;
-    size_t bytes;
-    const int64_t n_rows = 20000;
-    const weft_spgemm_tiling t = {.items = 1, .rows = 100, .columns = 4};
-    cl_mem zeros = new_workspace(ctx, (size_t)(n_rows + 1) * sizeof(cl_int));
-    cl_mem ends = new_workspace(ctx, (size_t)(n_rows + 1) * sizeof(cl_int));
-    const weft_csr A = {.n_rows = n_rows, .n_cols = 3, .offsets = zeros};
-    const weft_csr B = {.n_rows = 3, .n_cols = 2, .offsets = zeros};
-    const weft_csr C = {.n_rows = n_rows, .n_cols = 2, .offsets = ends};
-    weft_spgemm_params params = *WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &t));
-    assert_ok(weft_spgemm_workspace(ctx, &A, &B, &C, &params, &bytes));
-    assert_true(bytes > 0);
-    cl_mem less = new_workspace(ctx, bytes - 1);
-    params.workspace = less;
-    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
-    assert_says("spgemm_count: workspace [");
-    params.workspace = zeros;
-    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
-    assert_says("overlaps A's offsets");
-    params.workspace = ends;
-    assert_int_equal(weft_spgemm_count(ctx, queue, &A, &B, &C, NULL, &params), WEFT_BAD_BUFFER);
-    assert_says("workspace (bytes");
-    clReleaseMemObject(less);
-    clReleaseMemObject(zeros);
-    clReleaseMemObject(ends);
-}
-
-// What weft_spgemm() keeps there about long rows.
-static void test_workspaces_of_long_rows(void **state)
-{
-    (void)state;
-    const product_call fine = good_call();
-    size_t bytes;
-    assert_ok(weft_spgemm_workspace(ctx, &fine.A, &fine.B, &fine.C,
-                                    WEFT_SPGEMM(.tiling = TILING_TEXT(spgemm, &tilings[3])),
-                                    &bytes));
-    cl_mem less = new_workspace(ctx, bytes - 1);
-    for (int i = 0; i < 2; i++)
-        REFUSE(i, WEFT_BAD_BUFFER, "workspace [", (FORCE(&tilings[3]), c.params.workspace = less));
-    clReleaseMemObject(less);
-    cl_mem shared = new_workspace(ctx, bytes);
-    REFUSE(false, WEFT_BAD_BUFFER, "overlaps C's offsets",
-           (FORCE(&tilings[3]), c.params.workspace = shared, c.C.offsets = shared));
-    clReleaseMemObject(shared);
 }
 
 // B changes between the steps: no row of C is written beyond its end.
@@ -663,8 +597,6 @@ int main(void)
         cmocka_unit_test(test_infinity_and_nan),
         WITH_OPERANDS(test_what_is_refused),
         WITH_OPERANDS(test_entries_without_rows),
-        cmocka_unit_test(test_workspaces),
-        WITH_OPERANDS(test_workspaces_of_long_rows),
         WITH_OPERANDS(test_patterns_that_change_between_the_steps),
         WITH_OPERANDS(test_events),
         WITH_OPERANDS(test_plans),

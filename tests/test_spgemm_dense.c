@@ -454,9 +454,6 @@ static void test_what_is_refused(void **state)
     const weft_spgemm_tiling none = {.items = 1, .rows = 0, .columns = 1};
     weft_spgemm_tiling shared = tilings[3];
     shared.long_columns = 48;
-    REFUSE(WEFT_BAD_ARGUMENT, "spgemm_dense: params.size is 9", c.params.size = 9);
-    REFUSE(WEFT_BAD_ARGUMENT, "spgemm_dense: ctx is NULL", c.ctx = NULL);
-    REFUSE(WEFT_BAD_ARGUMENT, "spgemm_dense: A is -3 x 4", c.A.n_rows = -3);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: A is 3 x 4, B has 5 rows", c.B.n_rows = 5);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: A B is 3 x 5, C is 3 x 6", c.C.shape[1] = 6);
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: B is 4 x 2147483648; at most",
@@ -464,30 +461,12 @@ static void test_what_is_refused(void **state)
     REFUSE(WEFT_BAD_SHAPE, "spgemm_dense: C has 3 dimensions; 2 are wanted", c.C.ndim = 3);
     REFUSE(WEFT_BAD_DTYPE, "spgemm_dense: A is f32, B f16, C f32", c.B.dtype = WEFT_F16);
     REFUSE(WEFT_BAD_DTYPE, "spgemm_dense: A is f32, B f32, C f16", c.C.dtype = WEFT_F16);
-    REFUSE(WEFT_BAD_BUFFER, "A's indices: the buffer is NULL", c.A.indices = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "B's offsets: the buffer is NULL", c.B.offsets = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "B's values: the buffer is NULL", c.B.values = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "spgemm_dense: C: the buffer is NULL", c.C.buffer = NULL);
-    REFUSE(WEFT_BAD_BUFFER, "spgemm_dense: C [3 x 5] needs 4084 bytes, its buffer has",
-           c.C.offset = 1000);
-    REFUSE(WEFT_BAD_BUFFER, "C [3 x 5] reaches element -10 of its buffer",
-           (c.C.offset = 6, c.C.stride[0] = -8));
-    REFUSE(WEFT_BAD_SHAPE, "C [3 x 5]: an output's elements must not share a place",
-           c.C.stride[0] = 4);
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.items is 3", c.params.tiling = TILING_TEXT(spgemm, &odd));
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.rows is 0", c.params.tiling = TILING_TEXT(spgemm, &none));
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.long_columns is 48",
            c.params.tiling = TILING_TEXT(spgemm, &shared));
 
     const weft_csr *A = &good.there[0].csr, *B = &good.there[1].csr;
-    const char *const parts[] = {"overlaps A's offsets", "overlaps A's indices",
-                                 "overlaps A's values",  "overlaps B's offsets",
-                                 "overlaps B's indices", "overlaps B's values"};
-    const cl_mem arrays[] = {A->offsets, A->indices, A->values, B->offsets, B->indices, B->values};
-    for (int i = 0; i < 6; i++)
-        REFUSE(WEFT_BAD_BUFFER, parts[i], c.C = weft_matrix(arrays[i], WEFT_F32, 3, 5));
-    REFUSE(WEFT_BAD_BUFFER, "C (bytes 0 to 59) overlaps A's values (bytes 24 to 71)",
-           c.C = weft_matrix(A->values, WEFT_F32, 3, 5));
     assert_int_equal(weft_spgemm_dense(ctx, queue, 1, A, B, 0, NULL, NULL), WEFT_BAD_ARGUMENT);
     assert_says("spgemm_dense: C is NULL");
 }
@@ -502,17 +481,7 @@ static void test_workspaces(void **state)
     assert_ok(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, &fine.params, &bytes));
     assert_int_equal(bytes, 0);
     assert_ok(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, with_long, &bytes));
-    cl_mem less = new_workspace(ctx, bytes - 1), shared = new_workspace(ctx, bytes);
-    REFUSE(WEFT_BAD_BUFFER, "spgemm_dense: workspace [",
-           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]), c.params.workspace = less));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps C",
-           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]),
-            c.params.workspace = c.C.buffer = shared));
-    REFUSE(WEFT_BAD_BUFFER, "overlaps A's values",
-           (c.params.tiling = TILING_TEXT(spgemm, &tilings[3]),
-            c.params.workspace = c.A.values = shared));
-    clReleaseMemObject(less);
-    clReleaseMemObject(shared);
+    assert_true(bytes > 0);
     assert_int_equal(weft_spgemm_dense_workspace(ctx, &fine.A, &fine.B, &fine.C, NULL, NULL),
                      WEFT_BAD_ARGUMENT);
     assert_says("spgemm_dense_workspace: bytes is NULL");
