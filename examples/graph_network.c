@@ -6,7 +6,7 @@
 //     P = softmax(S H W2)      X features, W1 and W2 weights: random, and the same at every run
 //
 // The graph is a Matrix Market file, or a small world of the program's own. It prints what a layer
-// takes and how the nodes are classified, and reckons some nodes again on the host.
+// takes and how the nodes are classified, and computes some nodes again on the host.
 #define _GNU_SOURCE // getopt_long
 #include <getopt.h>
 #include <math.h>

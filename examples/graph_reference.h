@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph convolution network is reckoned from, and what comes out of it for one node, on the
+// What a graph convolution network is computed from, and what comes out of it for one node, on the
 // host:
 //
 //     P = softmax(S relu(S X W1) W2)

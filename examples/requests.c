@@ -7,7 +7,7 @@
 //     h = gelu(x W1 + b1)     y = softmax(h W2 + b2)
 //
 // in kernels that take every number of rows: after the first few requests nothing is compiled any
-// more, and no row is padded. Some answers are reckoned again in double.
+// more, and no row is padded. Some answers are computed again in double.
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -112,7 +112,7 @@ static bool answer(const network *net, int64_t n)
 
 // ---- the same on the host
 
-static void reckon_hidden(const network *net, int64_t row, double *h)
+static void compute_hidden(const network *net, int64_t row, double *h)
 {
     for (int64_t j = 0; j < net->n_hidden; j++) {
         double sum = (double)net->b1[j];
@@ -132,7 +132,7 @@ static double larger(double a, double b)
 static double row_error(const network *net, int64_t row, double *h, double *p)
 {
     double total = 0, error = 0;
-    reckon_hidden(net, row, h);
+    compute_hidden(net, row, h);
     for (int64_t j = 0; j < net->n_out; j++) {
         double sum = (double)net->b2[j];
         for (int64_t i = 0; i < net->n_hidden; i++)
@@ -190,15 +190,15 @@ static bool report(const network *net, const tally *t)
     const double per_row =
         2 * (double)net->n_hidden * (double)(net->n_in + net->n_out); // operations
     const bool right = t->error <= tolerance;
-    const bool settled = programs <= t->programs_at_half + 1;
+    const bool renormalized = programs <= t->programs_at_half + 1;
     printf("%" PRId64 " requests of 1 to %" PRId64 " rows for %" PRId64 " x %" PRId64 " x %" PRId64
            ": %" PRIu64 " programs compiled, %" PRIu64 " of them in the second half: %s\n",
            t->n_requests, net->most_rows, net->n_in, net->n_hidden, net->n_out, programs,
-           programs - t->programs_at_half, settled ? "settled" : "NOT SETTLED");
+           programs - t->programs_at_half, renormalized ? "renormalized" : "NOT RENORMALIZED");
     printf("The second half: %" PRId64 " rows in %.1f ms, %.1f GFLOP/s\n", t->n_rows, t->ms,
            1e-6 * per_row * (double)t->n_rows / t->ms);
     printf("Probabilities within %.1e of the host's: %s\n", t->error, right ? "right" : "WRONG");
-    return right && settled;
+    return right && renormalized;
 }
 
 // ---- options

@@ -11,10 +11,10 @@
 #include "scalar.h"
 #include "tiling_text.h"
 
-const weft_elementwise_tiling elementwise_one_by_one = {.fold = 1,
+const weft_elementwise_tiling elementwise_one_by_one = {.vector_width = 1,
                                                         .vectors = 1,
                                                         .items = 1,
-                                                        .team = 1,
+                                                        .items_y = 1,
                                                         .columns = 1 << 20,
                                                         .rows = 1,
                                                         .grid_x = 1,

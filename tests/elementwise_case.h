@@ -68,7 +68,7 @@ typedef struct elementwise_operands {
     char names[WEFT_ELEMENTWISE_VALUES][16]; // v0, v1, ...
 } elementwise_operands;
 
-// The type that the header says the case is reckoned in.
+// The type that the header says the case is computed in.
 weft_dtype elementwise_arithmetic(const elementwise_case *of);
 
 // Whether subnormal numbers of f32 may count as 0, before and after.

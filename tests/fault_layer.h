@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a test finds the layer layer/faults.c, which the runner has put before the implementation: it
-// is the last one where there are several. (The loader cuts $OPENCL_LAYERS to pieces.)
+// is the last one where there are several. (The loader cuts $OPENCL_LAYERS to row chunks.)
 // Include after runtime.h.
 #ifndef WEFT_TESTS_FAULT_LAYER_H
 #define WEFT_TESTS_FAULT_LAYER_H

@@ -6,7 +6,7 @@
 //   c = alpha sum_l a_l b_l + beta c0        M = |alpha| sum_l |a_l b_l|        D = |beta c0|
 //
 // A term meets one rounding as a product (none in an FMA) and k - 1 at most as the sum grows, in
-// whatever order and pieces; then those of alpha, of the product with it, and of adding beta c0.
+// whatever order and chunks; then those of alpha, of the product with it, and of adding beta c0.
 // beta c0 meets three. So c is off by gamma(k + 3) (M + D) at most, gamma(n) = (1 + u)^n - 1; the
 // formula makes that `slope` times as much and adds its own roundings; storage adds half a unit in
 // its last place. What may be flushed to zero on the way is too small to count beside `least`.
@@ -60,9 +60,9 @@ void matmul_suit(matmul_case *of)
     const weft_matmul_tiling *t = of->tiling;
     if (!t || t->method == WEFT_MATMUL_BLOCKS)
         return;
-    const bool is_row_major = (t->method == WEFT_MATMUL_ROWS) != t->turned;
-    matmul_operand *factor = t->turned ? &of->a : &of->b;
-    factor->layout = is_row_major ? LAYOUT_DENSE : LAYOUT_TURNED;
+    const bool is_row_major = (t->method == WEFT_MATMUL_ROWS) != t->transposed;
+    matmul_operand *factor = t->transposed ? &of->a : &of->b;
+    factor->layout = is_row_major ? LAYOUT_DENSE : LAYOUT_TRANSPOSED;
 }
 
 bool matmul_is_possible(const weft_context *ctx, const matmul_case *of)

@@ -73,7 +73,7 @@ typedef struct matmul_operands {
     weft_elementwise_value values[MATMUL_VALUES];
 } matmul_operands;
 
-// Lays the factor out whose neighbours the case's tiling wants side by side: B, or A if turned.
+// Lays the factor out whose neighbours the case's tiling wants side by side: B, or A if transposed.
 void matmul_suit(matmul_case *of);
 
 // Whether the device has the types.

@@ -17,16 +17,16 @@ const matmul_case matmul_good_case = {.seed = 3,
                                       .alpha = 1,
                                       .beta = 1};
 
-const weft_matmul_tiling matmul_in_pieces = {.method = WEFT_MATMUL_BLOCKS,
-                                             .fold = 2,
+const weft_matmul_tiling matmul_in_chunks = {.method = WEFT_MATMUL_BLOCKS,
+                                             .vector_width = 2,
                                              .vectors = 1,
                                              .rows = 2,
                                              .items = 1,
-                                             .team = 1,
+                                             .items_y = 1,
                                              .depth = 2,
                                              .block_rows = 4,
                                              .block_columns = 4,
-                                             .piece = 2};
+                                             .chunk = 2};
 
 void matmul_good_make(matmul_good *call, const matmul_operands *o)
 {

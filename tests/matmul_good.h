@@ -10,8 +10,8 @@
 // A 2 x 5 x 6, B 6 x 4, C 2 x 5 x 4, and two inputs.
 extern const matmul_case matmul_good_case;
 
-// Three pieces of its k, which wait in scratch memory.
-extern const weft_matmul_tiling matmul_in_pieces;
+// Three chunks of its k, which wait in scratch memory.
+extern const weft_matmul_tiling matmul_in_chunks;
 
 // A call with everything that it is given.
 typedef struct matmul_good {

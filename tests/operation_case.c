@@ -14,7 +14,7 @@
 #include "tiling_text.h"
 #include "tilings.h"
 
-enum { N = OPERATION_EXTENT, PIECE = 4 };
+enum { N = OPERATION_EXTENT, CHUNK = 4 };
 
 // ---- what every call is given, and has to give back
 
@@ -90,19 +90,19 @@ static weft_tensor values_output(const operation_operands *o)
 
 // ---- sparse times dense
 
-static weft_spmm_tiling spmm_in_pieces(const operation_operands *o, const weft_context *ctx)
+static weft_spmm_tiling spmm_in_chunks(const operation_operands *o, const weft_context *ctx)
 {
     const weft_spmm_problem problem = {
         .m = N, .k = N, .n = N, .nnz = o->A.nnz, .columns_adjacent = true};
     weft_spmm_tiling tiling = weft_spmm_tiling_for(weft_context_limits(ctx), &problem);
-    tiling.piece = PIECE;
+    tiling.row_chunk = CHUNK;
     return tiling;
 }
 
 static weft_status spmm(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
-    const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
+    const weft_spmm_tiling tiling = spmm_in_chunks(o, ctx);
     STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
                    WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), ORDER(o))));
     return WEFT_OK;
@@ -124,7 +124,7 @@ static weft_status spmm_planned(operation_operands *o, weft_context *ctx, bool t
     weft_spmm_plan *plan = NO_HANDLE(o);
     weft_status status = weft_spmm_plan_create(
         &plan, ctx, o->queue, &o->A,
-        WEFT_SPMM_PLAN(.transpose_a = transpose_a, .piece = PIECE, .order = order));
+        WEFT_SPMM_PLAN(.transpose_a = transpose_a, .row_chunk = CHUNK, .order = order));
     assert_true((plan != NULL) == (status == WEFT_OK));
     if (status == WEFT_OK)
         status = product_with(o, ctx, plan, transpose_a);
@@ -151,8 +151,8 @@ static weft_status spmm_transposed(operation_operands *o, weft_context *ctx)
 static weft_status spmm_largest(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32), places = dense_output(o, 1, WEFT_I32);
-    weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
-    tiling.window = tiling.stage = 0;
+    weft_spmm_tiling tiling = spmm_in_chunks(o, ctx);
+    tiling.k_block = tiling.stage = 0;
     tiling.packed = false;
     STEP(weft_spmm(ctx, o->queue, 1, &o->A, &o->X, 0, &D,
                    WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), .reduction = WEFT_SPMM_MAX,
@@ -163,7 +163,7 @@ static weft_status spmm_largest(operation_operands *o, weft_context *ctx)
 static weft_status spmm_stored(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor D = dense_output(o, 0, WEFT_F32);
-    const weft_spmm_tiling tiling = spmm_in_pieces(o, ctx);
+    const weft_spmm_tiling tiling = spmm_in_chunks(o, ctx);
     STEP(weft_spmm_dcsr(ctx, o->queue, 1, &o->stored, &o->X, 0, &D,
                         WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling), ORDER(o))));
     return WEFT_OK;
@@ -221,7 +221,7 @@ static weft_status sddmm_in_passes(operation_operands *o, weft_context *ctx)
     weft_sddmm_tiling tiling = weft_sddmm_tiling_for(weft_context_limits(ctx), &problem);
     tiling.vectors = 1;
     tiling.passes = tiling.packed = true;
-    tiling.turned = false;
+    tiling.transposed = false;
     tiling.aligned = false;
     STEP(weft_sddmm(ctx, o->queue, 1, &o->X, &o->Y, &o->A, 0, &D,
                     WEFT_SDDMM(.tiling = TILING_TEXT(sddmm, &tiling), ORDER(o))));
@@ -244,26 +244,26 @@ static weft_status sddmm_sparse(operation_operands *o, weft_context *ctx)
 
 static weft_status sddmm_sparse_hashed(operation_operands *o, weft_context *ctx)
 {
-    static const weft_sddmm_sparse_tiling in_windows = {
+    static const weft_sddmm_sparse_tiling in_k_blocks = {
         .items = 1, .lanes = 1, .columns = 12, .entries = 5};
-    return masked_by(o, ctx, WEFT_SPARSE(&o->A), &in_windows);
+    return masked_by(o, ctx, WEFT_SPARSE(&o->A), &in_k_blocks);
 }
 
-static weft_sparse_softmax_tiling softmax_in_pieces(const operation_operands *o,
+static weft_sparse_softmax_tiling softmax_in_chunks(const operation_operands *o,
                                                     const weft_context *ctx, bool is_backward)
 {
     const weft_sparse_softmax_problem problem = {
         .n_rows = N, .nnz = o->A.nnz, .is_backward = is_backward};
     weft_sparse_softmax_tiling tiling =
         weft_sparse_softmax_tiling_for(weft_context_limits(ctx), &problem);
-    tiling.piece = PIECE;
+    tiling.chunk = CHUNK;
     return tiling;
 }
 
 static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor Y = values_output(o);
-    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, false);
+    const weft_sparse_softmax_tiling tiling = softmax_in_chunks(o, ctx, false);
     STEP(weft_sparse_softmax(
         ctx, o->queue, 1, &o->A, &Y,
         WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, &tiling), ORDER(o))));
@@ -273,7 +273,7 @@ static weft_status sparse_softmax(operation_operands *o, weft_context *ctx)
 static weft_status sparse_softmax_backward(operation_operands *o, weft_context *ctx)
 {
     const weft_tensor dX = values_output(o);
-    const weft_sparse_softmax_tiling tiling = softmax_in_pieces(o, ctx, true);
+    const weft_sparse_softmax_tiling tiling = softmax_in_chunks(o, ctx, true);
     STEP(weft_sparse_softmax_backward(
         ctx, o->queue, 1, &o->A, &o->values, &dX,
         WEFT_SPARSE_SOFTMAX(.tiling = TILING_TEXT(sparse_softmax, &tiling), ORDER(o))));
@@ -287,7 +287,7 @@ static weft_status attend(operation_operands *o, weft_context *ctx, bool in_step
         .m = N, .n = N, .k = N, .d = N, .nnz = o->A.nnz, .qk_adjacent = true, .vo_adjacent = true};
     weft_sparse_attention_tiling tiling =
         weft_sparse_attention_tiling_for(weft_context_limits(ctx), &problem);
-    tiling.piece = PIECE;
+    tiling.row_chunk = CHUNK;
     tiling.in_steps = in_steps;
     STEP(weft_sparse_attention(
         ctx, o->queue, 1, &o->X, &o->Y, &o->Z, &o->A, &O,
@@ -558,19 +558,19 @@ static weft_status elementwise_with_plan(operation_operands *o, weft_context *ct
 
 static weft_status matmul(operation_operands *o, weft_context *ctx)
 {
-    static const weft_matmul_tiling in_pieces = {.method = WEFT_MATMUL_BLOCKS,
-                                                 .fold = 4,
+    static const weft_matmul_tiling in_chunks = {.method = WEFT_MATMUL_BLOCKS,
+                                                 .vector_width = 4,
                                                  .vectors = 1,
                                                  .rows = 4,
                                                  .items = 1,
-                                                 .team = 1,
+                                                 .items_y = 1,
                                                  .depth = 8,
                                                  .block_rows = 16,
                                                  .block_columns = 16,
-                                                 .piece = 16};
+                                                 .chunk = 16};
     const weft_tensor C = dense_output(o, 0, WEFT_F32);
     STEP(weft_matmul(ctx, o->queue, 1, &o->X, &o->Y, 0, &C,
-                     WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &in_pieces),
+                     WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &in_chunks),
                                  .epilogue = "relu(c) + z", WEFT_MATMUL_WITH({"z", &o->Z}),
                                  ORDER(o))));
     return WEFT_OK;
@@ -584,7 +584,7 @@ static weft_status workspaces(operation_operands *o, weft_context *ctx)
     const weft_tensor D = dense_output(o, 0, WEFT_F32), V = values_output(o);
     const weft_tensor sums = line(o->outputs[1], WEFT_F32, N);
     const weft_csr C = sparse_output(o, o->A.nnz);
-    const weft_spmm_tiling spmm_tiling = spmm_in_pieces(o, ctx);
+    const weft_spmm_tiling spmm_tiling = spmm_in_chunks(o, ctx);
     size_t *bytes = o->sizes;
     TRY(weft_spmm_workspace(ctx, &o->A, &o->X, &D,
                             WEFT_SPMM(.tiling = TILING_TEXT(spmm, &spmm_tiling)), bytes++));

@@ -52,10 +52,10 @@ static weft_limits random_limits(random_state *random, size_t profile, int64_t l
 {
     weft_limits limits = *weft_profile_at(profile);
     limits.warp = (int)plan_power(random, 8);
-    limits.fold = (int)plan_power(random, 4);
+    limits.vector_width = (int)plan_power(random, 4);
     limits.vectors = (int)plan_power(random, 6);
     limits.max_block = (int)plan_power(random, 12);
-    limits.max_team = (int)plan_power(random, 10);
+    limits.max_items_y = (int)plan_power(random, 10);
     limits.max_blocks = (int)random_between(random, 1, INT32_MAX);
     limits.max_items = (size_t)random_between(random, 1, MOST_ITEMS);
     limits.max_items_along[0] = (size_t)random_between(random, 1, MOST_ITEMS);

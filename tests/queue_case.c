@@ -265,11 +265,12 @@ static void check_programs(const queue_setting *b, const weft_limits *limits, qu
     const int n = b->is_reduced ? shapes.n_reduced : shapes.n;
     for (int i = 0; i < n; i++)
         b->subject->run_any(fresh, (uint64_t)i, &random, b->is_reduced ? 20 : 150);
-    const bool is_folded = weft_context_limits(fresh)->fold > 1;
+    const bool is_vectorized = weft_context_limits(fresh)->vector_width > 1;
     const uint64_t built = weft_context_get_stats(fresh).programs_built;
     printf("# %d shapes: %d programs\n", n, (int)built);
     weft_context_destroy(&fresh);
-    assert_in_range(built, 1, is_folded ? b->subject->most_folded : b->subject->most_spread);
+    assert_in_range(built, 1,
+                    is_vectorized ? b->subject->most_vectorized : b->subject->most_spread);
 }
 
 static void test_few_programs_for_many_shapes(void **state)

@@ -60,9 +60,10 @@ typedef struct queue_subject {
     void (*check)(const void *operands); // fails the test unless the output is right
     // One case from beginning to end; extents are drawn up to `most`.
     void (*run_any)(weft_context *ctx, uint64_t seed, random_state *random, int64_t most);
-    queue_shapes here, on_a_gpu;       // as the device is, and planned for an NVIDIA A100
-    unsigned most_folded, most_spread; // programs that all of them may take together, where an item
-                                       // carries whole vectors and where it is a lane
+    queue_shapes here, on_a_gpu; // as the device is, and planned for an NVIDIA A100
+    unsigned most_vectorized,
+        most_spread; // programs that all of them may take together, where an item
+                     // carries whole vectors and where it is a lane
 } queue_subject;
 
 // The state that each test is given.

@@ -378,7 +378,8 @@ static void add_rows_forms(list *l, int i)
 }
 
 // Whether the operation asks nothing of the operand's extents and type as the driver has them:
-// places may lie among any number of values; of gradients it asks as they were given, not turned.
+// places may lie among any number of values; of gradients it asks as they were given, not
+// transposed.
 static bool is_asked_otherwise(const own_call *good, int i)
 {
     const char *op = good->call.op->name;

@@ -160,15 +160,15 @@ void sddmm_create(sddmm_operands *o, weft_context *ctx, cl_command_queue queue,
 {
     random_state random = {of->seed};
     const sparse_form form = form_of(of);
-    weft_tensor turned_B;
+    weft_tensor transposed_B;
     *o = (sddmm_operands){.of = *of, .ctx = ctx, .queue = queue};
     sparse_make(&o->sparse, &form, &random);
     o->rows_A = make_dense(o, &o->A, of->m, of->a_layout, of->a_start,
                            sparse_named_rows(&o->sparse.host), of->numbers == WILD_A, &random);
     o->columns_B =
-        make_dense(o, &turned_B, of->n, of->b_layout, of->b_start,
+        make_dense(o, &transposed_B, of->n, of->b_layout, of->b_start,
                    sparse_named_columns(&o->sparse.host), of->numbers == WILD_B, &random);
-    o->B = weft_tensor_transposed(&turned_B);
+    o->B = weft_tensor_transposed(&transposed_B);
     make_output(o, &random);
     sparse_upload(&o->sparse, &form, ctx);
     choose_values(o);

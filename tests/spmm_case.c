@@ -11,38 +11,48 @@
 #include "sparse/spmm_tiling.h"
 #include "tiling_text.h"
 
-const weft_spmm_tiling spmm_folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-const weft_spmm_tiling spmm_spread = {
-    .fold = 1, .vectors = 2, .lanes = 2, .rows_per_group = 2, .load = 1, .unroll = 1, .piece = 3};
-const weft_spmm_tiling spmm_staged = {.fold = 2,
+const weft_spmm_tiling spmm_vectorized = {.vector_width = 2,
+                                          .vectors = 2,
+                                          .lanes = 1,
+                                          .rows_per_group = 2,
+                                          .load = 1,
+                                          .unroll = 2,
+                                          .row_chunk = 2};
+const weft_spmm_tiling spmm_spread = {.vector_width = 1,
+                                      .vectors = 2,
+                                      .lanes = 2,
+                                      .rows_per_group = 2,
+                                      .load = 1,
+                                      .unroll = 1,
+                                      .row_chunk = 3};
+const weft_spmm_tiling spmm_staged = {.vector_width = 2,
                                       .vectors = 1,
                                       .lanes = 2,
                                       .rows_per_group = 2,
                                       .stage = 2,
                                       .load = 2,
                                       .unroll = 1,
-                                      .piece = 4};
-const weft_spmm_tiling spmm_packed = {.fold = 2,
+                                      .row_chunk = 4};
+const weft_spmm_tiling spmm_packed = {.vector_width = 2,
                                       .vectors = 2,
                                       .lanes = 2,
                                       .rows_per_group = 1,
                                       .load = 1,
                                       .unroll = 1,
-                                      .piece = 1000,
+                                      .row_chunk = 1000,
                                       .packed = true};
 
-const weft_spmm_tiling spmm_held = {.fold = 2,
-                                    .vectors = 2,
-                                    .lanes = 1,
-                                    .rows_per_group = 1,
-                                    .rows_per_item = 2,
-                                    .window = 3,
-                                    .window_from = 3,
-                                    .load = 1,
-                                    .unroll = 2,
-                                    .piece = 4,
-                                    .bundles_per_copy = 3};
+const weft_spmm_tiling spmm_staged_b = {.vector_width = 2,
+                                        .vectors = 2,
+                                        .lanes = 1,
+                                        .rows_per_group = 1,
+                                        .rows_per_item = 2,
+                                        .k_block = 3,
+                                        .k_block_from = 3,
+                                        .load = 1,
+                                        .unroll = 2,
+                                        .row_chunk = 4,
+                                        .row_blocks_per_copy = 3};
 
 // ---- operands
 
@@ -257,7 +267,8 @@ static void make_plan(spmm_operands *o)
 {
     const spmm_case *of = &o->of;
     const weft_spmm_plan_params *params =
-        WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .piece = of->plan_piece, .order = of->order);
+        WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .row_chunk = of->plan_row_chunk,
+                       .order = of->order);
     if (of->is_dcsr)
         assert_ok(weft_spmm_dcsr_plan_create(&o->plan, o->ctx, o->queue, &o->D, params));
     else

@@ -42,7 +42,7 @@ typedef struct spmm_case {
     int64_t bias_step; // from number to number
     weft_activation activation;
     bool with_plan;
-    int64_t plan_piece; // for the plan
+    int64_t plan_row_chunk; // for the plan
     weft_spmm_order order;
     const weft_spmm_tiling *tiling; // NULL: the library chooses
 } spmm_case;
@@ -100,8 +100,8 @@ void spmm_run(weft_context *ctx, const spmm_case *of);
 // As spmm_run() does it, and the same bits run after run.
 void spmm_check_same_bits(weft_context *ctx, const spmm_case *of);
 
-// Tilings whose slices, rows, entries and pieces all end within a few.
-extern const weft_spmm_tiling spmm_folded, spmm_spread, spmm_staged, spmm_packed, spmm_held;
+// Tilings whose n-tiles, rows, entries and row chunks all end within a few.
+extern const weft_spmm_tiling spmm_vectorized, spmm_spread, spmm_staged, spmm_packed, spmm_staged_b;
 
 // What the case is for the choice of a tiling.
 weft_spmm_problem spmm_problem(const spmm_operands *o);

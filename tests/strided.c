@@ -14,7 +14,7 @@ static void order_axes(int *order, int n, strided_layout layout, random_state *r
 {
     for (int k = 0; k < n; k++)
         order[k] = n - 1 - k;
-    if (layout == LAYOUT_TURNED && n > 1) {
+    if (layout == LAYOUT_TRANSPOSED && n > 1) {
         order[0] = n - 2;
         order[1] = n - 1;
     }

@@ -10,13 +10,13 @@
 #include "runtime.h"
 
 typedef enum strided_layout {
-    LAYOUT_DENSE,     // row-major
-    LAYOUT_TURNED,    // dense, the last two axes changed over
-    LAYOUT_SPACED,    // row-major, every third element
-    LAYOUT_SLICED,    // row-major with gaps, some axes backwards
-    LAYOUT_PERMUTED,  // dense, axes in any order
-    LAYOUT_ANY,       // gaps, any order, some axes backwards
-    LAYOUT_REPEATING, // and strides of 0, for inputs
+    LAYOUT_DENSE,      // row-major
+    LAYOUT_TRANSPOSED, // dense, the last two axes changed over
+    LAYOUT_SPACED,     // row-major, every third element
+    LAYOUT_SLICED,     // row-major with gaps, some axes backwards
+    LAYOUT_PERMUTED,   // dense, axes in any order
+    LAYOUT_ANY,        // gaps, any order, some axes backwards
+    LAYOUT_REPEATING,  // and strides of 0, for inputs
     N_LAYOUTS,
 } strided_layout;
 

@@ -30,18 +30,18 @@ enum { N_RANDOM = 1000000 };
                 .writes_all = true}
 #define APART(h, m, l) .problem = {.high = (h), .mid = (m), .low = (l)}
 
-#define ON_CPU(vectors, fold, widen, unroll, run, parts, x, y)                                     \
-    "fold " #fold ", vectors " #vectors ", items 1, team 1, unroll " #unroll ", widen " #widen     \
-    ", run " #run ", grid_x " #x ", grid_y " #y ", parts " #parts ", teams 1"
+#define ON_CPU(vectors, vector_width, widen, unroll, run, parts, x, y)                             \
+    "vector_width " #vector_width ", vectors " #vectors ", items 1, items_y 1, unroll " #unroll    \
+    ", widen " #widen ", run " #run ", grid_x " #x ", grid_y " #y ", parts " #parts ", items_z 1"
 
 typedef struct known {
     weft_axis_problem problem;
     const char *expected;
 } known;
 
-#define ON_GPU(items, team, teams, unroll, parts, x, y)                                            \
-    "fold 1, vectors 1, items " #items ", team " #team ", unroll " #unroll                         \
-    ", widen 1, run 1, grid_x " #x ", grid_y " #y ", parts " #parts ", teams " #teams
+#define ON_GPU(items, items_y, items_z, unroll, parts, x, y)                                       \
+    "vector_width 1, vectors 1, items " #items ", items_y " #items_y ", unroll " #unroll           \
+    ", widen 1, run 1, grid_x " #x ", grid_y " #y ", parts " #parts ", items_z " #items_z
 
 #define CHECK_KNOWN(limits, cases)                                                                 \
     check_known(limits, cases, (int)(sizeof(cases) / sizeof((cases)[0])))
@@ -144,10 +144,10 @@ static void test_known_geometry(void **state)
     weft_axis_problem problem = {
         .high = 512, .mid = 896, .low = 48, .low_adjacent = true, .mid_adjacent = true};
     const weft_axis_tiling t = weft_axis_tiling_for(&gpu, &problem);
-    assert_true(t.items == 32 && t.team == 32 && t.parts == 1);
+    assert_true(t.items == 32 && t.items_y == 32 && t.parts == 1);
     assert_true(t.grid_x == 2 && t.grid_y == 80);
     problem.numbers = 5; // of a variance: groups are smaller, so that items have registers for them
-    assert_int_equal(weft_axis_tiling_for(&gpu, &problem).team, 8);
+    assert_int_equal(weft_axis_tiling_for(&gpu, &problem).items_y, 8);
 }
 
 // Bytes decide: f16 in arithmetic of f32, f64 in vectors half as long.
@@ -156,7 +156,7 @@ static void test_data_types(void **state)
     (void)state;
     static const struct {
         weft_dtype dtype;
-        int accumulator_bytes, fold, unroll;
+        int accumulator_bytes, vector_width, unroll;
     } cases[] = {{WEFT_F32, 0, 16, 8}, {WEFT_F16, 0, 16, 8}, {WEFT_F64, 0, 8, 4},
                  {WEFT_I64, 0, 8, 4},  {WEFT_U8, 8, 8, 4},   {WEFT_I64, 4, 16, 8}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -167,8 +167,8 @@ static void test_data_types(void **state)
                                            .accumulator_bytes = cases[i].accumulator_bytes,
                                            .low_adjacent = true};
         const weft_axis_tiling t = weft_axis_tiling_for(&cpu, &problem);
-        assert_int_equal(t.fold, cases[i].fold);
-        assert_int_equal(t.vectors, 48 / cases[i].fold);
+        assert_int_equal(t.vector_width, cases[i].vector_width);
+        assert_int_equal(t.vectors, 48 / cases[i].vector_width);
         assert_int_equal(t.unroll, cases[i].unroll);
     }
 }
@@ -239,10 +239,10 @@ typedef struct turns {
 static turns turns_for(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const weft_axis_tiling t = weft_axis_tiling_for(limits, problem);
-    const int64_t strips = ceil_div(problem->low * t.widen, (int64_t)t.vectors * t.fold);
+    const int64_t strips = ceil_div(problem->low * t.widen, (int64_t)t.vectors * t.vector_width);
     const int64_t lines = ceil_div(problem->mid, t.widen);
-    return (turns){strips * ceil_div(problem->high, t.run), t.run * lines * t.vectors * t.fold * 4,
-                   t.run};
+    return (turns){strips * ceil_div(problem->high, t.run),
+                   t.run * lines * t.vectors * t.vector_width * 4, t.run};
 }
 
 static void test_known_runs(void **state)
@@ -268,8 +268,8 @@ static void test_known_runs(void **state)
         assert_int_equal(weft_axis_tiling_for(limits, &cases[i].problem).run, cases[i].run);
 }
 
-// Four errands for each core wherever there are as many; more than 32 KiB at a time where that
-// leaves so many, and about 1 MiB where there is plenty of it.
+// Four launch_states for each core wherever there are as many; more than 32 KiB at a time where
+// that leaves so many, and about 1 MiB where there is plenty of it.
 static void check_turns(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const int64_t wanted = 4 * (int64_t)limits->compute_units;
@@ -356,16 +356,16 @@ static const char *fault_of(const weft_limits *limits, const weft_axis_problem *
     const int64_t low = max_i64(problem->low, 1), outer = max_i64(problem->outer, 1);
     const int64_t width = product(low, t->widen);
     const int64_t lines = product(outer, ceil_div(mid, t->widen));
-    const int64_t strip = (int64_t)t->items * t->vectors * t->fold;
+    const int64_t strip = (int64_t)t->items * t->vectors * t->vector_width;
     if (t->widen > mid && (low > 1 || !problem->low_adjacent || t->vectors > 1))
         return "a line of more steps than mid has, and more than a vector of neighbours";
     if ((t->grid_x - 1) * strip >= width || t->run > high || (t->grid_y - 1) * t->run >= high)
         return "a group without work";
     if ((t->parts - 1) * ceil_div(lines, t->parts) >= lines)
         return "a part without lines";
-    if (limits->fold > 1 && ceil_div(width, t->fold) < t->vectors)
+    if (limits->vector_width > 1 && ceil_div(width, t->vector_width) < t->vectors)
         return "more vectors than a line has";
-    if (limits->fold > 1 && (t->items > 1 || t->team > 1))
+    if (limits->vector_width > 1 && (t->items > 1 || t->items_y > 1))
         return "a group of several items on a CPU";
     return NULL;
 }
@@ -378,8 +378,8 @@ static const char *idleness_of(const weft_limits *limits, const weft_axis_proble
     const int64_t low = max_i64(problem->low, 1), outer = max_i64(problem->outer, 1);
     const int64_t groups = product(product(t->grid_x, t->grid_y), t->parts);
     const int64_t bytes = product(product(high, mid), product(low, outer));
-    if (limits->fold == 1 || limits->max_blocks < limits->compute_units || t->parts == 1024 ||
-        groups >= limits->compute_units)
+    if (limits->vector_width == 1 || limits->max_blocks < limits->compute_units ||
+        t->parts == 1024 || groups >= limits->compute_units)
         return NULL;
     return bytes / limits->compute_units > INT64_C(1) << 20 ? "idle cores" : NULL;
 }
@@ -455,10 +455,10 @@ static void test_random_limits(void **state)
         weft_limits limits = gpu;
         snprintf(limits.name, sizeof(limits.name), "limits %d", i);
         limits.warp = 1 << random_below(&random, 8);
-        limits.fold = 1 << random_below(&random, 5);
+        limits.vector_width = 1 << random_below(&random, 5);
         limits.vectors = 1 << random_below(&random, 7);
         limits.max_block = 1 << random_below(&random, 13);
-        limits.max_team = 1 << random_below(&random, 11);
+        limits.max_items_y = 1 << random_below(&random, 11);
         limits.max_blocks = (int)random_between(&random, 1, 5000);
         limits.compute_units = (int)random_between(&random, 1, 500);
         limits.local_bytes = (size_t)random_between(&random, 0, 100000);
@@ -474,20 +474,21 @@ static void test_random_limits(void **state)
     }
 }
 
-// One operation and data type: few folds, or every shape is a program of its own.
-static void test_few_folds(void **state)
+// One operation and data type: few vector widths, or every shape is a program of its own.
+static void test_few_vector_widths(void **state)
 {
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i++) {
         random_state random = {47};
-        unsigned folds = 0;
+        unsigned vector_widths = 0;
         for (int n = 0; n < 10000; n++) {
             weft_axis_problem problem = random_problem(&random);
             problem.dtype = WEFT_F32;
             problem.accumulator_bytes = 4;
-            folds |= (unsigned)weft_axis_tiling_for(weft_profile_at(i), &problem).fold;
+            vector_widths |=
+                (unsigned)weft_axis_tiling_for(weft_profile_at(i), &problem).vector_width;
         }
-        assert_true(__builtin_popcount(folds) <= 4);
+        assert_true(__builtin_popcount(vector_widths) <= 4);
     }
 }
 
@@ -504,7 +505,7 @@ int main(void)
         cmocka_unit_test(test_random_problems),
         cmocka_unit_test(test_random_problems_on_every_profile),
         cmocka_unit_test(test_random_limits),
-        cmocka_unit_test(test_few_folds),
+        cmocka_unit_test(test_few_vector_widths),
     };
     return cmocka_run_group_tests_name("axis plan", tests, NULL, NULL);
 }

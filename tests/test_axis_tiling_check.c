@@ -18,10 +18,10 @@ static const weft_axis_problem usual = {.high = 512,
                                         .low_adjacent = true,
                                         .mid_adjacent = true,
                                         .writes_all = true};
-static const weft_axis_tiling plain = {.fold = 1,
+static const weft_axis_tiling plain = {.vector_width = 1,
                                        .vectors = 1,
                                        .items = 1,
-                                       .team = 1,
+                                       .items_y = 1,
                                        .unroll = 1,
                                        .widen = 1,
                                        .run = 1,
@@ -52,21 +52,21 @@ static void test_refused_ranges(void **state)
     (void)state;
     assert_int_equal(weft_axis_tiling_check(&plain, &gpu, &usual), WEFT_OK);
     assert_int_equal(weft_axis_tiling_check(&plain, &cpu, &usual), WEFT_OK);
-    REFUSED("fold is 0", t.fold = 0);
-    REFUSED("fold is 3", t.fold = 3);
-    REFUSED("fold is 32", t.fold = 32);
+    REFUSED("vector_width is 0", t.vector_width = 0);
+    REFUSED("vector_width is 3", t.vector_width = 3);
+    REFUSED("vector_width is 32", t.vector_width = 32);
     REFUSED("vectors is 0", t.vectors = 0);
     REFUSED("vectors is 2049", t.vectors = 2049);
     REFUSED("items is 0", t.items = 0);
     REFUSED("items is 2000", t.items = 2000);
-    REFUSED("team is 3", t.team = 3);
-    REFUSED("team is 2048", t.team = 2048);
-    REFUSED("items 64 x team 32", t.items = 64, t.team = 32);
-    REFUSED("teams is -1", t.teams = -1);
-    REFUSED("teams is 65", t.teams = 65);
-    REFUSED("teams 3 of 32 x 16 items", t.items = 32, t.team = 16, t.teams = 3);
-    REFUSED("teams is 2: 1 is wanted", t.teams = 2, t.parts = 2);
-    REFUSED("teams is 2: 1 is wanted", t.teams = 2, t.fold = 2);
+    REFUSED("items_y is 3", t.items_y = 3);
+    REFUSED("items_y is 2048", t.items_y = 2048);
+    REFUSED("items 64 x items_y 32", t.items = 64, t.items_y = 32);
+    REFUSED("items_z is -1", t.items_z = -1);
+    REFUSED("items_z is 65", t.items_z = 65);
+    REFUSED("items_z 3 of 32 x 16 items", t.items = 32, t.items_y = 16, t.items_z = 3);
+    REFUSED("items_z is 2: 1 is wanted", t.items_z = 2, t.parts = 2);
+    REFUSED("items_z is 2: 1 is wanted", t.items_z = 2, t.vector_width = 2);
     REFUSED("unroll is 16", t.unroll = 16);
     REFUSED("widen is 0", t.widen = 0);
     REFUSED("widen is 897", t.widen = 897);
@@ -81,14 +81,14 @@ static void test_refused_ranges(void **state)
 static void test_refused_lines(void **state)
 {
     (void)state;
-    REFUSED("vectors is 3", t.fold = 16, t.vectors = 3);
-    REFUSED("vectors is 1", t.fold = 16, t.vectors = 1);
-    REFUSED("items is 2", t.fold = 16, t.vectors = 2, t.items = 2);
-    REFUSED("whole vectors of 16", t.fold = 16, t.vectors = 64, t.widen = 4);
-    REFUSED("at most 24 of them", t.fold = 16, t.vectors = 24, t.widen = 8);
+    REFUSED("vectors is 3", t.vector_width = 16, t.vectors = 3);
+    REFUSED("vectors is 1", t.vector_width = 16, t.vectors = 1);
+    REFUSED("items is 2", t.vector_width = 16, t.vectors = 2, t.items = 2);
+    REFUSED("whole vectors of 16", t.vector_width = 16, t.vectors = 64, t.widen = 4);
+    REFUSED("at most 24 of them", t.vector_width = 16, t.vectors = 24, t.widen = 8);
     REFUSED("one item's", t.vectors = 64, t.widen = 2, t.items = 2);
     weft_axis_tiling t = plain;
-    t.fold = 16, t.vectors = 2;
+    t.vector_width = 16, t.vectors = 2;
     assert_int_equal(weft_axis_tiling_check(&t, &gpu, &usual), WEFT_OK);
     t.vectors = 4;
     assert_int_equal(weft_axis_tiling_check(&t, &gpu, &usual), WEFT_OK);
@@ -100,7 +100,7 @@ static void test_refused_lines(void **state)
     check_refused(&gpu, &problem, &t, "does not step on");
     problem.low = 15;
     t = plain;
-    t.fold = 16;
+    t.vector_width = 16;
     check_refused(&gpu, &problem, &t, "lines have 15 columns");
 }
 
@@ -110,13 +110,13 @@ static void test_short_rows(void **state)
     (void)state;
     weft_axis_problem row = {.high = 9, .mid = 5, .low = 1, .low_adjacent = true};
     weft_axis_tiling t = plain;
-    t.fold = 16, t.widen = 16;
+    t.vector_width = 16, t.widen = 16;
     assert_int_equal(weft_axis_tiling_check(&t, &cpu, &row), WEFT_OK);
-    t.fold = 4, t.widen = 4;
+    t.vector_width = 4, t.widen = 4;
     assert_int_equal(weft_axis_tiling_check(&t, &cpu, &row), WEFT_OK);
     t.widen = 8, t.vectors = 2;
     check_refused(&cpu, &row, &t, "widen is 8: 1 to 5");
-    t.fold = 16, t.widen = 32;
+    t.vector_width = 16, t.widen = 32;
     check_refused(&cpu, &row, &t, "widen is 32: 1 to 16");
     t.widen = 16, t.vectors = 1;
     row.low_adjacent = false;
@@ -129,7 +129,7 @@ static void test_refused_memory(void **state)
 {
     (void)state;
     weft_axis_tiling t = plain;
-    t.items = t.team = 32;
+    t.items = t.items_y = 32;
     weft_limits limits = gpu;
     weft_axis_problem problem = usual;
     for (problem.numbers = 5; problem.numbers <= 10; problem.numbers += 5) {
@@ -137,13 +137,13 @@ static void test_refused_memory(void **state)
         assert_int_equal(weft_axis_tiling_check(&t, &limits, &problem), WEFT_OK);
         limits.local_bytes--;
         check_refused(&limits, &problem, &t,
-                      problem.numbers == 5 ? "team takes 20480 bytes; local memory has 20479"
-                                           : "team takes 40960 bytes; local memory has 40959");
+                      problem.numbers == 5 ? "items_y takes 20480 bytes; local memory has 20479"
+                                           : "items_y takes 40960 bytes; local memory has 40959");
     }
 }
 
-// Rows of 896: on the CPU 56 vectors in pieces of eight, each with one more; on the GPU 28 numbers
-// of each of 4 x 32 items, in three such pieces and four alone.
+// Rows of 896: on the CPU 56 vectors in chunks of eight, each with one more; on the GPU 28 numbers
+// of each of 4 x 32 items, in three such chunks and four alone.
 static void test_kept(void **state)
 {
     (void)state;

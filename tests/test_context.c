@@ -164,7 +164,7 @@ static void test_limits_of_another_device_are_clamped(void **state)
     memset(&h100, 0, sizeof(h100)); // it was copied
     assert_ok(weft_limits_check(limits));
     assert_int_equal(limits->warp, 32);
-    assert_int_equal(limits->fold, 1);
+    assert_int_equal(limits->vector_width, 1);
     assert_true(limits->max_items <= real->max_items && limits->local_bytes <= real->local_bytes);
     assert_true(limits->max_alloc_bytes <= real->max_alloc_bytes);
     assert_int_equal(limits->has_f64, real->has_f64);
@@ -179,7 +179,7 @@ static void assert_same_groups(const weft_limits *a, const weft_limits *b)
     assert_string_equal(a->name, b->name);
     assert_int_equal(a->warp, b->warp);
     assert_int_equal(a->max_block, b->max_block);
-    assert_int_equal(a->max_team, b->max_team);
+    assert_int_equal(a->max_items_y, b->max_items_y);
     assert_int_equal(a->max_blocks, b->max_blocks);
     assert_int_equal(a->max_items, b->max_items);
     for (int i = 0; i < 3; i++)
@@ -188,7 +188,7 @@ static void assert_same_groups(const weft_limits *a, const weft_limits *b)
 
 static bool has_groups_of_one(const weft_limits *limits)
 {
-    return limits->max_block == limits->fold * limits->vectors;
+    return limits->max_block == limits->vector_width * limits->vectors;
 }
 
 static void test_limits_are_what_kernels_get(void **state)
@@ -247,7 +247,7 @@ static void test_a_kernels_answer_lowers_the_limits(void **state)
     assert_string_equal(limits.name, promised.name);
     assert_int_equal(limits.max_items, 48);
     assert_true(limits.max_items_along[0] == 48 && limits.max_items_along[1] == 48);
-    assert_true(limits.warp == 32 && limits.max_block == 32 && limits.max_team == 32);
+    assert_true(limits.warp == 32 && limits.max_block == 32 && limits.max_items_y == 32);
     assert_int_equal(limits.max_blocks, promised.max_blocks * (promised.max_block / 32));
     assert_non_null(strstr(heard.text, "probe.cl compiled: -cl-std=CL1.2 -D ITEMS=1024"));
 
@@ -362,7 +362,7 @@ static void test_a_profile_is_named_by_the_environment(void **state)
     setenv("WEFT_PROFILE", "MI300", 1);
     assert_ok(weft_context_open(&out, WEFT_CONTEXT(.cache_dir = "")));
     assert_non_null(strstr(weft_context_limits(out)->name, "amd-mi300x on "));
-    assert_int_equal(weft_context_limits(out)->fold, 1);
+    assert_int_equal(weft_context_limits(out)->vector_width, 1);
     weft_context_destroy(&out);
     assert_ok(weft_context_create(&out, weft_context_cl(ctx), weft_context_device(ctx), NULL));
     assert_non_null(strstr(weft_context_limits(out)->name, "amd-mi300x on "));
@@ -388,10 +388,11 @@ static void test_defines_read_as_options(void **state)
 {
     (void)state;
     weft_defines defines = {0};
-    weft_defines_add(&defines, "FOLD", 16);
+    weft_defines_add(&defines, "VECTOR_WIDTH", 16);
     weft_defines_add_word(&defines, "T", "float");
     weft_defines_add(&defines, "LEAST", INT64_MIN);
-    assert_string_equal(defines.text, "-D FOLD=16 -D T=float -D LEAST=-9223372036854775808");
+    assert_string_equal(defines.text,
+                        "-D VECTOR_WIDTH=16 -D T=float -D LEAST=-9223372036854775808");
     assert_int_equal(defines.length, strlen(defines.text));
 }
 

@@ -566,8 +566,8 @@ static void test_arrays_that_start_later(void **state)
     weft_csr_destroy(&csr);
 }
 
-// Arrays of more than one window of 4 MiB, with damage in the last.
-static void test_more_than_one_window(void **state)
+// Arrays of more than one k-block of 4 MiB, with damage in the last.
+static void test_more_than_one_k_block(void **state)
 {
     (void)state;
     skip_without_device();
@@ -687,7 +687,7 @@ int main(void)
         cmocka_unit_test(test_empty_on_the_device),
         cmocka_unit_test(test_damage_on_the_device),
         cmocka_unit_test(test_arrays_that_start_later),
-        cmocka_unit_test(test_more_than_one_window),
+        cmocka_unit_test(test_more_than_one_k_block),
         cmocka_unit_test(test_device_calls_refused),
         cmocka_unit_test(test_arrays_refused),
     };

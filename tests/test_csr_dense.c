@@ -409,7 +409,7 @@ static void test_many_rows(void **state)
     from_dense(&of);
 }
 
-// f64 on devices that do not reckon with it, too; thresholds that the type does not hold.
+// f64 on devices that do not compute with it, too; thresholds that the type does not hold.
 static void test_all_data_types_from_dense(void **state)
 {
     (void)state;

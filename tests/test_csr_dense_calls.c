@@ -334,7 +334,7 @@ static void test_tilings_for_every_known_device(void **state)
         const weft_csr_dense_tiling t = weft_csr_dense_tiling_for(limits, &problem);
         if (weft_csr_dense_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
-        assert_true(limits->fold == 1 || t.items == 1);
+        assert_true(limits->vector_width == 1 || t.items == 1);
     }
 }
 

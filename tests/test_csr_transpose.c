@@ -24,7 +24,7 @@ typedef struct transpose_case {
 } transpose_case;
 
 typedef struct operands {
-    pattern pattern, turned;
+    pattern pattern, transposed;
     int64_t *source;
     device_pattern A, T;
     guarded values, t_values, sources;
@@ -61,10 +61,10 @@ static void operands_create(operands *o, pattern p, const transpose_case *of)
 {
     random_state random = {of->seed};
     *o = (operands){.pattern = p};
-    o->turned = pattern_transposed(&p, &o->source);
+    o->transposed = pattern_transposed(&p, &o->source);
     const weft_dtype wide = or_i32(of->offset_dtype);
     o->A = device_pattern_create(ctx, &p, true, wide, or_i32(of->index_dtype), of->start);
-    o->T = device_pattern_create(ctx, &o->turned, false, or_i32(of->t_offset_dtype),
+    o->T = device_pattern_create(ctx, &o->transposed, false, or_i32(of->t_offset_dtype),
                                  or_i32(of->t_index_dtype), of->start ? of->start + 4 : 0);
     values_create(o, of, &random);
     o->sources = guarded_create(ctx, NULL, p.nnz, weft_dtype_size(wide), of->start);
@@ -79,7 +79,7 @@ static void operands_create(operands *o, pattern p, const transpose_case *of)
 static void operands_destroy(operands *o)
 {
     pattern_destroy(&o->pattern);
-    pattern_destroy(&o->turned);
+    pattern_destroy(&o->transposed);
     device_pattern_destroy(&o->A);
     device_pattern_destroy(&o->T);
     guarded_destroy(&o->values);
@@ -93,7 +93,7 @@ static void operands_destroy(operands *o)
 static void operands_check(const operands *o, const transpose_case *of)
 {
     void *source = narrowed(o->source, o->pattern.nnz, or_i32(of->offset_dtype));
-    device_pattern_check(&o->T, queue, &o->turned);
+    device_pattern_check(&o->T, queue, &o->transposed);
     guarded_check(&o->t_values, queue,
                   of->pattern_alone
                       ? o->t_values.before + (size_t)o->t_values.start * o->t_values.size
@@ -180,7 +180,7 @@ static void test_patterns_of_every_kind(void **state)
             }
 }
 
-// f64 on devices that do not reckon with it, too. (Tiles as on a CPU, and as on a GPU.)
+// f64 on devices that do not compute with it, too. (Tiles as on a CPU, and as on a GPU.)
 static void test_all_data_types(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@ static weft_context *ctx;
 static cl_command_queue queue;
 
 // Of the running test: A 4 x 6 with every entry, and all that a call is given.
-static pattern cells, turned;
+static pattern cells, transposed;
 static int64_t *source;
 static device_pattern A, T;
 static guarded values, t_values, sources;
@@ -34,9 +34,9 @@ static int create_operands(void **state)
     for (int e = 0; e < NNZ; e++)
         numbers[e] = (float)e;
     cells = pattern_of_cells(4, 6, 0xffffff);
-    turned = pattern_transposed(&cells, &source);
+    transposed = pattern_transposed(&cells, &source);
     A = device_pattern_create(ctx, &cells, true, WEFT_I32, WEFT_I32, 2);
-    T = device_pattern_create(ctx, &turned, false, WEFT_I32, WEFT_I32, 3);
+    T = device_pattern_create(ctx, &transposed, false, WEFT_I32, WEFT_I32, 3);
     values = guarded_create(ctx, numbers, NNZ, sizeof(float), 1);
     t_values = guarded_create(ctx, NULL, NNZ, sizeof(float), 5);
     sources = guarded_create(ctx, NULL, NNZ, sizeof(cl_int), 0);
@@ -56,7 +56,7 @@ static int destroy_operands(void **state)
     device_pattern_destroy(&A);
     device_pattern_destroy(&T);
     pattern_destroy(&cells);
-    pattern_destroy(&turned);
+    pattern_destroy(&transposed);
     free(source);
     return 0;
 }
@@ -89,7 +89,7 @@ static void check_result(void)
         from[e] = (cl_int)source[e];
         moved[e] = (float)source[e];
     }
-    device_pattern_check(&T, queue, &turned);
+    device_pattern_check(&T, queue, &transposed);
     guarded_check(&t_values, queue, moved, "values");
     guarded_check(&sources, queue, from, "source");
 }

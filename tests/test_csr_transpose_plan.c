@@ -31,14 +31,14 @@ static void test_tilings_for_every_known_device(void **state)
         if (weft_csr_transpose_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
         const int passes = weft_csr_transpose_passes(&t, problem.n_cols);
-        assert_true(passes >= 1 && passes <= (limits->fold > 1 ? 3 : 11));
+        assert_true(passes >= 1 && passes <= (limits->vector_width > 1 ? 3 : 11));
         assert_true(passes * t.bits >= 31 || problem.n_cols <= INT64_C(1) << passes * t.bits);
         if (t.bits > 1 && passes > 1) { // fewer bits would take more passes
             weft_csr_transpose_tiling less = t;
             less.bits--;
             assert_true(weft_csr_transpose_passes(&less, problem.n_cols) > passes);
         }
-        if (limits->fold > 1)
+        if (limits->vector_width > 1)
             assert_int_equal(t.items, 1);
     }
 }

@@ -138,9 +138,9 @@ static int matmul_of_few_rows(const char *tiling, const char *second, char *text
 static int elementwise(const char *tiling, const char *second, char *text)
 {
     const weft_tensor X = matrix(0, 900, 800), Y = matrix(1, 800, 900), Z = matrix(2, 900, 800);
-    const weft_tensor turned = weft_tensor_transposed(&Y);
+    const weft_tensor transposed = weft_tensor_transposed(&Y);
     (void)second;
-    return weft_elementwise_describe(ctx, WEFT_INPUTS({"x", &X}, {"y", &turned}),
+    return weft_elementwise_describe(ctx, WEFT_INPUTS({"x", &X}, {"y", &transposed}),
                                      WEFT_OUTPUTS({"x + y", &Z}),
                                      WEFT_ELEMENTWISE(.tiling = tiling), text, TEXT);
 }

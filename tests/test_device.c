@@ -214,10 +214,10 @@ static void test_nvidia(void **state)
     assert_string_equal(limits.name, "pretended");
     assert_int_equal(limits.kind, WEFT_DEVICE_GPU);
     assert_int_equal(limits.warp, 32);
-    assert_int_equal(limits.fold, 1);
+    assert_int_equal(limits.vector_width, 1);
     assert_int_equal(limits.vectors, 1);
     assert_int_equal(limits.max_block, 1024);
-    assert_int_equal(limits.max_team, 1024);
+    assert_int_equal(limits.max_items_y, 1024);
     assert_int_equal(limits.max_blocks, 160);
     assert_int_equal(limits.load_bytes, 16);
     assert_int_equal(limits.cache_line_bytes, 128);
@@ -286,13 +286,13 @@ static void test_vectors_that_end_the_compiler(void **state)
         other.driver = known[i].driver;
         other.float_width = known[i].width;
         const weft_limits limits = queried(&other);
-        assert_int_equal(limits.fold, known[i].is_broken ? 1 : known[i].width);
+        assert_int_equal(limits.vector_width, known[i].is_broken ? 1 : known[i].width);
         assert_int_equal(limits.failed_trials, known[i].is_broken ? WEFT_TRIAL_VECTORS : 0);
     }
     pretended other = pocl; // somebody else's
     other.version = "OpenCL 3.0 HSTR: znver3";
     other.driver = "2.0";
-    assert_int_equal(queried(&other).fold, 16);
+    assert_int_equal(queried(&other).vector_width, 16);
 }
 
 static void test_loops_that_end(void **state)
@@ -309,16 +309,16 @@ static void test_loops_that_end(void **state)
     }
 }
 
-static void test_cpu_folds(void **state)
+static void test_cpu_vector_widths(void **state)
 {
     (void)state;
     const weft_limits limits = queried(&pocl);
     assert_int_equal(limits.kind, WEFT_DEVICE_CPU);
     assert_int_equal(limits.warp, 16);
-    assert_int_equal(limits.fold, 16);
+    assert_int_equal(limits.vector_width, 16);
     assert_int_equal(limits.vectors, 8);
     assert_int_equal(limits.max_block, 128);
-    assert_int_equal(limits.max_team, 1);
+    assert_int_equal(limits.max_items_y, 1);
     assert_int_equal(limits.max_blocks, 8);
     assert_int_equal(limits.load_bytes, 64);
     assert_false(limits.local_is_fast);
@@ -331,16 +331,16 @@ static void test_cpu_folds(void **state)
 
     pretended scalar = pocl; // no vectors: items are lanes
     scalar.float_width = 1;
-    assert_int_equal(queried(&scalar).fold, 1);
+    assert_int_equal(queried(&scalar).vector_width, 1);
     assert_int_equal(queried(&scalar).warp, 8);
     assert_int_equal(queried(&scalar).max_block, 1024);
     scalar.along[1] = 1;
-    assert_int_equal(queried(&scalar).max_team, 1);
+    assert_int_equal(queried(&scalar).max_items_y, 1);
 
     pretended vliw = pocl; // a GPU with vectors: items are lanes all the same
     vliw.type = CL_DEVICE_TYPE_GPU;
     vliw.float_width = 4;
-    assert_int_equal(queried(&vliw).fold, 1);
+    assert_int_equal(queried(&vliw).vector_width, 1);
     assert_int_equal(queried(&vliw).warp, 8);
 }
 
@@ -432,7 +432,7 @@ static void test_any_query_may_fail(void **state)
     }
     pretended nameless = nvidia;
     nameless.silent = CL_DEVICE_MAX_WORK_ITEM_SIZES;
-    assert_int_equal(queried(&nameless).max_team, 1);
+    assert_int_equal(queried(&nameless).max_items_y, 1);
     assert_int_equal(queried(&nameless).max_block, 1024);
 }
 
@@ -467,7 +467,7 @@ int main(void)
         cmocka_unit_test(test_intel),
         cmocka_unit_test(test_loops_that_end),
         cmocka_unit_test(test_vectors_that_end_the_compiler),
-        cmocka_unit_test(test_cpu_folds),
+        cmocka_unit_test(test_cpu_vector_widths),
         cmocka_unit_test(test_caches_of_a_core_are_a_cpus_only),
         cmocka_unit_test(test_a_multiple_of_one_says_nothing),
         cmocka_unit_test(test_extension_names_are_whole_words),

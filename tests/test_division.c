@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division by multiplication: the formula of division.h, as kernels reckon it, against n / d.
+// Division by multiplication: the formula of division.h, as kernels compute it, against n / d.
 #include "base/division.h"
 #include "random.h"
 

@@ -42,7 +42,7 @@ static void test_values_alone(void **state)
                            .values = {-3.75},
                            .out = {{.dtype = WEFT_F32, .layout = LAYOUT_SLICED},
                                    {.dtype = WEFT_BF16},
-                                   {.dtype = WEFT_I32, .layout = LAYOUT_TURNED},
+                                   {.dtype = WEFT_I32, .layout = LAYOUT_TRANSPOSED},
                                    {.dtype = WEFT_U8}},
                            .formulas = {&value, &value, &value, &value},
                            .ndim = 3,
@@ -70,7 +70,7 @@ static void test_many_operands(void **state)
                            .shape = {7, 33},
                            .out = {{.dtype = WEFT_F32},
                                    {.dtype = WEFT_F16},
-                                   {.dtype = WEFT_F32, .layout = LAYOUT_TURNED},
+                                   {.dtype = WEFT_F32, .layout = LAYOUT_TRANSPOSED},
                                    {.dtype = WEFT_U8}}};
     elementwise_formula last = copy, pair = sum;
     last.text = "h";
@@ -156,13 +156,13 @@ static void test_small_shapes(void **state)
                                       17, 31, 32, 33, 63, 64, 65, 66, 70};
     const int n = sizeof(extents) / sizeof(extents[0]);
     // Where groups have every shape, each shape is a program.
-    const int step = is_reduced ? 29 : weft_context_limits(ctx)->fold == 1 ? 7 : 1;
+    const int step = is_reduced ? 29 : weft_context_limits(ctx)->vector_width == 1 ? 7 : 1;
     int number = 0;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
             elementwise_case of = sum_of(2, 1, extents[i], extents[j]);
             of.in[0].gap = 3;
-            of.in[1].layout = number % 2 ? LAYOUT_TURNED : LAYOUT_DENSE;
+            of.in[1].layout = number % 2 ? LAYOUT_TRANSPOSED : LAYOUT_DENSE;
             of.out[0].gap = 1;
             if (number++ % step == 0)
                 elementwise_run(ctx, &of);
@@ -205,12 +205,12 @@ static void test_transposes(void **state)
         elementwise_case of = sum_of(2, 1, shapes[i][0], shapes[i][1]);
         of.n_inputs = 1;
         of.formulas[0] = &copy;
-        of.in[0].layout = LAYOUT_TURNED;
+        of.in[0].layout = LAYOUT_TRANSPOSED;
         of.in[0].dtype = of.out[0].dtype = i % 2 ? WEFT_U8 : WEFT_F32;
         if (!is_reduced || i < 2)
             elementwise_run(ctx, &of);
         of.in[0].layout = LAYOUT_DENSE;
-        of.out[0].layout = LAYOUT_TURNED;
+        of.out[0].layout = LAYOUT_TRANSPOSED;
         if (!is_reduced || i < 2)
             elementwise_run(ctx, &of);
     }
@@ -221,7 +221,7 @@ static void test_transposes(void **state)
 static void test_in_place(void **state)
 {
     (void)state;
-    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TURNED, LAYOUT_SLICED};
+    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TRANSPOSED, LAYOUT_SLICED};
     for (int i = 0; i < 3; i++)
         for (int over = 1; over <= 2; over++) {
             elementwise_case of = sum_of(3, 3, 20, 41);
@@ -240,7 +240,7 @@ static void test_same_bits_run_after_run(void **state)
     (void)state;
     elementwise_operands o;
     elementwise_case of = sum_of(3, 4, is_reduced ? 9 : 130, 67);
-    of.in[1].layout = LAYOUT_TURNED;
+    of.in[1].layout = LAYOUT_TRANSPOSED;
     of.formulas[0] = &quotient;
     elementwise_create(&o, ctx, &of);
     elementwise_call(&o);

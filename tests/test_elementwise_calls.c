@@ -251,7 +251,7 @@ static void test_f64_where_there_is_none(void **state)
     weft_context_destroy(&there);
 }
 
-// An output may be an input, but for nothing else that shares bytes with it: moved, turned, of
+// An output may be an input, but for nothing else that shares bytes with it: moved, transposed, of
 // another type; nor may two outputs.
 static void test_views_that_overlap(void **state)
 {
@@ -268,10 +268,10 @@ static void test_views_that_overlap(void **state)
 
 static weft_elementwise_tiling some_tiling(void)
 {
-    return (weft_elementwise_tiling){.fold = 1,
+    return (weft_elementwise_tiling){.vector_width = 1,
                                      .vectors = 1,
                                      .items = 1,
-                                     .team = 1,
+                                     .items_y = 1,
                                      .columns = 4,
                                      .rows = 3,
                                      .grid_x = 2,
@@ -293,7 +293,7 @@ static void test_tilings_that_do_not_serve(void **state)
     t.items = 1 << 20;
     REFUSE(bad, "1048576", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
-    t.fold = 4;
+    t.vector_width = 4;
     t.aligned = true;
     REFUSE(bad, "tiling.aligned is set", c.params.tiling = TILING_TEXT(elementwise, &t));
     t = some_tiling();
@@ -307,8 +307,8 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(bad, "tiling.rows is 3, tiling.columns 4",
            c.params.tiling = TILING_TEXT(elementwise, &t));
     t.rows = 4;
-    t.fold = 2;
-    t.team = 2;
+    t.vector_width = 2;
+    t.items_y = 2;
     REFUSE(bad, "tiling is 1 x 2 items", c.params.tiling = TILING_TEXT(elementwise, &t));
 }
 
@@ -426,7 +426,8 @@ static void test_words(void **state)
     const int length =
         weft_elementwise_describe(ctx, 2, p.inputs, 2, p.outputs, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    const char *start = "4 x 50 x 7 (outers, rows, columns) in f32; fold 1, vectors 1, items";
+    const char *start =
+        "4 x 50 x 7 (outers, rows, columns) in f32; vector_width 1, vectors 1, items";
     if (strncmp(text, start, strlen(start)) != 0 ||
         !strstr(text, "columns 4, rows 3, grid_x 2, grid_y 2, grid_z 3"))
         fail_msg("%s", text);

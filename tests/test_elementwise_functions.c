@@ -120,7 +120,7 @@ static void run_kinds(batch *b, bool is_real)
         return;
     b->of.ndim = 1;
     b->of.shape[0] = is_reduced ? 53 : 1003;
-    b->of.tiling = weft_context_limits(ctx)->fold > 1
+    b->of.tiling = weft_context_limits(ctx)->vector_width > 1
                        ? NULL
                        : &elementwise_one_by_one; // rusticl compiles for long
     run_batch(b, TAME);

@@ -25,7 +25,7 @@ typedef struct known {
     const char *expected;
 } known;
 
-// Two operands of f32 whose rows and columns lie as the output's do, and one turned round.
+// Two operands of f32 whose rows and columns lie as the output's do, and one transposed round.
 #define DENSE(c, r)                                                                                \
     .problem = {.columns = (c),                                                                    \
                 .rows = (r),                                                                       \
@@ -33,7 +33,7 @@ typedef struct known {
                 .element_bytes = 8,                                                                \
                 .out_bytes = 4,                                                                    \
                 .aligned = true}
-#define TURNED(c, r)                                                                               \
+#define TRANSPOSED(c, r)                                                                           \
     .problem = {.columns = (c),                                                                    \
                 .rows = (r),                                                                       \
                 .outers = 1,                                                                       \
@@ -76,26 +76,34 @@ static void test_known_on_cpu(void **state)
 {
     (void)state;
     static const known cases[] = {
-        {DENSE(67108864, 1), "fold 16, vectors 1, items 1, team 1, columns 32768, rows 1, grid_x "
-                             "2048, grid_y 1, grid_z 1"},
-        {DENSE(8192, 8192), "fold 16, vectors 1, items 1, team 1, columns 8192, rows 4, grid_x 1, "
-                            "grid_y 2048, grid_z 1"},
-        {TURNED(8192, 8192), "fold 16, vectors 1, items 1, team 1, tiled, columns 128, rows 128, "
-                             "grid_x 64, grid_y 64, grid_z 1"},
-        {TURNED(512, 300), "fold 16, vectors 1, items 1, team 1, tiled, columns 32, rows 32, "
-                           "grid_x 16, grid_y 10, grid_z 1"},
-        {DENSE(3, 1000000), "fold 1, vectors 1, items 1, team 1, columns 3, rows 781, grid_x 1, "
-                            "grid_y 1281, grid_z 1"},
-        {TURNED(3, 1000000), "fold 1, vectors 1, items 1, team 1, columns 3, rows 781, grid_x 1, "
-                             "grid_y 1281, grid_z 1"},
-        {DENSE_F64(67108864, 1), "fold 8, vectors 1, items 1, team 1, columns 16384, rows 1, "
-                                 "grid_x 4096, grid_y 1, grid_z 1"},
-        {DENSE_U8(67108864, 1), "fold 16, vectors 1, items 1, team 1, columns 52416, rows 1, "
-                                "grid_x 1281, grid_y 1, grid_z 1"},
-        {DENSE(1000, 1),
-         "fold 16, vectors 1, items 1, team 1, columns 1000, rows 1, grid_x 1, grid_y 1, grid_z 1"},
-        {DENSE(1, 1),
-         "fold 1, vectors 1, items 1, team 1, columns 1, rows 1, grid_x 1, grid_y 1, grid_z 1"},
+        {DENSE(67108864, 1),
+         "vector_width 16, vectors 1, items 1, items_y 1, columns 32768, rows 1, grid_x "
+         "2048, grid_y 1, grid_z 1"},
+        {DENSE(8192, 8192),
+         "vector_width 16, vectors 1, items 1, items_y 1, columns 8192, rows 4, grid_x 1, "
+         "grid_y 2048, grid_z 1"},
+        {TRANSPOSED(8192, 8192),
+         "vector_width 16, vectors 1, items 1, items_y 1, tiled, columns 128, rows 128, "
+         "grid_x 64, grid_y 64, grid_z 1"},
+        {TRANSPOSED(512, 300),
+         "vector_width 16, vectors 1, items 1, items_y 1, tiled, columns 32, rows 32, "
+         "grid_x 16, grid_y 10, grid_z 1"},
+        {DENSE(3, 1000000),
+         "vector_width 1, vectors 1, items 1, items_y 1, columns 3, rows 781, grid_x 1, "
+         "grid_y 1281, grid_z 1"},
+        {TRANSPOSED(3, 1000000),
+         "vector_width 1, vectors 1, items 1, items_y 1, columns 3, rows 781, grid_x 1, "
+         "grid_y 1281, grid_z 1"},
+        {DENSE_F64(67108864, 1),
+         "vector_width 8, vectors 1, items 1, items_y 1, columns 16384, rows 1, "
+         "grid_x 4096, grid_y 1, grid_z 1"},
+        {DENSE_U8(67108864, 1),
+         "vector_width 16, vectors 1, items 1, items_y 1, columns 52416, rows 1, "
+         "grid_x 1281, grid_y 1, grid_z 1"},
+        {DENSE(1000, 1), "vector_width 16, vectors 1, items 1, items_y 1, columns 1000, rows 1, "
+                         "grid_x 1, grid_y 1, grid_z 1"},
+        {DENSE(1, 1), "vector_width 1, vectors 1, items 1, items_y 1, columns 1, rows 1, grid_x 1, "
+                      "grid_y 1, grid_z 1"},
     };
     CHECK_KNOWN("intel-xeon-8380", cases);
 }
@@ -104,27 +112,36 @@ static void test_known_on_gpu(void **state)
 {
     (void)state;
     static const known cases[] = {
-        {DENSE(67108864, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x "
-                             "65536, grid_y 1, grid_z 1"},
-        {DENSE(8192, 8192), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x 8, "
-                            "grid_y 8192, grid_z 1"},
-        {TURNED(8192, 8192), "fold 1, vectors 1, items 32, team 8, tiled, columns 32, rows 32, "
-                             "grid_x 256, grid_y 256, grid_z 1"},
-        {DENSE(3, 1000000), "fold 1, vectors 4, items 4, team 64, columns 16, rows 64, grid_x 1, "
-                            "grid_y 15625, grid_z 1"},
-        {TURNED(3, 1000000), "fold 1, vectors 4, items 4, team 64, columns 16, rows 64, grid_x 1, "
-                             "grid_y 15625, grid_z 1"},
-        {DENSE_F64(67108864, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, "
-                                 "grid_x 65536, grid_y 1, grid_z 1"},
-        {DENSE_U8(67108864, 1), "fold 4, vectors 4, items 256, team 1, aligned, columns 4096, rows "
-                                "1, grid_x 16384, grid_y 1, grid_z 1"},
-        {DENSE(1000, 1), "fold 1, vectors 4, items 256, team 1, columns 1024, rows 1, grid_x 1, "
-                         "grid_y 1, grid_z 1"},
-        {DENSE(1, 1),
-         "fold 1, vectors 4, items 2, team 1, columns 8, rows 1, grid_x 1, grid_y 1, grid_z 1"},
+        {DENSE(67108864, 1),
+         "vector_width 1, vectors 4, items 256, items_y 1, columns 1024, rows 1, grid_x "
+         "65536, grid_y 1, grid_z 1"},
+        {DENSE(8192, 8192),
+         "vector_width 1, vectors 4, items 256, items_y 1, columns 1024, rows 1, grid_x 8, "
+         "grid_y 8192, grid_z 1"},
+        {TRANSPOSED(8192, 8192),
+         "vector_width 1, vectors 1, items 32, items_y 8, tiled, columns 32, rows 32, "
+         "grid_x 256, grid_y 256, grid_z 1"},
+        {DENSE(3, 1000000),
+         "vector_width 1, vectors 4, items 4, items_y 64, columns 16, rows 64, grid_x 1, "
+         "grid_y 15625, grid_z 1"},
+        {TRANSPOSED(3, 1000000),
+         "vector_width 1, vectors 4, items 4, items_y 64, columns 16, rows 64, grid_x 1, "
+         "grid_y 15625, grid_z 1"},
+        {DENSE_F64(67108864, 1),
+         "vector_width 1, vectors 4, items 256, items_y 1, columns 1024, rows 1, "
+         "grid_x 65536, grid_y 1, grid_z 1"},
+        {DENSE_U8(67108864, 1),
+         "vector_width 4, vectors 4, items 256, items_y 1, aligned, columns 4096, rows "
+         "1, grid_x 16384, grid_y 1, grid_z 1"},
+        {DENSE(1000, 1),
+         "vector_width 1, vectors 4, items 256, items_y 1, columns 1024, rows 1, grid_x 1, "
+         "grid_y 1, grid_z 1"},
+        {DENSE(1, 1), "vector_width 1, vectors 4, items 2, items_y 1, columns 8, rows 1, grid_x 1, "
+                      "grid_y 1, grid_z 1"},
         // more rows than there are groups along them
-        {DENSE(3, 1 << 30), "fold 1, vectors 4, items 4, team 64, columns 16, rows 16385, grid_x "
-                            "1, grid_y 65533, grid_z 1"},
+        {DENSE(3, 1 << 30),
+         "vector_width 1, vectors 4, items 4, items_y 64, columns 16, rows 16385, grid_x "
+         "1, grid_y 65533, grid_z 1"},
     };
     CHECK_KNOWN("nvidia-h200", cases);
 }
@@ -132,10 +149,10 @@ static void test_known_on_gpu(void **state)
 static void test_print(void **state)
 {
     (void)state;
-    const weft_elementwise_tiling t = {.fold = 4,
+    const weft_elementwise_tiling t = {.vector_width = 4,
                                        .vectors = 2,
                                        .items = 8,
-                                       .team = 16,
+                                       .items_y = 16,
                                        .tiled = true,
                                        .aligned = true,
                                        .columns = 32,
@@ -143,13 +160,14 @@ static void test_print(void **state)
                                        .grid_x = 5,
                                        .grid_y = 6,
                                        .grid_z = 7};
-    static const char expected[] = "fold 4, vectors 2, items 8, team 16, tiled, aligned, columns "
-                                   "32, rows 64, grid_x 5, grid_y 6, grid_z 7";
+    static const char expected[] =
+        "vector_width 4, vectors 2, items 8, items_y 16, tiled, aligned, columns "
+        "32, rows 64, grid_x 5, grid_y 6, grid_z 7";
     char text[256];
     assert_int_equal(weft_elementwise_tiling_print(&t, text, sizeof(text)), strlen(expected));
     assert_string_equal(text, expected);
     assert_int_equal(weft_elementwise_tiling_print(&t, text, 6), strlen(expected));
-    assert_string_equal(text, "fold ");
+    assert_string_equal(text, "vector_width ");
 }
 
 // 512 lines from 2 MiB of L2 on, 256 below; fewer where there is little work.
@@ -164,7 +182,7 @@ static void test_tiles_by_cache(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         weft_limits limits = *weft_profile_find("intel-xeon-8380");
         limits.l2_bytes = cases[i].l2_bytes;
-        const known square = {TURNED(cases[i].side, cases[i].side), NULL};
+        const known square = {TRANSPOSED(cases[i].side, cases[i].side), NULL};
         const weft_elementwise_tiling t = weft_elementwise_tiling_for(&limits, &square.problem);
         assert_int_equal(t.columns, cases[i].lines);
         assert_int_equal(t.rows, cases[i].lines);
@@ -181,8 +199,8 @@ static void test_nothing_said(void **state)
         const weft_elementwise_tiling t = weft_elementwise_tiling_for(limits, &nothing);
         assert_int_equal(weft_elementwise_tiling_check(&t, limits, &nothing), WEFT_OK);
         assert_int_equal(t.grid_x * t.grid_y * t.grid_z, 1);
-        const bool is_spread = limits->fold == 1 && limits->max_team > 1;
-        assert_int_equal(t.items * t.team, is_spread ? 2 : 1);
+        const bool is_spread = limits->vector_width == 1 && limits->max_items_y > 1;
+        assert_int_equal(t.items * t.items_y, is_spread ? 2 : 1);
     }
 }
 
@@ -230,21 +248,22 @@ static bool is_power(int64_t x)
 
 static const char *group_fault(const weft_limits *limits, const weft_elementwise_tiling *t)
 {
-    if (!is_power(t->fold) || !is_power(t->vectors) || !is_power(t->items) || !is_power(t->team))
+    if (!is_power(t->vector_width) || !is_power(t->vectors) || !is_power(t->items) ||
+        !is_power(t->items_y))
         return "no power of two";
     if ((size_t)t->items > limits->max_items_along[0] ||
-        (size_t)t->team > limits->max_items_along[1] ||
-        (size_t)t->items * (size_t)t->team > limits->max_items)
+        (size_t)t->items_y > limits->max_items_along[1] ||
+        (size_t)t->items * (size_t)t->items_y > limits->max_items)
         return "too many items";
-    if (t->items * t->team > limits->max_block)
+    if (t->items * t->items_y > limits->max_block)
         return "more items than a block has lanes";
-    if (limits->fold > 1 && t->fold > limits->fold)
+    if (limits->vector_width > 1 && t->vector_width > limits->vector_width)
         return "wider vectors than the limits'";
-    if (limits->fold == 1 && t->fold > (t->aligned ? 4 : 1))
+    if (limits->vector_width == 1 && t->vector_width > (t->aligned ? 4 : 1))
         return "vectors where lanes are items";
-    if ((limits->fold > 1 || limits->max_team == 1) && (t->items > 1 || t->team > 1))
+    if ((limits->vector_width > 1 || limits->max_items_y == 1) && (t->items > 1 || t->items_y > 1))
         return "a group of several items on a CPU";
-    if (limits->max_team == 1 && t->tiled && t->fold == 1)
+    if (limits->max_items_y == 1 && t->tiled && t->vector_width == 1)
         return "tiles of single elements on a CPU";
     return NULL;
 }
@@ -261,7 +280,7 @@ static const char *grid_fault(const weft_elementwise_problem *problem,
     return NULL;
 }
 
-// In local memory each row of a turned block is one element longer.
+// In local memory each row of a transposed block is one element longer.
 static const char *tile_fault(const weft_limits *limits, const weft_elementwise_problem *problem,
                               const weft_elementwise_tiling *t)
 {
@@ -269,9 +288,9 @@ static const char *tile_fault(const weft_limits *limits, const weft_elementwise_
     const int64_t bytes = problem->n_across * t->rows * (t->columns + 1) * number_bytes;
     if (problem->n_across < 1)
         return "tiles where nothing lies across";
-    if (t->columns != t->rows || !is_power(t->columns) || t->columns % t->fold != 0)
+    if (t->columns != t->rows || !is_power(t->columns) || t->columns % t->vector_width != 0)
         return "a tile of another shape";
-    if (t->fold == 1 && (uint64_t)bytes > limits->local_bytes)
+    if (t->vector_width == 1 && (uint64_t)bytes > limits->local_bytes)
         return "tiles larger than local memory";
     return NULL;
 }
@@ -291,7 +310,7 @@ static const char *fault_of(const weft_limits *limits, const weft_elementwise_pr
 {
     if (weft_elementwise_tiling_check(t, limits, problem) != WEFT_OK)
         return weft_last_error();
-    if (t->aligned && (!problem->aligned || t->columns % t->fold != 0))
+    if (t->aligned && (!problem->aligned || t->columns % t->vector_width != 0))
         return "aligned, where operands are not";
     if (is_idle(limits, problem, t))
         return "idle cores";
@@ -332,9 +351,9 @@ static weft_limits random_limits(random_state *random)
     if (random_below(random, 2) == 0)
         limits.local_bytes = (size_t)(random_extent(random) >> 44);
     if (random_below(random, 2) == 0)
-        limits.fold = 1 << random_below(random, 5);
+        limits.vector_width = 1 << random_below(random, 5);
     if (random_below(random, 2) == 0)
-        limits.max_team = 1 << random_below(random, 11);
+        limits.max_items_y = 1 << random_below(random, 11);
     if (random_below(random, 2) == 0)
         limits.max_block = 1 << random_below(random, 11);
     if (random_below(random, 2) == 0)
@@ -370,10 +389,10 @@ static const weft_elementwise_problem usual = {
     .columns = 896, .rows = 512, .outers = 3, .element_bytes = 8, .out_bytes = 4, .n_across = 2};
 static const weft_elementwise_problem aligned = {
     .columns = 896, .rows = 512, .outers = 3, .element_bytes = 8, .out_bytes = 4, .aligned = true};
-static const weft_elementwise_tiling plain = {.fold = 1,
+static const weft_elementwise_tiling plain = {.vector_width = 1,
                                               .vectors = 1,
                                               .items = 1,
-                                              .team = 1,
+                                              .items_y = 1,
                                               .columns = 1,
                                               .rows = 1,
                                               .grid_x = 1,
@@ -413,21 +432,21 @@ static void test_refused_groups(void **state)
 {
     (void)state;
     TAKEN(usual, (void)t);
-    TAKEN(usual, t.fold = 16, t.vectors = 8, t.items = 1024);
-    TAKEN(usual, t.items = 32, t.team = 32);
-    REFUSED(usual, "tiling.fold is 0, not from 1 to 16", t.fold = 0);
-    REFUSED(usual, "tiling.fold is 3, no power of two", t.fold = 3);
-    REFUSED(usual, "tiling.fold is 32, not from 1 to 16", t.fold = 32);
+    TAKEN(usual, t.vector_width = 16, t.vectors = 8, t.items = 1024);
+    TAKEN(usual, t.items = 32, t.items_y = 32);
+    REFUSED(usual, "tiling.vector_width is 0, not from 1 to 16", t.vector_width = 0);
+    REFUSED(usual, "tiling.vector_width is 3, no power of two", t.vector_width = 3);
+    REFUSED(usual, "tiling.vector_width is 32, not from 1 to 16", t.vector_width = 32);
     REFUSED(usual, "tiling.vectors is -1, not from 1 to 8", t.vectors = -1);
     REFUSED(usual, "tiling.vectors is 6, no power of two", t.vectors = 6);
     REFUSED(usual, "tiling.vectors is 16, not from 1 to 8", t.vectors = 16);
     REFUSED(usual, "tiling.items is 0, not from 1 to 1024", t.items = 0);
     REFUSED(usual, "tiling.items is 48, no power of two", t.items = 48);
     REFUSED(usual, "tiling.items is 2048, not from 1 to 1024", t.items = 2048);
-    REFUSED(usual, "tiling.team is 0, not from 1 to 1024", t.team = 0);
-    REFUSED(usual, "tiling.team is 5, no power of two", t.team = 5);
-    REFUSED(usual, "tiling.team is 2048, not from 1 to 1024", t.team = 2048);
-    REFUSED(usual, "items x team is 2048, not from 1 to 1024", t.items = 64, t.team = 32);
+    REFUSED(usual, "tiling.items_y is 0, not from 1 to 1024", t.items_y = 0);
+    REFUSED(usual, "tiling.items_y is 5, no power of two", t.items_y = 5);
+    REFUSED(usual, "tiling.items_y is 2048, not from 1 to 1024", t.items_y = 2048);
+    REFUSED(usual, "items x items_y is 2048, not from 1 to 1024", t.items = 64, t.items_y = 32);
 }
 
 static void test_refused_blocks(void **state)
@@ -449,12 +468,13 @@ static void test_refused_alignment(void **state)
 {
     (void)state;
     TAKEN(aligned, t.aligned = true);
-    TAKEN(aligned, t.aligned = true, t.fold = 4, t.columns = 12);
+    TAKEN(aligned, t.aligned = true, t.vector_width = 4, t.columns = 12);
     REFUSED(usual, "tiling.aligned is set, the operands are not", t.aligned = true);
-    REFUSED(aligned, "tiling.aligned is set, and tiling.fold is 8", t.aligned = true, t.fold = 8);
-    REFUSED(aligned, "tiling.columns is 6, no multiple of tiling.fold 4", t.aligned = true,
-            t.fold = 4, t.columns = 6);
-    TAKEN(aligned, t.fold = 4, t.columns = 6);
+    REFUSED(aligned, "tiling.aligned is set, and tiling.vector_width is 8", t.aligned = true,
+            t.vector_width = 8);
+    REFUSED(aligned, "tiling.columns is 6, no multiple of tiling.vector_width 4", t.aligned = true,
+            t.vector_width = 4, t.columns = 6);
+    TAKEN(aligned, t.vector_width = 4, t.columns = 6);
 }
 
 // In local memory two blocks, an element more in each row: 2 x 64 x (64 + 1) x 4 bytes of 49152.
@@ -463,15 +483,15 @@ static void test_refused_tiles(void **state)
     (void)state;
     TAKEN(usual, t.tiled = true, t.columns = t.rows = 64);
     TAKEN(aligned, t.tiled = true, t.columns = t.rows = 1024);
-    TAKEN(usual, t.tiled = true, t.fold = 16, t.columns = 48, t.rows = 5000);
-    TAKEN(usual, t.tiled = true, t.items = 8, t.team = 2, t.columns = t.rows = 16);
+    TAKEN(usual, t.tiled = true, t.vector_width = 16, t.columns = 48, t.rows = 5000);
+    TAKEN(usual, t.tiled = true, t.items = 8, t.items_y = 2, t.columns = t.rows = 16);
     REFUSED(usual, "tiling.columns is 48, no power of two", t.tiled = true, t.columns = 48);
     REFUSED(aligned, "tiling.columns is 2048, not from 1 to 1024", t.tiled = true,
             t.columns = t.rows = 2048);
     REFUSED(usual, "tiling.rows is 16, tiling.columns 32", t.tiled = true, t.columns = 32,
             t.rows = 16);
     REFUSED(usual, "tiling is 8 x 2 items; tiles in vectors are one item's", t.tiled = true,
-            t.fold = 4, t.items = 8, t.team = 2, t.columns = t.rows = 16);
+            t.vector_width = 4, t.items = 8, t.items_y = 2, t.columns = t.rows = 16);
     REFUSED(usual, "2 blocks of 128 x 128 take 132096 bytes of local memory, there are 49152",
             t.tiled = true, t.columns = t.rows = 128);
 
@@ -483,7 +503,7 @@ static void test_refused_tiles(void **state)
     limits.local_bytes--;
     assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_BAD_ARGUMENT);
     assert_non_null(strstr(weft_last_error(), "take 33280 bytes of local memory, there are 33279"));
-    t.fold = 2;
+    t.vector_width = 2;
     assert_int_equal(weft_elementwise_tiling_check(&t, &limits, &usual), WEFT_OK);
 }
 

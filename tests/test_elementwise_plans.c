@@ -20,23 +20,23 @@ static const elementwise_formula copy = {.text = "a"};
 // Of blocks, as they are; grid_x is found.
 #define CUT(f, v, i, t, c, r, y, z)                                                                \
     {                                                                                              \
-        .fold = f, .vectors = v, .items = i, .team = t, .columns = c, .rows = r, .grid_y = y,      \
-        .grid_z = z                                                                                \
+        .vector_width = f, .vectors = v, .items = i, .items_y = t, .columns = c, .rows = r,        \
+        .grid_y = y, .grid_z = z                                                                   \
     }
 #define TILES(f, i, t, c, y, z)                                                                    \
     {                                                                                              \
-        .fold = f, .vectors = 1, .items = i, .team = t, .tiled = true, .columns = c, .rows = c,    \
-        .grid_y = y, .grid_z = z                                                                   \
+        .vector_width = f, .vectors = 1, .items = i, .items_y = t, .tiled = true, .columns = c,    \
+        .rows = c, .grid_y = y, .grid_z = z                                                        \
     }
 #define HIGH_TILES(f, c, r, y, z)                                                                  \
     {                                                                                              \
-        .fold = f, .vectors = 1, .items = 1, .team = 1, .tiled = true, .columns = c, .rows = r,    \
-        .grid_y = y, .grid_z = z                                                                   \
+        .vector_width = f, .vectors = 1, .items = 1, .items_y = 1, .tiled = true, .columns = c,    \
+        .rows = r, .grid_y = y, .grid_z = z                                                        \
     }
 #define ALIGNED(f, v, i, t, c, r, y, z)                                                            \
     {                                                                                              \
-        .fold = f, .vectors = v, .items = i, .team = t, .aligned = true, .columns = c, .rows = r,  \
-        .grid_y = y, .grid_z = z                                                                   \
+        .vector_width = f, .vectors = v, .items = i, .items_y = t, .aligned = true, .columns = c,  \
+        .rows = r, .grid_y = y, .grid_z = z                                                        \
     }
 
 typedef struct variant {
@@ -53,23 +53,23 @@ static const variant variants[] = {
     {"vectors of 16", CUT(16, 4, 1, 1, 1 << 20, 1 << 20, 1, 1)},
     {"vectors of 16 in blocks", CUT(16, 1, 1, 1, 31, 3, 2, 1)},
     {"8 vectors at a time", CUT(4, 8, 1, 1, 70, 1, 70, 3)},
-    {"blocks turned in vectors of 2", TILES(2, 1, 1, 8, 2, 1)},
-    {"blocks turned in vectors of 4", TILES(4, 1, 1, 16, 1, 2)},
-    {"blocks turned in vectors of 8", TILES(8, 1, 1, 32, 3, 1)},
-    {"blocks turned in vectors of 16", TILES(16, 1, 1, 64, 1, 1)},
+    {"blocks transposed in vectors of 2", TILES(2, 1, 1, 8, 2, 1)},
+    {"blocks transposed in vectors of 4", TILES(4, 1, 1, 16, 1, 2)},
+    {"blocks transposed in vectors of 8", TILES(8, 1, 1, 32, 3, 1)},
+    {"blocks transposed in vectors of 16", TILES(16, 1, 1, 64, 1, 1)},
     {"blocks of one tile", TILES(16, 1, 1, 16, 2, 2)},
     {"blocks of parts of tiles", TILES(16, 1, 1, 24, 3, 1)},
     {"blocks less than a tile", TILES(8, 1, 1, 5, 7, 2)},
     {"high blocks in vectors", HIGH_TILES(4, 8, 40, 1, 2)},
     {"items", CUT(1, 1, 16, 1, 16, 3, 4, 1)},
     {"items, several at a time", CUT(1, 4, 8, 1, 40, 1, 2, 2)},
-    {"items and team", CUT(1, 2, 8, 4, 16, 6, 1, 3)},
+    {"items and items_y", CUT(1, 2, 8, 4, 16, 6, 1, 3)},
     {"large groups", CUT(1, 4, 32, 8, 128, 8, 3, 2)},
-    {"team alone", CUT(1, 1, 1, 8, 5, 16, 1, 1)},
+    {"items_y alone", CUT(1, 1, 1, 8, 5, 16, 1, 1)},
     {"items with vectors", CUT(4, 2, 4, 2, 33, 4, 2, 1)},
-    {"blocks turned by a group", TILES(1, 8, 4, 8, 2, 1)},
+    {"blocks transposed by a group", TILES(1, 8, 4, 8, 2, 1)},
     {"blocks larger than a group", TILES(1, 8, 2, 16, 1, 2)},
-    {"blocks turned by one item's team", TILES(1, 4, 1, 8, 3, 3)},
+    {"blocks transposed by one item's items_y", TILES(1, 4, 1, 8, 3, 3)},
     {"groups as large as a block", TILES(1, 4, 4, 4, 2, 2)},
     {"groups larger than a block", TILES(1, 8, 8, 4, 2, 2)},
     {"large blocks", TILES(1, 32, 8, 32, 2, 3)},
@@ -83,8 +83,9 @@ enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
 static bool device_holds(const variant *v)
 {
-    return (v->tiling.fold == 1 || takes_vectors()) &&
-           (size_t)v->tiling.items * (size_t)v->tiling.team <= weft_context_limits(ctx)->max_items;
+    return (v->tiling.vector_width == 1 || takes_vectors()) &&
+           (size_t)v->tiling.items * (size_t)v->tiling.items_y <=
+               weft_context_limits(ctx)->max_items;
 }
 
 // Adjacent, the same all along, and unless all is to be aligned strided and across. Gaps keep loops
@@ -105,7 +106,7 @@ static elementwise_case case_of(bool aligned, int64_t rows, int64_t columns, uin
     of.in[1].ones = seed % 2 ? 4 : 6; // columns, and rows
     if (aligned)
         return of;
-    of.in[2].layout = LAYOUT_TURNED;
+    of.in[2].layout = LAYOUT_TRANSPOSED;
     of.in[3].layout = LAYOUT_SPACED;
     return of;
 }
@@ -117,8 +118,8 @@ static void expect_words(const variant *v, const elementwise_case *of,
     const char *words = elementwise_words(o);
     snprintf(sizes, sizeof(sizes), "3 x %" PRId64 " x %" PRId64 " (", of->shape[1], of->shape[2]);
     weft_elementwise_tiling_print(of->tiling, tiling, sizeof(tiling));
-    // Where an input is the one before it turned round, in vectors.
-    const bool pairs = of->in[1].twin && v->tiling.tiled && v->tiling.fold > 1 &&
+    // Where an input is the one before it transposed round, in vectors.
+    const bool pairs = of->in[1].twin && v->tiling.tiled && v->tiling.vector_width > 1 &&
                        v->tiling.columns == v->tiling.rows;
     if (strncmp(words, sizes, strlen(sizes)) != 0 || !strstr(words, tiling) ||
         pairs != (strstr(words, "; in pairs") != NULL))
@@ -167,7 +168,7 @@ static void test_tilings_of_other_types(void **state)
         elementwise_case of = case_of(aligned, 37, 75, 5000 + (uint64_t)i);
         for (int k = 0; k < 4; k++)
             of.in[k].dtype = some[i % 3][k];
-        of.in[3].layout = aligned ? LAYOUT_DENSE : LAYOUT_TURNED;
+        of.in[3].layout = aligned ? LAYOUT_DENSE : LAYOUT_TRANSPOSED;
         of.n_outputs = 2;
         of.first[1] = 2;
         of.out[0].dtype = some[i % 3][2];
@@ -221,7 +222,7 @@ static void test_tilings_past_the_caches(void **state)
 
 // Blocks wide enough that rows are written from wherever vectors are aligned: a vector may end in
 // the next block, of which a row may have nothing else.
-static void test_turned_rows_that_begin_anywhere(void **state)
+static void test_transposed_rows_that_begin_anywhere(void **state)
 {
     (void)state;
     static const variant broad[] = {
@@ -283,7 +284,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                             .n_inputs = 1,
                             .n_outputs = 1,
                             .formulas = {&copy},
-                            .in = {{.layout = LAYOUT_TURNED}},
+                            .in = {{.layout = LAYOUT_TRANSPOSED}},
                             .ndim = 2,
                             .shape = {is_reduced ? 40 : 130, is_reduced ? 33 : 260}};
     elementwise_run(there, &of);
@@ -294,7 +295,7 @@ static void test_as_planned_for_known_devices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i += is_reduced ? 6 : 3)
-        if (takes_vectors() || weft_profile_at(i)->fold == 1)
+        if (takes_vectors() || weft_profile_at(i)->vector_width == 1)
             run_profile(weft_profile_at(i), i / 3);
 }
 
@@ -308,7 +309,7 @@ int main(void)
         cmocka_unit_test(test_tilings_of_other_types),
         cmocka_unit_test(test_tilings_of_twins),
         cmocka_unit_test(test_tilings_past_the_caches),
-        cmocka_unit_test(test_turned_rows_that_begin_anywhere),
+        cmocka_unit_test(test_transposed_rows_that_begin_anywhere),
         cmocka_unit_test(test_tilings_in_place),
         cmocka_unit_test(test_as_planned_for_known_devices),
     };

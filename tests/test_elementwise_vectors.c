@@ -104,7 +104,7 @@ static void test_vectors(void **state)
 {
     const bool is_small = getenv("WEFT_TEST_REDUCED");
     const int every = is_on("rusticl") ? 8 : 1, functions = is_small ? 3 : 1;
-    const bool has_vectors = weft_context_limits(ctx)->fold > 1;
+    const bool has_vectors = weft_context_limits(ctx)->vector_width > 1;
     FILE *file = vectors_open();
     (void)state;
     for (int i = 0; vectors_next(file, &call); i++) {

@@ -18,10 +18,10 @@ static const elementwise_formula blend = {.text = "v0 * a + b * c"};
 // One that serves every shape, so that ways and numbers of dimensions alone make programs.
 static const weft_elementwise_tiling *one_tiling(weft_elementwise_tiling *t, int64_t columns)
 {
-    *t = (weft_elementwise_tiling){.fold = 1,
+    *t = (weft_elementwise_tiling){.vector_width = 1,
                                    .vectors = 1,
                                    .items = 1,
-                                   .team = 1,
+                                   .items_y = 1,
                                    .columns = columns,
                                    .rows = 16,
                                    .grid_x = 1,
@@ -91,7 +91,7 @@ static void run_shapes(const elementwise_formula *f, int n_inputs, const weft_dt
 
 static bool plans_well(void)
 {
-    return weft_context_limits(ctx)->fold > 1;
+    return weft_context_limits(ctx)->vector_width > 1;
 }
 
 static void test_one_input(void **state)
@@ -241,7 +241,8 @@ static void test_elements_past_2_31(void **state)
 
 // ---- few programs
 
-// Of 2^2 x 4 ways, three numbers of dimensions, and a few folds; more where groups have shapes.
+// Of 2^2 x 4 ways, three numbers of dimensions, and a few vector widths; more where groups have
+// shapes.
 enum { MOST_PROGRAMS = 160 };
 
 static uint64_t programs_for(int n_shapes)

@@ -350,7 +350,7 @@ static void test_sizes(void **state)
 }
 
 // Of a long text the part around the fault is shown.
-static void test_windows(void **state)
+static void test_k_blocks(void **state)
 {
     (void)state;
     char text[512];
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(test_refusals),       cmocka_unit_test(test_many_names),
         cmocka_unit_test(test_names),          cmocka_unit_test(test_depth),
         cmocka_unit_test(test_whole_literals), cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_windows),        cmocka_unit_test(test_random_bytes),
+        cmocka_unit_test(test_k_blocks),       cmocka_unit_test(test_random_bytes),
         cmocka_unit_test(test_random_tokens),  cmocka_unit_test(test_random_expressions),
     };
     return cmocka_run_group_tests_name("expression_limits", tests, NULL, NULL);

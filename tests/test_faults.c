@@ -110,7 +110,7 @@ static const spare_call spare_calls[] = {
     {"clGetPlatformInfo", false},        // a name is empty
     {"clGetCommandQueueInfo", false},    // scratch memory goes to a queue as if it kept no order
     {"clGetEventInfo", false},           // scratch memory counts as in use
-    {"clCreateBuffer", false},           // scratch memory is tried for again, a smaller piece
+    {"clCreateBuffer", false},           // scratch memory is tried for again, a smaller row chunk
     {"clRetainEvent", false},            // scratch memory is waited for
     {"clRetainCommandQueue", false},     // so it is
 };
@@ -376,7 +376,7 @@ static weft_status attend_behind_a_gate(operation_operands *operands, weft_conte
     return status;
 }
 
-// Offsets and indices, each in one piece, are read once for all steps of all heads.
+// Offsets and indices, each in one row chunk, are read once for all steps of all heads.
 static weft_status attend_with_checks(operation_operands *operands, weft_context *checking)
 {
     const weft_sparse_attention_tiling in_steps = {.in_steps = true};

@@ -68,8 +68,8 @@ static void add_transposed(void)
 {
     const int64_t columns = 4 + extent_upto(4096), rows = 4 + extent_upto(4096);
     const weft_tensor A = weft_matrix(buffers[0], WEFT_F32, rows, columns);
-    const weft_tensor turned = weft_matrix(buffers[1], WEFT_F32, columns, rows);
-    const weft_tensor B = weft_tensor_transposed(&turned);
+    const weft_tensor transposed = weft_matrix(buffers[1], WEFT_F32, columns, rows);
+    const weft_tensor B = weft_tensor_transposed(&transposed);
     const weft_tensor Y = weft_matrix(buffers[2], WEFT_F32, rows, columns);
     add(&A, &B, &Y);
 }

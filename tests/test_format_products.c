@@ -50,17 +50,17 @@ static int destroy_matrix(void **state)
 
 // ---- the matrix on the device
 
-// A by rows or, where it is turned, A^T by rows, which is A by columns.
+// A by rows or, where it is transposed, A^T by rows, which is A by columns.
 typedef struct compressed {
     device_pattern pattern;
     guarded values;
     weft_csr csr;
 } compressed;
 
-static compressed compressed_create(bool is_turned)
+static compressed compressed_create(bool is_transposed)
 {
     int64_t *source = NULL;
-    pattern p = is_turned ? pattern_transposed(&rows, &source) : rows;
+    pattern p = is_transposed ? pattern_transposed(&rows, &source) : rows;
     float *in_order = new_array(p.nnz, sizeof(float));
     for (int64_t e = 0; e < p.nnz; e++)
         in_order[e] = values[source ? source[e] : e];
@@ -71,7 +71,7 @@ static compressed compressed_create(bool is_turned)
     c.csr.values_start = c.values.start;
     free(in_order);
     free(source);
-    if (is_turned)
+    if (is_transposed)
         pattern_destroy(&p);
     return c;
 }
@@ -148,15 +148,15 @@ typedef struct product {
 
 typedef enum side { FROM_RIGHT, FROM_LEFT } side; // where the dense operand stands
 
-static float at(bool is_turned, int64_t row, int64_t column)
+static float at(bool is_transposed, int64_t row, int64_t column)
 {
-    return is_turned ? dense[column][row] : dense[row][column];
+    return is_transposed ? dense[column][row] : dense[row][column];
 }
 
 // op(A) B with B [columns of op(A) x N], or B op(A) with B [N x rows of op(A)].
-static void product_create(product *p, bool is_turned, side from)
+static void product_create(product *p, bool is_transposed, side from)
 {
-    const int64_t m = is_turned ? K : M, k = is_turned ? M : K;
+    const int64_t m = is_transposed ? K : M, k = is_transposed ? M : K;
     const bool is_right = from == FROM_RIGHT;
     const int64_t n_rows = is_right ? k : N, n_cols = is_right ? N : m, inner = is_right ? k : m;
     random_state random = {12};
@@ -168,8 +168,8 @@ static void product_create(product *p, bool is_turned, side from)
             double sum = 0;
             for (int64_t i = 0; i < inner; i++)
                 sum += is_right
-                           ? (double)at(is_turned, row, i) * (double)p->in[i * n_cols + column]
-                           : (double)p->in[row * n_cols + i] * (double)at(is_turned, i, column);
+                           ? (double)at(is_transposed, row, i) * (double)p->in[i * n_cols + column]
+                           : (double)p->in[row * n_cols + i] * (double)at(is_transposed, i, column);
             p->want[row * p->n_cols + column] = (float)(ALPHA * sum + BETA * OLD);
         }
     float old[K * N];
@@ -347,18 +347,18 @@ static void transpose(const weft_csr *A, const weft_csr *out)
     clReleaseMemObject(params.workspace);
 }
 
-// A B, both sparse, where B is A^T: `turned` is B^T by rows, as B by columns has it.
-static void check_sparse_by_columns(const weft_csr *A, const weft_csr *turned)
+// A B, both sparse, where B is A^T: `transposed` is B^T by rows, as B by columns has it.
+static void check_sparse_by_columns(const weft_csr *A, const weft_csr *transposed)
 {
     written b;
     float want[M * M] = {0};
     const weft_csr B = {.n_rows = K,
                         .n_cols = M,
-                        .nnz = turned->nnz,
+                        .nnz = transposed->nnz,
                         .offsets = new_array_of(&b.offsets, K + 1, sizeof(cl_int)),
-                        .indices = new_array_of(&b.indices, turned->nnz, sizeof(cl_int)),
-                        .values = new_array_of(&b.values, turned->nnz, sizeof(float))};
-    transpose(turned, &B);
+                        .indices = new_array_of(&b.indices, transposed->nnz, sizeof(cl_int)),
+                        .values = new_array_of(&b.values, transposed->nnz, sizeof(float))};
+    transpose(transposed, &B);
     for (int i = 0; i < M * M; i++)
         for (int k = 0; k < K; k++)
             want[i] += dense[i / M][k] * dense[i % M][k];
@@ -371,8 +371,8 @@ static void test_sparse_by_columns(void **state)
     (void)state;
     compressed A = compressed_create(false);
     const weft_csc by_columns = weft_csc_of_csr(&A.csr); // A^T
-    const weft_csr turned = weft_csr_of_csc(&by_columns);
-    check_sparse_by_columns(&A.csr, &turned);
+    const weft_csr transposed = weft_csr_of_csc(&by_columns);
+    check_sparse_by_columns(&A.csr, &transposed);
     compressed_destroy(&A);
 }
 
@@ -382,8 +382,8 @@ static void test_sparse_by_stored_columns(void **state)
     compressed A = compressed_create(false);
     doubly_compressed stored = doubly_compressed_create(&A);
     const weft_dcsc by_columns = weft_dcsc_of_dcsr(&stored.dcsr); // A^T
-    const weft_dcsr turned = weft_dcsr_of_dcsc(&by_columns);
-    const weft_csr with_all_offsets = expanded(&turned);
+    const weft_dcsr transposed = weft_dcsr_of_dcsc(&by_columns);
+    const weft_csr with_all_offsets = expanded(&transposed);
     check_sparse_by_columns(&A.csr, &with_all_offsets);
     clReleaseMemObject(with_all_offsets.offsets);
     doubly_compressed_destroy(&stored);
@@ -444,7 +444,7 @@ static void test_sparse_gradients(void **state)
     float want_dX[K][N] = {{0}}, want_dW[2 * NNZ] = {0};
     batch_create(&X, 22, K);
     batch_create(&dY, 23, M);
-    compressed W = compressed_create(false), turned = compressed_create(true);
+    compressed W = compressed_create(false), transposed = compressed_create(true);
     for (int i = 0; i < K * N; i++)
         for (int m = 0; m < M; m++)
             want_dX[i / N][i % N] += dense[m][i / N] * dY.dense[m][i % N];
@@ -452,7 +452,7 @@ static void test_sparse_gradients(void **state)
         for (int64_t e = rows.offsets[row]; e < rows.offsets[row + 1]; e++)
             for (int j = 0; j < N; j++)
                 want_dW[e] += dY.dense[row][j] * X.dense[rows.columns[e]][j];
-    check_product(&turned.csr, &dY.csr, want_dX[0], "W^T dY");
+    check_product(&transposed.csr, &dY.csr, want_dX[0], "W^T dY");
 
     guarded x = guarded_create(ctx, NULL, (int64_t)K * N, sizeof(float), 0);
     guarded dy = guarded_create(ctx, NULL, (int64_t)M * N, sizeof(float), 0);
@@ -467,7 +467,7 @@ static void test_sparse_gradients(void **state)
     guarded_destroy(&x);
     guarded_destroy(&dy);
     guarded_destroy(&out);
-    compressed_destroy(&turned);
+    compressed_destroy(&transposed);
     compressed_destroy(&W);
     batch_destroy(&dY);
     batch_destroy(&X);

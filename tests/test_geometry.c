@@ -21,10 +21,10 @@ enum { N_RANDOM = 1000000 };
 static const weft_limits gpu = {
     .name = "a GPU",
     .warp = 32,
-    .fold = 1,
+    .vector_width = 1,
     .vectors = 1,
     .max_block = 1024,
-    .max_team = 1024,
+    .max_items_y = 1024,
     .max_blocks = 160,
     .max_items = 2048, // more than max_block: that one decides
     .max_items_along = {2048, 1024, 64},
@@ -39,10 +39,10 @@ static const weft_limits gpu = {
 static const weft_limits cpu = {
     .name = "a CPU",
     .warp = 16,
-    .fold = 16,
+    .vector_width = 16,
     .vectors = 8,
     .max_block = 128,
-    .max_team = 1,
+    .max_items_y = 1,
     .max_blocks = 8,
     .max_items = 4096,
     .max_items_along = {4096, 4096, 4096},
@@ -64,12 +64,13 @@ static void check_known(const weft_limits *limits, const known *cases, size_t n)
         const weft_geometry *e = &cases[i].expected;
         const weft_geometry g =
             weft_geometry_for(limits, cases[i].high, cases[i].mid, cases[i].low);
-        if (g.block_x != e->block_x || g.block_y != e->block_y || g.fold_x != e->fold_x ||
-            g.fold_y != e->fold_y || g.grid_x != e->grid_x || g.grid_y != e->grid_y)
+        if (g.block_x != e->block_x || g.block_y != e->block_y ||
+            g.vector_width_x != e->vector_width_x || g.vector_width_y != e->vector_width_y ||
+            g.grid_x != e->grid_x || g.grid_y != e->grid_y)
             fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 "): %d x %d lanes, %d x %d an item, "
                      "grid %" PRId64 " x %" PRId64,
                      limits->name, cases[i].high, cases[i].mid, cases[i].low, g.block_x, g.block_y,
-                     g.fold_x, g.fold_y, g.grid_x, g.grid_y);
+                     g.vector_width_x, g.vector_width_y, g.grid_x, g.grid_y);
     }
 }
 
@@ -98,7 +99,7 @@ static void test_lanes_as_vector_elements(void **state)
         {512, 896, 4, {4, 4, 4, 4, 1, 8}},       //
         {512, 896, 16, {16, 1, 16, 1, 1, 8}},    // a vector along low
         {512, 896, 48, {64, 1, 64, 1, 1, 8}},    // several
-        {512, 896, 1024, {128, 1, 128, 1, 8, 1}} // as many as an item may carry
+        {512, 896, 1024, {128, 1, 128, 1, 8, 1}} // as many as an item may compensation
     };
     check_known(&cpu, cases, sizeof(cases) / sizeof(cases[0]));
 }
@@ -115,12 +116,12 @@ static void test_groups_for_the_whole_cpu(void **state)
     check_known(&cpu, cases, sizeof(cases) / sizeof(cases[0]));
 }
 
-// A fold on a device with teams: vector loads.
+// A vector width on a device with groups of items: vector loads.
 static void test_vectors_of_a_gpu(void **state)
 {
     (void)state;
     weft_limits limits = gpu;
-    limits.fold = 4;
+    limits.vector_width = 4;
     limits.max_items = 256;
     static const known cases[] = {
         {512, 896, 48, {32, 32, 4, 1, 2, 80}},
@@ -184,22 +185,24 @@ static int64_t least_lanes(const weft_limits *limits, int64_t mid, int64_t low)
 {
     const int64_t mid_lanes = min_i64(pow2_up(mid), 64), low_lanes = min_i64(pow2_up(low), 64);
     const int64_t wanted = min_i64(mid_lanes * low_lanes, 64);
-    return min_i64(wanted, min_i64(limits->max_block, limits->max_team));
+    return min_i64(wanted, min_i64(limits->max_block, limits->max_items_y));
 }
 
 // What is wrong with a geometry; NULL where nothing is.
 static const char *fault_of_block(const weft_limits *limits, const weft_geometry *g)
 {
-    if (!is_pow2(g->block_x) || !is_pow2(g->block_y) || !is_pow2(g->fold_x) || !is_pow2(g->fold_y))
+    if (!is_pow2(g->block_x) || !is_pow2(g->block_y) || !is_pow2(g->vector_width_x) ||
+        !is_pow2(g->vector_width_y))
         return "not powers of two";
-    if (g->block_x % g->fold_x != 0 || g->block_y % g->fold_y != 0)
-        return "an item carries more lanes than the block has";
+    if (g->block_x % g->vector_width_x != 0 || g->block_y % g->vector_width_y != 0)
+        return "an item compensations more lanes than the block has";
     if ((int64_t)g->block_x * g->block_y > limits->max_block)
         return "more lanes than max_block";
-    if ((int64_t)g->fold_x * g->fold_y > (int64_t)limits->fold * limits->vectors)
-        return "more lanes in an item than fold x vectors";
-    if (g->block_y / g->fold_y > limits->max_team)
-        return "more items on one output than max_team";
+    if ((int64_t)g->vector_width_x * g->vector_width_y >
+        (int64_t)limits->vector_width * limits->vectors)
+        return "more lanes in an item than vector_width x vectors";
+    if (g->block_y / g->vector_width_y > limits->max_items_y)
+        return "more items on one output than max_items_y";
     return NULL;
 }
 
@@ -251,12 +254,12 @@ static void check_problem(const weft_limits *limits, int64_t high, int64_t mid, 
     if (fault)
         fail_msg("%s, (%" PRId64 ", %" PRId64 ", %" PRId64 "): %s: %d x %d lanes, %d x %d an item, "
                  "grid %" PRId64 " x %" PRId64,
-                 limits->name, high, mid, low, fault, g.block_x, g.block_y, g.fold_x, g.fold_y,
-                 g.grid_x, g.grid_y);
+                 limits->name, high, mid, low, fault, g.block_x, g.block_y, g.vector_width_x,
+                 g.vector_width_y, g.grid_x, g.grid_y);
 }
 
 // Lanes are there where the problem has them, and grow with it.
-static void check_team(const weft_limits *limits, int64_t high, int64_t mid, int64_t low)
+static void check_items_y(const weft_limits *limits, int64_t high, int64_t mid, int64_t low)
 {
     const weft_geometry g = weft_geometry_for(limits, high, mid, low);
     const weft_geometry longer = weft_geometry_for(limits, high, min_i64(mid, 1 << 30) * 2, low);
@@ -288,8 +291,8 @@ static void check_random(const weft_limits *limits, int n)
         const int64_t mid = random_extent(&random);
         const int64_t low = random_extent(&random);
         check_problem(limits, high, mid, low);
-        if (limits->max_team > 1 && i % 16 == 0)
-            check_team(limits, high, mid, low);
+        if (limits->max_items_y > 1 && i % 16 == 0)
+            check_items_y(limits, high, mid, low);
     }
 }
 
@@ -340,10 +343,10 @@ static void test_random_limits(void **state)
         weft_limits limits = gpu;
         snprintf(limits.name, sizeof(limits.name), "limits %d", i);
         limits.warp = 1 << random_below(&random, 8);
-        limits.fold = 1 << random_below(&random, 5);
+        limits.vector_width = 1 << random_below(&random, 5);
         limits.vectors = 1 << random_below(&random, 4);
         limits.max_block = 1 << random_below(&random, 13);
-        limits.max_team = 1 << random_below(&random, 11);
+        limits.max_items_y = 1 << random_below(&random, 11);
         limits.max_blocks = (int)random_between(&random, 1, 5000);
         limits.max_items = (size_t)random_between(&random, 1, 5000);
         if (weft_limits_check(&limits) != WEFT_OK)

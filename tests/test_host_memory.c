@@ -55,10 +55,10 @@ static weft_status multiply(void)
 static weft_status sample(void)
 {
     const weft_tensor A = matrix(0), B = matrix(1);
-    const weft_tensor turned = weft_tensor_transposed(&B);
+    const weft_tensor transposed = weft_tensor_transposed(&B);
     const weft_csr S = sparse();
     const weft_tensor Y = {buffers[3], WEFT_F32, 0, 1, {NNZ}, {1}};
-    return weft_sddmm(ctx, queue, 1, &A, &turned, &S, 0, &Y, NULL);
+    return weft_sddmm(ctx, queue, 1, &A, &transposed, &S, 0, &Y, NULL);
 }
 
 static weft_status sample_sparse(void)

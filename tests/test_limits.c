@@ -88,9 +88,9 @@ static void test_profiles_say_what_the_documents_say(void **state)
     assert_int_equal(v100->local_bytes, 48 * 1024);
     assert_int_equal(weft_profile_find("mi300x")->warp, 64);
     assert_int_equal(weft_profile_find("7900")->warp, 32);
-    assert_int_equal(weft_profile_find("xeon")->fold, 16);
+    assert_int_equal(weft_profile_find("xeon")->vector_width, 16);
     assert_int_equal(weft_profile_find("ryzen")->max_block, 64);
-    assert_int_equal(weft_profile_find("ryzen")->max_team, 1);
+    assert_int_equal(weft_profile_find("ryzen")->max_items_y, 1);
     assert_int_equal(weft_profile_find("ryzen")->l1_bytes, 32 * 1024);
     assert_int_equal(weft_profile_find("ryzen")->l2_bytes, 512 * 1024);
 }
@@ -113,16 +113,16 @@ static void test_check_names_the_field(void **state)
     SPOILT(warp, 0);
     SPOILT(warp, 24);
     SPOILT(warp, 2048);
-    SPOILT(fold, 0);
-    SPOILT(fold, 3);
-    SPOILT(fold, 32);
+    SPOILT(vector_width, 0);
+    SPOILT(vector_width, 3);
+    SPOILT(vector_width, 32);
     SPOILT(vectors, -1);
     SPOILT(vectors, 3);
     SPOILT(max_block, 0);
     SPOILT(max_block, 1023);
     SPOILT(max_block, 1 << 30);
-    SPOILT(max_team, 0);
-    SPOILT(max_team, 2048);
+    SPOILT(max_items_y, 0);
+    SPOILT(max_items_y, 2048);
     SPOILT(max_blocks, 0);
     SPOILT(max_items, 512);
     SPOILT(max_items_along[0], 512);
@@ -193,13 +193,13 @@ static void test_quirks_are_what_is_lacking(void **state)
     for (int i = 0; i < 8; i++) {
         assert_int_equal(count_quirks(&less[i]), 1);
         assert_true(has_quirk(&less[i], words[i]));
-        less[i].fold = 16; // one item does it all
+        less[i].vector_width = 16; // one item does it all
         assert_int_equal(count_quirks(&less[i]), i < 3 || i == 7);
     }
     whole.max_items = 128;
     assert_int_equal(count_quirks(&whole), 0);
 
-    weft_limits nothing = {.fold = 1};
+    weft_limits nothing = {.vector_width = 1};
     assert_int_equal(count_quirks(&nothing), 6); // groups of no size along y
     nothing.max_items_along[1] = 1;
     assert_int_equal(count_quirks(&nothing), 7);
@@ -230,8 +230,8 @@ static void test_quirks_are_what_went_wrong(void **state)
     const weft_limits arc = *weft_profile_find("arc-a770");
     assert_int_equal(weft_limits_distrust(&arc, WEFT_TRIAL_SIZES).least_subgroup, 0);
     const weft_limits cpu = *weft_profile_find("xeon-8380");
-    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_SELECTS).fold, 1);
-    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_VECTORS).fold, 1);
+    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_SELECTS).vector_width, 1);
+    assert_int_equal(weft_limits_distrust(&cpu, WEFT_TRIAL_VECTORS).vector_width, 1);
 }
 
 // Whatever fails, and planned for whatever other device.
@@ -250,7 +250,7 @@ static void test_distrusted_limits_hold_together(void **state)
             if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS))
                 assert_int_equal(clamped.max_items, 1);
             if (failed & (WEFT_TRIAL_SELECTS | WEFT_TRIAL_VECTORS))
-                assert_int_equal(clamped.fold, 1);
+                assert_int_equal(clamped.vector_width, 1);
             assert_int_equal(clamped.has_subgroups, other->has_subgroups); // kernels do without
             assert_int_equal(clamped.least_subgroup, other->least_subgroup);
         }
@@ -264,10 +264,10 @@ static void test_any_distrusted_limits_hold_together(void **state)
     int n_sound = 0;
     for (int i = 0; i < 200000; i++) {
         weft_limits limits = *weft_profile_find("xeon-8380");
-        limits.fold = 1 << random_below(&random, 5);
+        limits.vector_width = 1 << random_below(&random, 5);
         limits.vectors = 1 << random_below(&random, 4);
         limits.max_block = 1 << random_below(&random, 11);
-        limits.max_team = 1 << random_below(&random, 11);
+        limits.max_items_y = 1 << random_below(&random, 11);
         limits.warp = 1 << random_below(&random, 7);
         limits.max_items = 1 + random_below(&random, 1024);
         for (int d = 0; d < 3; d++)
@@ -278,10 +278,11 @@ static void test_any_distrusted_limits_hold_together(void **state)
         const weft_limits out =
             weft_limits_distrust(&limits, (unsigned)random_below(&random, 4096));
         if (weft_limits_check(&out) != WEFT_OK)
-            fail_msg(
-                "fold %d, vectors %d, block %d, team %d, items %zu, along x %zu, failed %x: %s",
-                limits.fold, limits.vectors, limits.max_block, limits.max_team, limits.max_items,
-                limits.max_items_along[0], out.failed_trials, weft_last_error());
+            fail_msg("vector_width %d, vectors %d, block %d, items_y %d, items %zu, along x %zu, "
+                     "failed %x: %s",
+                     limits.vector_width, limits.vectors, limits.max_block, limits.max_items_y,
+                     limits.max_items, limits.max_items_along[0], out.failed_trials,
+                     weft_last_error());
     }
     assert_true(n_sound > 100);
 }
@@ -314,7 +315,7 @@ static void test_groups_that_kernels_do_not_take(void **state)
             assert_false(fits);
             assert_ok(weft_limits_check(&limits));
             assert_int_equal(limits.max_items, most);
-            assert_int_equal(limits.fold, weft_profile_at(i)->fold);
+            assert_int_equal(limits.vector_width, weft_profile_at(i)->vector_width);
             assert_int_equal(weft_limits_fit(&fits, &limits, most + 1, most, false, "op", NULL),
                              WEFT_UNSUPPORTED);
         }
@@ -338,8 +339,9 @@ static void test_clamping_holds_for_all_pairs(void **state)
             assert_true(out.local_bytes <= real->local_bytes);
             assert_int_equal(out.least_subgroup, wanted->least_subgroup);
             assert_true(out.max_alloc_bytes <= real->max_alloc_bytes);
-            assert_true(out.max_block <= wanted->max_block && out.fold == wanted->fold);
-            assert_true((size_t)out.max_team <= real->max_items_along[1]);
+            assert_true(out.max_block <= wanted->max_block &&
+                        out.vector_width == wanted->vector_width);
+            assert_true((size_t)out.max_items_y <= real->max_items_along[1]);
             assert_int_equal(out.has_f64, wanted->has_f64 && real->has_f64);
             assert_true(out.peak_gbps == real->peak_gbps && out.peak_gflops == real->peak_gflops);
             assert_non_null(strstr(out.name, wanted->name));
@@ -372,7 +374,7 @@ static void test_blocks_for_another_device_fit_the_real_one(void **state)
                 real.max_items_along[d] = (size_t)random_between(&random, 1, (int64_t)items);
             real.max_block = (int)pow2_down((int64_t)real.max_items_along[0]);
             real.warp = real.max_block;
-            real.max_team =
+            real.max_items_y =
                 (int)min_i64(pow2_down((int64_t)real.max_items_along[1]), real.max_block);
             assert_ok(weft_limits_check(&real));
             const weft_limits out = weft_limits_clamp(weft_profile_at(i), &real);
@@ -391,13 +393,13 @@ static void test_clamping_to_a_small_device(void **state)
     small.max_items_along[1] = 3;
     small.max_items_along[2] = 1;
     small.max_block = small.warp = 32;
-    small.max_team = 2;
+    small.max_items_y = 2;
     assert_ok(weft_limits_check(&small));
     const weft_limits out = weft_limits_clamp(weft_profile_find("mi300x"), &small);
     assert_ok(weft_limits_check(&out));
     assert_int_equal(out.max_block, 32);
     assert_int_equal(out.warp, 32);
-    assert_int_equal(out.max_team, 2);
+    assert_int_equal(out.max_items_y, 2);
     assert_int_equal(out.max_items, 48);
     assert_string_equal(out.name, "amd-mi300x on nvidia-v100");
 }

@@ -22,8 +22,8 @@
 
 enum { MANY = 70000, MOST_GROUPS = 65535 };
 
-// The sparse matrix: a row of four entries, which may be cut into pieces, and a row of one.
-enum { ROWS = 2, COLUMNS = 4, NNZ = 5, NO_PIECES = 1000 };
+// The sparse matrix: a row of four entries, which may be cut into row chunks, and a row of one.
+enum { ROWS = 2, COLUMNS = 4, NNZ = 5, NO_ROW_CHUNKS = 1000 };
 static const int32_t offsets[ROWS + 1] = {0, 4, 5};
 static const int32_t columns_near[NNZ] = {0, 1, 2, 3, 2};
 static const int32_t columns_far[NNZ] = {0, 34999, 35000, MANY - 1, 66000};
@@ -179,7 +179,7 @@ static weft_status multiply(const operands *o, const void *with)
     if (of->is_queued)
         assert_ok(weft_spmm_plan_create(
             &plan, o->on, queue, &o->csr,
-            WEFT_SPMM_PLAN(.order = WEFT_SPMM_ORDER_QUEUE, .piece = of->tiling.piece)));
+            WEFT_SPMM_PLAN(.order = WEFT_SPMM_ORDER_QUEUE, .row_chunk = of->tiling.row_chunk)));
     const weft_status status =
         weft_spmm(o->on, queue, !of->is_nothing, &o->csr, &B, 0, &C,
                   WEFT_SPMM(.plan = plan, .tiling = TILING_TEXT(spmm, &of->tiling),
@@ -220,30 +220,32 @@ static void run_spmm(const spmm_case *of)
     run(multiply, of, false, want, at, is_max ? places : NULL);
 }
 
-// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned,
-// packed
+// vector width, vectors, lanes, rows_per_group, rows_per_item, k-block, stage, load, unroll, row
+// chunk, aligned, packed
 #define TILING(l, g, w, s, p, b)                                                                   \
     {                                                                                              \
-        .fold = 1, .vectors = 1, .lanes = l, .rows_per_group = g, .rows_per_item = 1, .window = w, \
-        .stage = s, .load = 1, .unroll = 1, .piece = p, .packed = b                                \
+        .vector_width = 1, .vectors = 1, .lanes = l, .rows_per_group = g, .rows_per_item = 1,      \
+        .k_block = w, .stage = s, .load = 1, .unroll = 1, .row_chunk = p, .packed = b              \
     }
 
 static const spmm_case spmm_cases[] = {
-    {.tiling = TILING(1, 2, 0, 0, 1, false)}, // rows and pieces
-    {.tiling = TILING(1, 2, 0, 0, NO_PIECES, true), .is_queued = true},
+    {.tiling = TILING(1, 2, 0, 0, 1, false)}, // rows and row chunks
+    {.tiling = TILING(1, 2, 0, 0, NO_ROW_CHUNKS, true), .is_queued = true},
     {.tiling = TILING(1, 2, 0, 0, 1, false), .reduction = WEFT_SPMM_MAX},
     {.tiling = TILING(1, 2, 0, 0, 1, false), .reduction = WEFT_SPMM_MAX, .is_nothing = true},
-    {.tiling = TILING(1, 3, 2, 0, NO_PIECES, false)}, // through windows
-    {.tiling = {.fold = 1,
+    {.tiling = TILING(1, 3, 2, 0, NO_ROW_CHUNKS, false)}, // through k-blocks
+    {.tiling = {.vector_width = 1,
                 .vectors = 1,
                 .lanes = 1,
                 .rows_per_group = 1,
                 .rows_per_item = 1,
                 .load = 1,
                 .unroll = 1,
-                .piece = 1,
-                .bundles_per_copy = 2}},
-    {.tiling = TILING(1, 2, 0, 0, NO_PIECES, false), .reduction = WEFT_SPMM_MAX, .is_queued = true},
+                .row_chunk = 1,
+                .row_blocks_per_copy = 2}},
+    {.tiling = TILING(1, 2, 0, 0, NO_ROW_CHUNKS, false),
+     .reduction = WEFT_SPMM_MAX,
+     .is_queued = true},
 };
 enum { N_SPMM_CASES = sizeof(spmm_cases) / sizeof(spmm_cases[0]) };
 
@@ -313,10 +315,10 @@ static void run_sddmm(const sddmm_case *of)
 
 static void test_sddmm_of_many_matrices(void **state)
 {
-    static const weft_sddmm_tiling tiles = {.fold = 1,
+    static const weft_sddmm_tiling tiles = {.vector_width = 1,
                                             .vectors = 1,
                                             .lanes = 1,
-                                            .slices_per_group = 2,
+                                            .chunks_per_group = 2,
                                             .entries = 16,
                                             .passes = true,
                                             .packed = true};
@@ -338,8 +340,13 @@ static weft_status soften_backward(const operands *o, const void *with)
 static void test_softmax_of_many_matrices(void **state)
 {
     static const weft_sparse_softmax_tiling tilings[] = {
-        {.fold = 1, .lanes = 1, .rows_per_group = 2, .chunk = 16, .piece = 1},
-        {.fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 16, .piece = NO_PIECES},
+        {.vector_width = 1, .lanes = 1, .rows_per_group = 2, .chunk = 16, .row_chunk = 1},
+        {.vector_width = 4,
+         .lanes = 1,
+         .rows_per_group = 1,
+         .keep = 16,
+         .chunk = 16,
+         .row_chunk = NO_ROW_CHUNKS},
     };
     static float want[MANY * NNZ];
     (void)state;
@@ -378,13 +385,13 @@ static weft_status attend(const operands *o, const void *with)
 static void run_attention(int64_t n_batches, int64_t width)
 {
     static float want[MANY * ROWS];
-    const attention_case of = {.tiling = {.fold = 1,
+    const attention_case of = {.tiling = {.vector_width = 1,
                                           .vectors = 1,
                                           .outputs = 1,
                                           .lanes = 1,
                                           .rows_per_group = 2,
                                           .rows_per_item = 1,
-                                          .piece = 1},
+                                          .row_chunk = 1},
                                .n_batches = n_batches,
                                .width = width};
     int64_t at = 0;

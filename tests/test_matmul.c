@@ -9,40 +9,40 @@ static int step; // of the small set: every step-th case
 
 // ---- tilings
 
-// fold, vectors, rows, items, team, depth, block_rows, block_columns, piece
+// vector width, vectors, rows, items, group of items, depth, block_rows, block_columns, chunk
 #define TILING(m, t, f, v, r, i, y, d, b, c, p)                                                    \
     {                                                                                              \
-        .method = WEFT_MATMUL_##m, .turned = t, .fold = f, .vectors = v, .rows = r, .items = i,    \
-        .team = y, .depth = d, .block_rows = b, .block_columns = c, .piece = p                     \
+        .method = WEFT_MATMUL_##m, .transposed = t, .vector_width = f, .vectors = v, .rows = r,    \
+        .items = i, .items_y = y, .depth = d, .block_rows = b, .block_columns = c, .chunk = p      \
     }
 
 enum { WHOLE_K = 1 << 20 };
 
 // Blocks of several strips and panels, as on a CPU.
 static const weft_matmul_tiling strips = TILING(BLOCKS, false, 2, 1, 2, 1, 1, 4, 4, 4, WHOLE_K);
-static const weft_matmul_tiling strips_in_pieces = TILING(BLOCKS, true, 2, 2, 1, 1, 1, 4, 3, 4, 5);
+static const weft_matmul_tiling strips_in_chunks = TILING(BLOCKS, true, 2, 2, 1, 1, 1, 4, 3, 4, 5);
 
 // One strip and one panel of several items, as on a GPU.
 static const weft_matmul_tiling tile = TILING(BLOCKS, false, 1, 1, 2, 4, 2, 2, 4, 4, WHOLE_K);
-static const weft_matmul_tiling tile_in_pieces = TILING(BLOCKS, true, 2, 1, 1, 2, 4, 2, 4, 4, 4);
+static const weft_matmul_tiling tile_in_chunks = TILING(BLOCKS, true, 2, 1, 1, 2, 4, 2, 4, 4, 4);
 
 static const weft_matmul_tiling dots = TILING(DOTS, false, 2, 2, 2, 1, 1, 4, 5, 4, WHOLE_K);
 static const weft_matmul_tiling dots_of_items =
     TILING(DOTS, false, 1, 1, 1, 4, 2, 4, 5, 4, WHOLE_K);
-static const weft_matmul_tiling dots_in_pieces = TILING(DOTS, true, 2, 1, 4, 2, 2, 4, 5, 4, 5);
+static const weft_matmul_tiling dots_in_chunks = TILING(DOTS, true, 2, 1, 4, 2, 2, 4, 5, 4, 5);
 
 static const weft_matmul_tiling rows = TILING(ROWS, false, 2, 2, 2, 1, 1, 2, 3, 4, WHOLE_K);
 static const weft_matmul_tiling rows_of_items =
     TILING(ROWS, false, 1, 1, 1, 4, 2, 1, 2, 4, WHOLE_K);
-static const weft_matmul_tiling rows_in_pieces = TILING(ROWS, true, 2, 1, 4, 2, 1, 2, 4, 4, 5);
+static const weft_matmul_tiling rows_in_chunks = TILING(ROWS, true, 2, 1, 4, 2, 1, 2, 4, 4, 5);
 
 static const weft_matmul_tiling *const all_tilings[] = {
-    &strips,        &strips_in_pieces, &tile, &tile_in_pieces, &dots,
-    &dots_of_items, &dots_in_pieces,   &rows, &rows_of_items,  &rows_in_pieces,
+    &strips,        &strips_in_chunks, &tile, &tile_in_chunks, &dots,
+    &dots_of_items, &dots_in_chunks,   &rows, &rows_of_items,  &rows_in_chunks,
 };
-// Two of each method: by fold, and by items.
+// Two of each method: by vector width, and by items.
 static const weft_matmul_tiling *const some_tilings[] = {
-    &strips_in_pieces, &tile, &dots, &dots_of_items, &rows, &rows_of_items,
+    &strips_in_chunks, &tile, &dots, &dots_of_items, &rows, &rows_of_items,
 };
 enum {
     N_ALL = sizeof(all_tilings) / sizeof(all_tilings[0]),
@@ -72,7 +72,7 @@ static matmul_case varied(matmul_case of, uint64_t seed)
     return of;
 }
 
-// Every shape up to one more than a block of 4 x 4, and two more than two pieces of k.
+// Every shape up to one more than a block of 4 x 4, and two more than two chunks of k.
 static void run_shapes(matmul_case of)
 {
     static uint64_t seed;

@@ -257,24 +257,24 @@ static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
     const weft_status bad = WEFT_BAD_ARGUMENT;
-    weft_matmul_tiling t = matmul_in_pieces;
-    t.fold = 3;
-    REFUSE(bad, "matmul: tiling.fold is 3", c.params.tiling = TILING_TEXT(matmul, &t));
-    t = matmul_in_pieces;
+    weft_matmul_tiling t = matmul_in_chunks;
+    t.vector_width = 3;
+    REFUSE(bad, "matmul: tiling.vector_width is 3", c.params.tiling = TILING_TEXT(matmul, &t));
+    t = matmul_in_chunks;
     t.vectors = 9;
     REFUSE(bad, "matmul: tiling.vectors is 9", c.params.tiling = TILING_TEXT(matmul, &t));
-    t = matmul_in_pieces;
+    t = matmul_in_chunks;
     t.items = 1 << 20;
     REFUSE(bad, "tiling.items", c.params.tiling = TILING_TEXT(matmul, &t));
-    t = matmul_in_pieces;
-    t.piece = 0;
-    REFUSE(bad, "tiling.piece is 0", c.params.tiling = TILING_TEXT(matmul, &t));
-    t = matmul_in_pieces;
+    t = matmul_in_chunks;
+    t.chunk = 0;
+    REFUSE(bad, "tiling.chunk is 0", c.params.tiling = TILING_TEXT(matmul, &t));
+    t = matmul_in_chunks;
     t.method = WEFT_MATMUL_ROWS;
     REFUSE(bad, "tiling.method is rows: neighbours along n are adjacent then in B",
            (c.params.tiling = TILING_TEXT(matmul, &t), c.B = weft_tensor_transposed(&c.B),
             c.B.shape[0] = 6, c.B.shape[1] = 4));
-    t = matmul_in_pieces;
+    t = matmul_in_chunks;
     t.method = (weft_matmul_method)3;
     REFUSE(bad, "matmul: tiling: there is no method '3', at character 8",
            c.params.tiling = TILING_TEXT(matmul, &t));

@@ -8,11 +8,11 @@
 static weft_context *ctx;
 static bool is_reduced;
 
-// fold, vectors, rows, items, team, depth, block_rows, block_columns, piece
+// vector width, vectors, rows, items, group of items, depth, block_rows, block_columns, chunk
 #define TILING(m, t, f, v, r, i, y, d, b, c, p)                                                    \
     {                                                                                              \
-        .method = WEFT_MATMUL_##m, .turned = t, .fold = f, .vectors = v, .rows = r, .items = i,    \
-        .team = y, .depth = d, .block_rows = b, .block_columns = c, .piece = p                     \
+        .method = WEFT_MATMUL_##m, .transposed = t, .vector_width = f, .vectors = v, .rows = r,    \
+        .items = i, .items_y = y, .depth = d, .block_rows = b, .block_columns = c, .chunk = p      \
     }
 
 enum { MOST = INT32_MAX - 4096 };
@@ -55,7 +55,7 @@ static weft_tensor factor_of(const long_product *of, bool is_left)
 {
     const int8_t byte = (int8_t)(is_left ? of->a : of->b);
     const weft_matmul_method method = of->tiling.method;
-    const bool is_read_in_vectors = is_left == of->tiling.turned;
+    const bool is_read_in_vectors = is_left == of->tiling.transposed;
     const int along_k = method == WEFT_MATMUL_DOTS && is_read_in_vectors;
     const int along_other = method == WEFT_MATMUL_ROWS && is_read_in_vectors;
     const int64_t other = is_left ? of->m : of->n;
@@ -109,7 +109,7 @@ static void run(const long_product *of)
     const weft_tensor C = weft_matrix(filled(bytes, &of->c, sizeof(of->c)), WEFT_I32, of->m, of->n);
     const weft_tensor X = {.buffer = filled(sizeof(of->x), &of->x, sizeof(of->x)),
                            .dtype = WEFT_I32};
-    // A few sums of pieces, which the host wrote: Oclgrind takes the pool's for uninitialised.
+    // A few sums of chunks, which the host wrote: Oclgrind takes the pool's for uninitialised.
     cl_mem workspace = strided_zeros(ctx, 1 << 16, CL_MEM_READ_WRITE);
     call(of, &A, &B, &C, &X, workspace);
     check(of, C.buffer);
@@ -170,10 +170,10 @@ static void test_sums_that_wrap(void **state)
 
 // ---- as many terms as there may be
 
-// The second piece begins so late that a whole one would end beyond 32 bits.
-static void run_most(weft_matmul_tiling tiling, int64_t piece)
+// The second chunk begins so late that a whole one would end beyond 32 bits.
+static void run_most(weft_matmul_tiling tiling, int64_t chunk)
 {
-    tiling.piece = piece;
+    tiling.chunk = chunk;
     const long_product one = {.tiling = tiling,
                               .m = 1,
                               .n = 1,
@@ -207,7 +207,7 @@ static void test_other_sums_of_the_largest_k(void **state)
     run_most(blocks, MOST);
     run_most(blocks, MOST - 5);
     run_most(blocks, (1 << 30) + 1);
-    run_most(blocks, 1 << 20); // two thousand pieces
+    run_most(blocks, 1 << 20); // two thousand chunks
     if (weft_context_limits(ctx)->max_alloc_bytes < MOST)
         return;
     run_most(dots, MOST);

@@ -50,18 +50,19 @@ static void fail_problem(const char *what, const weft_limits *limits, const weft
 
 static bool are_equal(const weft_matmul_tiling *a, const weft_matmul_tiling *b)
 {
-    return a->method == b->method && a->turned == b->turned && a->fold == b->fold &&
-           a->vectors == b->vectors && a->rows == b->rows && a->items == b->items &&
-           a->team == b->team && a->depth == b->depth && a->block_rows == b->block_rows &&
-           a->block_columns == b->block_columns && a->piece == b->piece;
+    return a->method == b->method && a->transposed == b->transposed &&
+           a->vector_width == b->vector_width && a->vectors == b->vectors && a->rows == b->rows &&
+           a->items == b->items && a->items_y == b->items_y && a->depth == b->depth &&
+           a->block_rows == b->block_rows && a->block_columns == b->block_columns &&
+           a->chunk == b->chunk;
 }
 
 // Whether each number of C is summed up in the same order.
 static bool have_one_order(const weft_matmul_tiling *a, const weft_matmul_tiling *b)
 {
-    return a->method == b->method && a->turned == b->turned && a->piece == b->piece &&
+    return a->method == b->method && a->transposed == b->transposed && a->chunk == b->chunk &&
            (a->method != WEFT_MATMUL_DOTS ||
-            (a->fold == b->fold && a->items == b->items && a->depth == b->depth));
+            (a->vector_width == b->vector_width && a->items == b->items && a->depth == b->depth));
 }
 
 // What a group has in local memory, at the least: a strip and a step of a block of B, and sums
@@ -69,29 +70,29 @@ static bool have_one_order(const weft_matmul_tiling *a, const weft_matmul_tiling
 static double least_local_bytes(const weft_matmul_tiling *t, const weft_matmul_problem *p)
 {
     const double each = p->dtype == WEFT_F64 ? 8 : 4;
-    const double m = (double)(t->turned ? p->n : p->m), block = (double)t->block_columns;
+    const double m = (double)(t->transposed ? p->n : p->m), block = (double)t->block_columns;
     if (t->method == WEFT_MATMUL_ROWS)
         return 0;
     if (t->method == WEFT_MATMUL_DOTS)
         return each * m * (t->depth + block);
-    const bool is_one_tile = t->items * t->team > 1 && t->block_rows == t->team * t->rows &&
-                             t->block_columns == t->items * t->vectors * t->fold;
-    return each * (t->team * t->rows * t->depth + t->depth * block +
+    const bool is_one_tile = t->items * t->items_y > 1 && t->block_rows == t->items_y * t->rows &&
+                             t->block_columns == t->items * t->vectors * t->vector_width;
+    return each * (t->items_y * t->rows * t->depth + t->depth * block +
                    (is_one_tile ? 0 : (double)t->block_rows * block));
 }
 
 static void check_sizes(const weft_limits *limits, const weft_matmul_problem *p,
                         const weft_matmul_tiling *t)
 {
-    const uint64_t items = (uint64_t)t->items, team = (uint64_t)t->team;
-    if (items * team > limits->max_items || items > limits->max_items_along[0] ||
-        team > limits->max_items_along[1])
+    const uint64_t items = (uint64_t)t->items, items_y = (uint64_t)t->items_y;
+    if (items * items_y > limits->max_items || items > limits->max_items_along[0] ||
+        items_y > limits->max_items_along[1])
         fail_problem("a group too large", limits, p, t);
     if (least_local_bytes(t, p) > (double)limits->local_bytes)
         fail_problem("too much local memory", limits, p, t);
-    if (t->block_rows < 1 || t->block_columns < 1 || t->piece < 1 || t->piece > INT32_MAX)
-        fail_problem("a block or a piece of nothing", limits, p, t);
-    if (t->method == WEFT_MATMUL_DOTS && (t->turned ? p->n : p->m) > WEFT_MATMUL_FEW)
+    if (t->block_rows < 1 || t->block_columns < 1 || t->chunk < 1 || t->chunk > INT32_MAX)
+        fail_problem("a block or a chunk of nothing", limits, p, t);
+    if (t->method == WEFT_MATMUL_DOTS && (t->transposed ? p->n : p->m) > WEFT_MATMUL_FEW)
         fail_problem("dots of many rows", limits, p, t);
 }
 
@@ -164,16 +165,16 @@ static void narrow_group(weft_limits *limits, int kind)
 {
     static const struct {
         size_t items, along, across;
-        int max_block, max_team;
+        int max_block, max_items_y;
     } groups[] = {{1, 1024, 1024, 1, 1},    {32, 1024, 1024, 32, 4}, {256, 256, 1, 256, 1},
                   {1024, 1024, 1, 1024, 1}, {1024, 1, 1, 1, 1},      {1024, 1, 1024, 1, 1}};
     limits->max_items = groups[kind].items;
     limits->max_items_along[0] = groups[kind].along;
     limits->max_items_along[1] = groups[kind].across;
     limits->max_block = groups[kind].max_block;
-    limits->max_team = groups[kind].max_team;
-    while (limits->fold > limits->max_block)
-        limits->fold /= 2;
+    limits->max_items_y = groups[kind].max_items_y;
+    while (limits->vector_width > limits->max_block)
+        limits->vector_width /= 2;
     while (limits->warp > limits->max_block)
         limits->warp /= 2;
 }
@@ -216,8 +217,8 @@ static void test_batches_and_kernels_leave_the_order_of_sums(void **state)
             }
             for (limits.max_items = 64; limits.max_items >= 32; limits.max_items /= 2) {
                 const weft_matmul_tiling tiling = weft_matmul_tiling_for(&limits, &problem);
-                if (tiling.piece != of_one.piece || tiling.method != of_one.method)
-                    fail_problem("other pieces", &limits, &problem, &tiling);
+                if (tiling.chunk != of_one.chunk || tiling.method != of_one.method)
+                    fail_problem("other chunks", &limits, &problem, &tiling);
             }
         }
     }
@@ -299,15 +300,15 @@ static void test_turns(void **state)
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i++) {
         weft_matmul_problem p = row_major(500, 600, 700);
-        assert_false(weft_matmul_tiling_for(weft_profile_at(i), &p).turned);
+        assert_false(weft_matmul_tiling_for(weft_profile_at(i), &p).transposed);
         p.c_along_n = false;
         p.c_along_m = true;
-        assert_true(weft_matmul_tiling_for(weft_profile_at(i), &p).turned);
+        assert_true(weft_matmul_tiling_for(weft_profile_at(i), &p).transposed);
     }
 }
 
-// Long sums of small matrices keep a large device busy in pieces; short ones are worth none.
-static void test_pieces(void **state)
+// Long sums of small matrices keep a large device busy in chunks; short ones are worth none.
+static void test_chunks(void **state)
 {
     (void)state;
     static const char *const devices[] = {"nvidia-h200", "amd-mi300x", "intel-xeon-8380"};
@@ -315,20 +316,20 @@ static void test_pieces(void **state)
         const weft_limits *limits = weft_profile_find(devices[i]);
         weft_matmul_problem p = row_major(64, 64, 200000);
         weft_matmul_tiling t = weft_matmul_tiling_for(limits, &p);
-        if (t.piece > p.k / 8)
-            fail_problem("few pieces", limits, &p, &t);
+        if (t.chunk > p.k / 8)
+            fail_problem("few chunks", limits, &p, &t);
         p = row_major(1, 64, 200000);
         t = weft_matmul_tiling_for(limits, &p);
-        if (t.piece > p.k / 8)
-            fail_problem("few pieces", limits, &p, &t);
+        if (t.chunk > p.k / 8)
+            fail_problem("few chunks", limits, &p, &t);
         p = row_major(20000, 20000, 200000);
         t = weft_matmul_tiling_for(limits, &p);
-        if (t.piece < p.k)
-            fail_problem("pieces", limits, &p, &t);
+        if (t.chunk < p.k)
+            fail_problem("chunks", limits, &p, &t);
         p = row_major(64, 64, 64);
         t = weft_matmul_tiling_for(limits, &p);
-        if (t.piece < p.k)
-            fail_problem("pieces", limits, &p, &t);
+        if (t.chunk < p.k)
+            fail_problem("chunks", limits, &p, &t);
     }
 }
 
@@ -349,7 +350,7 @@ static void test_blocks_for_every_core(void **state)
 
 // What is chosen changes on purpose only.
 // Pieces have sums, and so bits, of their own: they stay where a kernel as built takes fewer items.
-static void test_pieces_of_smaller_groups(void **state)
+static void test_chunks_of_smaller_groups(void **state)
 {
     (void)state;
     static const int64_t sides[] = {70, 128, 300, 512, 1000, 2048}, terms[] = {1024, 5000, 100000};
@@ -359,10 +360,10 @@ static void test_pieces_of_smaller_groups(void **state)
             const weft_limits lowered = weft_limits_lowered(limits, 128);
             const weft_matmul_problem problem =
                 row_major(sides[j % 6], sides[j / 2 % 6], terms[j / 6]);
-            const int64_t want = weft_matmul_tiling_for(limits, &problem).piece;
-            const int64_t got = weft_matmul_tiling_for(&lowered, &problem).piece;
-            if (limits->fold == 1 && got != want)
-                fail_msg("%s: pieces of %" PRId64 ", and of %" PRId64 " in groups of 128 items",
+            const int64_t want = weft_matmul_tiling_for(limits, &problem).chunk;
+            const int64_t got = weft_matmul_tiling_for(&lowered, &problem).chunk;
+            if (limits->vector_width == 1 && got != want)
+                fail_msg("%s: chunks of %" PRId64 ", and of %" PRId64 " in groups of 128 items",
                          limits->name, want, got);
         }
 }
@@ -377,47 +378,61 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 4096, 4096, WEFT_F32,
-         "method blocks, fold 4, vectors 2, rows 8, items 16, team 16, depth 8, block_rows 128, "
-         "block_columns 128, piece 2147479551"},
+         "method blocks, vector_width 4, vectors 2, rows 8, items 16, items_y 16, depth 8, "
+         "block_rows 128, "
+         "block_columns 128, chunk 2147479551"},
         {"nvidia-a100", 130, 130, 10000, WEFT_F64,
-         "method blocks, fold 2, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
-         "block_columns 32, piece 288"},
+         "method blocks, vector_width 2, vectors 1, rows 4, items 16, items_y 16, depth 16, "
+         "block_rows 64, "
+         "block_columns 32, chunk 288"},
         {"nvidia-h200", 1024, 1024, 1024, WEFT_F32,
-         "method blocks, fold 4, vectors 2, rows 8, items 16, team 16, depth 8, block_rows 128, "
-         "block_columns 128, piece 256"},
+         "method blocks, vector_width 4, vectors 2, rows 8, items 16, items_y 16, depth 8, "
+         "block_rows 128, "
+         "block_columns 128, chunk 256"},
         {"nvidia-h200", 512, 512, 512, WEFT_F32,
-         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
-         "block_columns 64, piece 2147479551"},
+         "method blocks, vector_width 4, vectors 1, rows 4, items 16, items_y 16, depth 16, "
+         "block_rows 64, "
+         "block_columns 64, chunk 2147479551"},
         {"nvidia-a100", 100, 100, 10000, WEFT_F16,
-         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
-         "block_columns 64, piece 144"},
+         "method blocks, vector_width 4, vectors 1, rows 4, items 16, items_y 16, depth 16, "
+         "block_rows 64, "
+         "block_columns 64, chunk 144"},
         {"amd-mi300x", 4096, 1, 4096, WEFT_F32,
-         "method dots, turned, fold 4, vectors 2, rows 2, items 64, team 2, depth 1024, block_rows "
-         "1, block_columns 4, piece 2147479551"},
+         "method dots, transposed, vector_width 4, vectors 2, rows 2, items 64, items_y 2, depth "
+         "1024, block_rows "
+         "1, block_columns 4, chunk 2147479551"},
         {"intel-arc-a770", 1, 4096, 4096, WEFT_BF16,
-         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 4, "
-         "block_columns 512, piece 512"},
+         "method rows, vector_width 4, vectors 1, rows 4, items 128, items_y 1, depth 4, "
+         "block_rows 4, "
+         "block_columns 512, chunk 512"},
         {"nvidia-h200", 4096, 4096, 4, WEFT_F32,
-         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 16, "
-         "block_columns 512, piece 2147479551"},
+         "method rows, vector_width 4, vectors 1, rows 4, items 128, items_y 1, depth 4, "
+         "block_rows 16, "
+         "block_columns 512, chunk 2147479551"},
         {"nvidia-h200", 777, 555, 333, WEFT_F32,
-         "method blocks, fold 4, vectors 1, rows 4, items 16, team 16, depth 16, block_rows 64, "
-         "block_columns 64, piece 2147479551"},
+         "method blocks, vector_width 4, vectors 1, rows 4, items 16, items_y 16, depth 16, "
+         "block_rows 64, "
+         "block_columns 64, chunk 2147479551"},
         {"apple-m1", 1000, 1000, 4, WEFT_F32,
-         "method rows, fold 4, vectors 1, rows 4, items 128, team 1, depth 4, block_rows 16, "
-         "block_columns 512, piece 2147479551"},
+         "method rows, vector_width 4, vectors 1, rows 4, items 128, items_y 1, depth 4, "
+         "block_rows 16, "
+         "block_columns 512, chunk 2147479551"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F32,
-         "method blocks, fold 16, vectors 2, rows 12, items 1, team 1, depth 256, block_rows 192, "
-         "block_columns 128, piece 2147479551"},
+         "method blocks, vector_width 16, vectors 2, rows 12, items 1, items_y 1, depth 256, "
+         "block_rows 192, "
+         "block_columns 128, chunk 2147479551"},
         {"intel-xeon-8380", 2048, 2048, 2048, WEFT_F64,
-         "method blocks, fold 8, vectors 2, rows 12, items 1, team 1, depth 128, block_rows 348, "
-         "block_columns 64, piece 2147479551"},
+         "method blocks, vector_width 8, vectors 2, rows 12, items 1, items_y 1, depth 128, "
+         "block_rows 348, "
+         "block_columns 64, chunk 2147479551"},
         {"amd-ryzen-5950x", 3, 10000, 1000, WEFT_I8,
-         "method rows, fold 8, vectors 32, rows 8, items 1, team 1, depth 8, block_rows 8, "
-         "block_columns 456, piece 334"},
+         "method rows, vector_width 8, vectors 32, rows 8, items 1, items_y 1, depth 8, block_rows "
+         "8, "
+         "block_columns 456, chunk 334"},
         {"arm-graviton2", 10000, 2, 1000, WEFT_F32,
-         "method dots, turned, fold 4, vectors 4, rows 2, items 1, team 1, depth 1000, block_rows "
-         "2, block_columns 80, piece 2147479551"},
+         "method dots, transposed, vector_width 4, vectors 4, rows 2, items 1, items_y 1, depth "
+         "1000, block_rows "
+         "2, block_columns 80, chunk 2147479551"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         weft_matmul_problem problem = row_major(known[i].m, known[i].n, known[i].k);
@@ -446,35 +461,35 @@ static void test_names_of_methods(void **state)
 // ---- what is refused
 
 static const weft_matmul_tiling blocks = {.method = WEFT_MATMUL_BLOCKS,
-                                          .fold = 4,
+                                          .vector_width = 4,
                                           .vectors = 2,
                                           .rows = 8,
                                           .items = 16,
-                                          .team = 8,
+                                          .items_y = 8,
                                           .depth = 16,
                                           .block_rows = 64,
                                           .block_columns = 128,
-                                          .piece = 1000};
+                                          .chunk = 1000};
 static const weft_matmul_tiling dots = {.method = WEFT_MATMUL_DOTS,
-                                        .fold = 4,
+                                        .vector_width = 4,
                                         .vectors = 2,
                                         .rows = 2,
                                         .items = 32,
-                                        .team = 4,
+                                        .items_y = 4,
                                         .depth = 128,
                                         .block_rows = 8,
                                         .block_columns = 8,
-                                        .piece = 1000};
+                                        .chunk = 1000};
 static const weft_matmul_tiling rows = {.method = WEFT_MATMUL_ROWS,
-                                        .fold = 4,
+                                        .vector_width = 4,
                                         .vectors = 1,
                                         .rows = 8,
                                         .items = 32,
-                                        .team = 4,
+                                        .items_y = 4,
                                         .depth = 4,
                                         .block_rows = 32,
                                         .block_columns = 128,
-                                        .piece = 1000};
+                                        .chunk = 1000};
 
 static void refuse(weft_matmul_tiling tiling, const weft_matmul_problem *problem, const char *part)
 {
@@ -500,32 +515,34 @@ static void test_sound_tilings_are_taken(void **state)
     (void)state;
     const weft_limits *limits = weft_profile_find("nvidia-a100");
     weft_matmul_problem few = row_major(8, 500, 500), many = row_major(500, 8, 500);
-    weft_matmul_tiling turned = dots;
+    weft_matmul_tiling transposed = dots;
     few.b_along_k = many.b_along_k = true;
-    turned.turned = true;
+    transposed.transposed = true;
     assert_int_equal(weft_matmul_tiling_check(&blocks, limits, &few), WEFT_OK);
     assert_int_equal(weft_matmul_tiling_check(&dots, limits, &few), WEFT_OK);
-    assert_int_equal(weft_matmul_tiling_check(&turned, limits, &many), WEFT_OK);
+    assert_int_equal(weft_matmul_tiling_check(&transposed, limits, &many), WEFT_OK);
     assert_int_equal(weft_matmul_tiling_check(&rows, limits, &few), WEFT_OK);
     refuse(dots, &many, "tiling.block_rows is 8: all 500 rows");
-    refuse(turned, &few, "tiling.block_rows is 8: all 500 rows");
+    refuse(transposed, &few, "tiling.block_rows is 8: all 500 rows");
 }
 
 static void test_neighbours_that_are_not_adjacent(void **state)
 {
     (void)state;
     weft_matmul_problem p = row_major(8, 500, 500);
-    weft_matmul_tiling turned = rows;
-    turned.turned = true;
+    weft_matmul_tiling transposed = rows;
+    transposed.transposed = true;
     refuse(dots, &p, "tiling.method is dots: neighbours along k are adjacent then in B");
-    refuse(turned, &p, "tiling.method is rows, turned: neighbours along m are adjacent then in A");
+    refuse(transposed, &p,
+           "tiling.method is rows, transposed: neighbours along m are adjacent then in A");
     p.b_along_n = false;
     refuse(rows, &p, "tiling.method is rows: neighbours along n are adjacent then in B");
     p = row_major(500, 8, 500);
     p.a_along_k = false;
-    turned = dots;
-    turned.turned = true;
-    refuse(turned, &p, "tiling.method is dots, turned: neighbours along k are adjacent then in A");
+    transposed = dots;
+    transposed.transposed = true;
+    refuse(transposed, &p,
+           "tiling.method is dots, transposed: neighbours along k are adjacent then in A");
 }
 
 static void test_wrong_vectors_and_groups_are_refused(void **state)
@@ -535,10 +552,10 @@ static void test_wrong_vectors_and_groups_are_refused(void **state)
     REFUSE("tiling.method is 3", blocks, method, (weft_matmul_method)3);
     REFUSE("tiling.method is -1", blocks, method, (weft_matmul_method)-1);
     for (int i = 0; i < 3; i++) {
-        REFUSE("tiling.fold is 0:", *sound[i], fold, 0);
-        REFUSE("tiling.fold is -4:", *sound[i], fold, -4);
-        REFUSE("tiling.fold is 3:", *sound[i], fold, 3);
-        REFUSE("tiling.fold is 32:", *sound[i], fold, 32);
+        REFUSE("tiling.vector_width is 0:", *sound[i], vector_width, 0);
+        REFUSE("tiling.vector_width is -4:", *sound[i], vector_width, -4);
+        REFUSE("tiling.vector_width is 3:", *sound[i], vector_width, 3);
+        REFUSE("tiling.vector_width is 32:", *sound[i], vector_width, 32);
         REFUSE("tiling.vectors is 0:", *sound[i], vectors, 0);
         REFUSE("tiling.vectors is 65:", *sound[i], vectors, 65);
         REFUSE("tiling.rows is 0:", *sound[i], rows, 0);
@@ -547,13 +564,13 @@ static void test_wrong_vectors_and_groups_are_refused(void **state)
         REFUSE("tiling.items is 3:", *sound[i], items, 3);
         REFUSE("tiling.items is -32:", *sound[i], items, -32);
         REFUSE("tiling.items is 2048:", *sound[i], items, 2048);
-        REFUSE("tiling.team is 0:", *sound[i], team, 0);
-        REFUSE("tiling.team is 6:", *sound[i], team, 6);
-        REFUSE("tiling.team is 2048:", *sound[i], team, 2048);
-        REFUSE("x team 512 are more than the 1024 items", *sound[i], team, 512);
-        REFUSE("tiling.piece is 0:", *sound[i], piece, 0);
-        REFUSE("tiling.piece is -5:", *sound[i], piece, -5);
-        REFUSE("tiling.piece is 2147483647:", *sound[i], piece, INT32_MAX);
+        REFUSE("tiling.items_y is 0:", *sound[i], items_y, 0);
+        REFUSE("tiling.items_y is 6:", *sound[i], items_y, 6);
+        REFUSE("tiling.items_y is 2048:", *sound[i], items_y, 2048);
+        REFUSE("x items_y 512 are more than the 1024 items", *sound[i], items_y, 512);
+        REFUSE("tiling.chunk is 0:", *sound[i], chunk, 0);
+        REFUSE("tiling.chunk is -5:", *sound[i], chunk, -5);
+        REFUSE("tiling.chunk is 2147483647:", *sound[i], chunk, INT32_MAX);
         REFUSE("tiling.block_rows is 0:", *sound[i], block_rows, 0);
         REFUSE("tiling.block_columns is 0:", *sound[i], block_columns, 0);
         REFUSE("tiling.block_columns is 6:", *sound[i], block_columns, 6);
@@ -573,19 +590,21 @@ static void test_wrong_blocks_are_refused(void **state)
     REFUSE("tiling.depth is 0:", blocks, depth, 0);
     REFUSE("tiling.depth is -4:", blocks, depth, -4);
     REFUSE("tiling.depth is 18:", blocks, depth, 18);
-    REFUSE("tiling.depth is 64: a multiple of items x fold, 128", dots, depth, 64);
-    REFUSE("tiling.block_rows is 32: a multiple of team x rows, 64", blocks, block_rows, 32);
-    REFUSE("tiling.block_columns is 64: a multiple of items x vectors x fold, 128", blocks,
+    REFUSE("tiling.depth is 64: a multiple of items x vector_width, 128", dots, depth, 64);
+    REFUSE("tiling.block_rows is 32: a multiple of items_y x rows, 64", blocks, block_rows, 32);
+    REFUSE("tiling.block_columns is 64: a multiple of items x vectors x vector_width, 128", blocks,
            block_columns, 64);
-    REFUSE("tiling.block_columns is 64: a multiple of items x fold, 128", rows, block_columns, 64);
-    REFUSE("tiling.block_columns is 12: a multiple of team x vectors, 8", dots, block_columns, 12);
+    REFUSE("tiling.block_columns is 64: a multiple of items x vector_width, 128", rows,
+           block_columns, 64);
+    REFUSE("tiling.block_columns is 12: a multiple of items_y x vectors, 8", dots, block_columns,
+           12);
     REFUSE("tiling.block_rows is 7: all 8 rows", dots, block_rows, 7);
     REFUSE("2147483648", blocks, block_rows, INT64_C(1) << 31);
     REFUSE("2147483648", rows, block_columns, INT64_C(1) << 31);
     REFUSE("local memory has 49152", blocks, depth, 128);
     REFUSE("local memory has 49152", blocks, block_rows, 6400);
     REFUSE("local memory has 49152", dots, depth, 2048);
-    REFUSE("tiling.depth is 8192: a multiple of fold, 4, up to 4096", blocks, depth, 8192);
+    REFUSE("tiling.depth is 8192: a multiple of vector_width, 4, up to 4096", blocks, depth, 8192);
     tiling.block_rows = tiling.block_columns = PLAN_MOST_EXTENT / 128 * 128;
     refuse(tiling, &f64, "local memory has 49152");
     tiling = blocks;
@@ -596,9 +615,9 @@ static void test_wrong_blocks_are_refused(void **state)
 
     // Pieces that one launch has no groups for, where a block is one tile.
     const weft_matmul_problem long_k = row_major(500, 500, 40000);
-    tiling.piece = 1;
-    refuse(tiling, &long_k, "tiling.piece is 1: 40000 pieces of k are more than the 32768");
-    tiling.piece = 2;
+    tiling.chunk = 1;
+    refuse(tiling, &long_k, "tiling.chunk is 1: 40000 chunks of k are more than the 32768");
+    tiling.chunk = 2;
     assert_int_equal(weft_matmul_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &long_k),
                      WEFT_OK);
 
@@ -625,9 +644,9 @@ int main(void)
         cmocka_unit_test(test_the_largest_of_everything),
         cmocka_unit_test(test_methods),
         cmocka_unit_test(test_turns),
-        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_blocks_for_every_core),
-        cmocka_unit_test(test_pieces_of_smaller_groups),
+        cmocka_unit_test(test_chunks_of_smaller_groups),
         cmocka_unit_test(test_known_tilings),
         cmocka_unit_test(test_names_of_methods),
         cmocka_unit_test(test_sound_tilings_are_taken),

@@ -18,7 +18,7 @@ enum {
 
 static matmul_case planned_case(uint64_t seed, int shape)
 {
-    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TURNED, LAYOUT_SLICED};
+    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TRANSPOSED, LAYOUT_SLICED};
     const int64_t *const extents = is_reduced ? small_shapes[shape] : shapes[shape];
     return (matmul_case){.seed = seed,
                          .m = extents[0],
@@ -60,7 +60,7 @@ static void test_as_planned_for_known_devices(void **state)
     (void)state;
     const size_t every = is_reduced ? 4 : 2; // each has programs of its own
     for (size_t i = 0; i < weft_profile_count(); i += every)
-        if (weft_profile_at(i)->fold <= 4 || takes_wide_vectors())
+        if (weft_profile_at(i)->vector_width <= 4 || takes_wide_vectors())
             run_profile(weft_profile_at(i), 11 * i);
 }
 

@@ -4,19 +4,19 @@
 #include "matmul_case.h"
 #include "queue_case.h"
 
-// Both kernels of a product: pieces of k, and what puts them together.
-static const weft_matmul_tiling in_pieces = {.method = WEFT_MATMUL_BLOCKS,
-                                             .fold = 2,
+// Both kernels of a product: chunks of k, and what puts them together.
+static const weft_matmul_tiling in_chunks = {.method = WEFT_MATMUL_BLOCKS,
+                                             .vector_width = 2,
                                              .vectors = 2,
                                              .rows = 2,
                                              .items = 1,
-                                             .team = 1,
+                                             .items_y = 1,
                                              .depth = 4,
                                              .block_rows = 8,
                                              .block_columns = 8,
-                                             .piece = 16};
+                                             .chunk = 16};
 
-static const weft_matmul_tiling *const variants[] = {&in_pieces, NULL};
+static const weft_matmul_tiling *const variants[] = {&in_chunks, NULL};
 
 static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
 {
@@ -124,7 +124,7 @@ static void check_batch_and_alone(const queue_setting *b, weft_context *there, m
     matmul_destroy(&o);
 }
 
-// Whatever is in the batch besides; k so long that it is cut into pieces.
+// Whatever is in the batch besides; k so long that it is cut into chunks.
 static void test_same_bits_alone_and_in_a_batch(void **state)
 {
     const queue_setting *b = *state;
@@ -156,7 +156,7 @@ int main(void)
                                          .run_any = run_any,
                                          .here = {1000, 40},
                                          .on_a_gpu = {150, 8},
-                                         .most_folded = 6,
+                                         .most_vectorized = 6,
                                          .most_spread = 16};
     static const struct CMUnitTest more[] = {cmocka_unit_test(test_same_bits_alone_and_in_a_batch)};
     return queue_main(&matmul, more, 1);

@@ -36,14 +36,14 @@ static size_t workspace_of(const matmul_good *c)
     return bytes;
 }
 
-// Not a byte less than the sums of the pieces, and little more; pieces of each matrix of the batch.
+// Not a byte less than the sums of the chunks, and little more; chunks of each matrix of the batch.
 static void test_workspace_of_the_size_asked_for(void **state)
 {
     (void)state;
     char part[96];
     matmul_good c;
     matmul_good_make(&c, &o);
-    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_chunks);
     const size_t bytes = workspace_of(&c), least = 2 * 3 * 5 * 4 * sizeof(float);
     assert_in_range(bytes, least, least + 256);
     cl_mem enough = strided_zeros(ctx, bytes, CL_MEM_READ_WRITE);
@@ -65,8 +65,8 @@ static void test_no_workspace_where_none_is_needed(void **state)
     matmul_good c;
     size_t bytes = 1;
     matmul_good_make(&c, &o);
-    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
-    c.A.shape[2] = c.B.shape[0] = 2; // one piece
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_chunks);
+    c.A.shape[2] = c.B.shape[0] = 2; // one chunk
     assert_int_equal(workspace_of(&c), 0);
     c.A.shape[2] = c.B.shape[0] = 0;
     assert_int_equal(workspace_of(&c), 0);
@@ -93,7 +93,7 @@ static void test_scratch_memory_is_bounded(void **state)
         matmul_case of = matmul_good_case;
         of.seed = 4 * i; // without a workspace
         of.batch[0] = 5;
-        of.tiling = &matmul_in_pieces;
+        of.tiling = &matmul_in_chunks;
         assert_ok(
             weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = bounds[i], .cache_dir = "")));
         matmul_create(&p, other, weft_context_queue(other), &of);
@@ -112,7 +112,7 @@ static void test_scratch_memory_is_bounded(void **state)
     }
 }
 
-// More than any number of bytes: a piece each of two thousand million terms.
+// More than any number of bytes: a chunk each of two thousand million terms.
 static void test_scratch_memory_beyond_all_bounds(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
     cl_mem many = strided_zeros(ctx, 1000 * 1000 * sizeof(float), CL_MEM_READ_WRITE);
     const weft_tensor C = weft_matrix(many, WEFT_F32, 1000, 1000);
     assert_int_equal(weft_matmul(ctx, queue, 1, &A, &B, 0, &C,
-                                 WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &matmul_in_pieces))),
+                                 WEFT_MATMUL(.tiling = TILING_TEXT(matmul, &matmul_in_chunks))),
                      WEFT_NO_MEMORY);
     assert_says("matmul");
     clReleaseMemObject(many);
@@ -131,7 +131,7 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
 
 // ---- without params
 
-// A long sum of ones, cut in pieces as on a device of many cores: NULL is as good as params of
+// A long sum of ones, cut in chunks as on a device of many cores: NULL is as good as params of
 // which none is set.
 static void test_calls_without_params(void **state)
 {
@@ -185,10 +185,10 @@ static void test_describe(void **state)
     char text[512], tiling_text[256], little[8];
     matmul_good c;
     matmul_good_make(&c, &o);
-    c.params.tiling = TILING_TEXT(matmul, &matmul_in_pieces);
+    c.params.tiling = TILING_TEXT(matmul, &matmul_in_chunks);
     const int length = describe(&c, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    weft_matmul_tiling_print(&matmul_in_pieces, tiling_text, sizeof(tiling_text));
+    weft_matmul_tiling_print(&matmul_in_chunks, tiling_text, sizeof(tiling_text));
     if (!strstr(text, tiling_text))
         fail_msg("\"%s\" is not in \"%s\"", tiling_text, text);
     assert_int_equal(describe(&c, little, sizeof(little)), length);
@@ -225,7 +225,7 @@ static void check_empty(const matmul_good *c)
 static void test_empty_products(void **state)
 {
     (void)state;
-    const weft_matmul_tiling nonsense = {.piece = -1};
+    const weft_matmul_tiling nonsense = {.chunk = -1};
     matmul_good c;
     matmul_good_make_bare(&c, &o);
     c.A.shape[0] = c.C.shape[0] = 0;
@@ -246,7 +246,7 @@ static void test_empty_products(void **state)
 static void test_products_without_terms(void **state)
 {
     (void)state;
-    const weft_matmul_tiling nonsense = {.piece = 0};
+    const weft_matmul_tiling nonsense = {.chunk = 0};
     for (uint64_t seed = 0; seed < 32; seed++) {
         const matmul_case one = {.seed = seed,
                                  .m = 7,
@@ -325,7 +325,7 @@ static void test_every_allocation_may_fail(void **state)
     matmul_good_make(&c, &o);
     // What a context remembers allocates nothing; with a space more it is a call that it does not.
     char tiling[256];
-    snprintf(tiling, sizeof(tiling), " %s", TILING_TEXT(matmul, &matmul_in_pieces));
+    snprintf(tiling, sizeof(tiling), " %s", TILING_TEXT(matmul, &matmul_in_chunks));
     c.params.tiling = tiling;
     c.params.workspace = is_on("oclgrind") ? own : NULL; // which knows nothing of the pool
     assert_in_range(fail_one_after_the_other(&c), 1, 200);

@@ -12,11 +12,11 @@ typedef struct variant {
     weft_matmul_tiling tiling;
 } variant;
 
-// fold, vectors, rows, items, team, depth, block_rows, block_columns, piece
+// vector width, vectors, rows, items, group of items, depth, block_rows, block_columns, chunk
 #define TILING(m, t, f, v, r, i, y, d, b, c, p)                                                    \
     {                                                                                              \
-        .method = WEFT_MATMUL_##m, .turned = t, .fold = f, .vectors = v, .rows = r, .items = i,    \
-        .team = y, .depth = d, .block_rows = b, .block_columns = c, .piece = p                     \
+        .method = WEFT_MATMUL_##m, .transposed = t, .vector_width = f, .vectors = v, .rows = r,    \
+        .items = i, .items_y = y, .depth = d, .block_rows = b, .block_columns = c, .chunk = p      \
     }
 
 enum { WHOLE_K = 1 << 20 };
@@ -82,15 +82,15 @@ static matmul_case fitting_case(const variant *v, uint64_t seed)
 {
     static const double scalars[] = {1, -2, 3};
     const weft_matmul_tiling *t = &v->tiling;
-    const int64_t step = t->piece < WHOLE_K ? t->piece : t->depth;
+    const int64_t step = t->chunk < WHOLE_K ? t->chunk : t->depth;
     random_state random = {seed};
     matmul_case of = {.seed = seed, .dtype = v->dtype, .tiling = t};
     const bool is_dots = t->method == WEFT_MATMUL_DOTS;
     const int64_t rows =
         is_dots ? random_between(&random, 1, WEFT_MATMUL_FEW) : near_block(&random, t->block_rows);
     const int64_t columns = near_block(&random, t->block_columns);
-    of.m = t->turned ? columns : rows;
-    of.n = t->turned ? rows : columns;
+    of.m = t->transposed ? columns : rows;
+    of.n = t->transposed ? rows : columns;
     of.k = near_block(&random, step) + step * random_below(&random, 2);
     of.numbers = v->dtype == WEFT_I8 ? WHOLE : (matmul_numbers)random_below(&random, N_NUMBERS);
     of.alpha = scalars[random_below(&random, 3)];
@@ -111,8 +111,8 @@ static bool is_taken(const variant *v)
 {
     const weft_limits *limits = weft_context_limits(ctx);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
-           (v->tiling.fold <= 4 || takes_wide_vectors()) &&
-           (size_t)v->tiling.items * (size_t)v->tiling.team <= limits->max_items;
+           (v->tiling.vector_width <= 4 || takes_wide_vectors()) &&
+           (size_t)v->tiling.items * (size_t)v->tiling.items_y <= limits->max_items;
 }
 
 static void run_variants(weft_matmul_method method)
@@ -120,7 +120,7 @@ static void run_variants(weft_matmul_method method)
     for (int i = 0; i < N_VARIANTS; i++)
         for (int j = 0; j < (is_reduced ? 4 : 60); j++)
             if (variants[i].tiling.method == method && is_taken(&variants[i]) &&
-                has_turn_unless(variants[i].tiling.fold > 4, i)) {
+                has_turn_unless(variants[i].tiling.vector_width > 4, i)) {
                 const matmul_case one = fitting_case(&variants[i], (uint64_t)(1000 * i + j));
                 matmul_run(ctx, &one);
             }

@@ -12,26 +12,26 @@ static int step; // of the small set: every step-th case
 // Programs that compile in no time, for what has one of its own for each data type or formula.
 static const weft_matmul_tiling tilings[] = {
     {.method = WEFT_MATMUL_BLOCKS,
-     .fold = 4,
+     .vector_width = 4,
      .vectors = 1,
      .rows = 2,
      .items = 1,
-     .team = 1,
+     .items_y = 1,
      .depth = 8,
      .block_rows = 6,
      .block_columns = 16,
-     .piece = 1 << 20},
+     .chunk = 1 << 20},
     {.method = WEFT_MATMUL_ROWS,
-     .turned = true,
-     .fold = 2,
+     .transposed = true,
+     .vector_width = 2,
      .vectors = 1,
      .rows = 2,
      .items = 2,
-     .team = 2,
+     .items_y = 2,
      .depth = 2,
      .block_rows = 8,
      .block_columns = 4,
-     .piece = 7},
+     .chunk = 7},
 };
 
 static void run_taken(const matmul_case *one)
@@ -74,7 +74,7 @@ static void test_short_directions(void **state)
 {
     (void)state;
     static const int64_t extents[] = {1, 2, 7, 90};
-    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TURNED, LAYOUT_SPACED};
+    static const strided_layout layouts[] = {LAYOUT_DENSE, LAYOUT_TRANSPOSED, LAYOUT_SPACED};
     uint64_t seed = 3000;
     for (int shape = 0; shape < 64; shape++)
         for (int layout = 0; layout < 9; layout++) {
@@ -261,7 +261,7 @@ static void test_biases_and_residuals(void **state)
                                                             : kind == 1 ? 1
                                                                         : 0,
                                                  .ones = kind == 1 ? 4 : 0,
-                                                 .layout = kind == 3 ? LAYOUT_TURNED : 0}},
+                                                 .layout = kind == 3 ? LAYOUT_TRANSPOSED : 0}},
                                      .alpha = 1};
             run_taken(&one);
         }

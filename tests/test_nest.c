@@ -114,11 +114,11 @@ static void test_transposes(void **state)
 {
     (void)state;
     const weft_tensor matrix = ROW_MAJOR(2, 3, 5);
-    const weft_tensor turned = {.ndim = 2, .shape = {3, 5}, .stride = {1, 3}};
-    check_one(turned, "15 x 1; 0 + 1, 0");
-    check_two(turned, turned, "15 x 1; 0 + 1, 0; 0 + 1, 0");
-    check_two(matrix, turned, "5 x 3; 0 + 1, 5; 0 + 3, 1");
-    check_two(turned, matrix, "3 x 5; 0 + 1, 3; 0 + 5, 1");
+    const weft_tensor transposed = {.ndim = 2, .shape = {3, 5}, .stride = {1, 3}};
+    check_one(transposed, "15 x 1; 0 + 1, 0");
+    check_two(transposed, transposed, "15 x 1; 0 + 1, 0; 0 + 1, 0");
+    check_two(matrix, transposed, "5 x 3; 0 + 1, 5; 0 + 3, 1");
+    check_two(transposed, matrix, "3 x 5; 0 + 1, 3; 0 + 5, 1");
     // Channels last, read from where they come first: rows and columns are one loop.
     const weft_tensor last = {.ndim = 4, .shape = {2, 3, 4, 5}, .stride = {60, 1, 15, 3}};
     check_two(last, ROW_MAJOR(4, 2, 3, 4, 5), "3 x 20 x 2; 0 + 1, 3, 60; 0 + 20, 1, 60");

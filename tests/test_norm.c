@@ -61,7 +61,7 @@ static void test_extents_around_every_tile(void **state)
     (void)state;
     static const int64_t extents[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,   17,  31,
                                       32, 33, 63, 65, 127, 128, 129, 511, 1025, 4099};
-    const bool folds = weft_context_limits(ctx)->fold > 1;
+    const bool vector_widths = weft_context_limits(ctx)->vector_width > 1;
     uint64_t seed = 200;
     for (int op = LAYER_NORM; op <= RMS_NORM; op++)
         for (int64_t high = 0; high < 4; high++)
@@ -76,8 +76,9 @@ static void test_extents_around_every_tile(void **state)
                                          .has_weight = true,
                                          .has_bias = true,
                                          .numbers = seed % 2 ? FAR_AWAY : FRACTIONS};
-                const bool is_picked = is_reduced ? seed % 7 == 0 && extents[i] < 1000
-                                                  : folds || i % 3 == 0; // each may be a program
+                const bool is_picked = is_reduced
+                                           ? seed % 7 == 0 && extents[i] < 1000
+                                           : vector_widths || i % 3 == 0; // each may be a program
                 if (is_picked)
                     rewrite_run(ctx, &of);
             }
@@ -151,15 +152,15 @@ static void test_long_lines(void **state)
 {
     (void)state;
     for (int op = LAYER_NORM; op <= RMS_NORM && !is_reduced; op++)
-        for (int turned = 0; turned < 2; turned++) {
+        for (int transposed = 0; transposed < 2; transposed++) {
             const rewrite_case of = {.seed = 400 + (uint64_t)op,
                                      .op = (rewrite_op)op,
                                      .ndim = 2,
                                      .shape = {2, 300007},
                                      .axis = 1,
                                      .number = 1e-5,
-                                     .in_layout = turned ? LAYOUT_TURNED : LAYOUT_DENSE,
-                                     .out_layout = turned ? LAYOUT_TURNED : LAYOUT_DENSE,
+                                     .in_layout = transposed ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
+                                     .out_layout = transposed ? LAYOUT_TRANSPOSED : LAYOUT_DENSE,
                                      .numbers = FAR_AWAY};
             rewrite_run(ctx, &of);
         }

@@ -64,26 +64,27 @@ static void test_extents_around_every_tile(void **state)
     (void)state;
     static const int64_t extents[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,   17,  31,
                                       32, 33, 63, 65, 127, 128, 129, 511, 1025, 4099};
-    const bool folds = weft_context_limits(ctx)->fold > 1;
+    const bool vector_widths = weft_context_limits(ctx)->vector_width > 1;
     uint64_t seed = 200;
     for (int op = LAYER_NORM_BACKWARD; op <= RMS_NORM_BACKWARD; op++)
         for (int64_t high = 0; high < 4; high++)
             for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
                 seed++;
-                const bool are_turned = high == 3; // few columns, any number of rows
+                const bool are_transposed = high == 3; // few columns, any number of rows
                 const rewrite_case of = {
                     .seed = seed,
                     .op = (rewrite_op)op,
                     .ndim = 2,
-                    .shape = {are_turned ? extents[i] : high, are_turned ? 5 : extents[i]},
+                    .shape = {are_transposed ? extents[i] : high, are_transposed ? 5 : extents[i]},
                     .axis = 1,
                     .number = 1e-5,
                     .has_weight = true,
                     .wants_dw = seed % 3 > 0,
                     .wants_db = seed % 3 < 2,
                     .numbers = seed % 2 ? FAR_AWAY : FRACTIONS};
-                const bool is_picked = is_reduced ? seed % 7 == 0 && extents[i] < 1000
-                                                  : folds || i % 3 == 0; // each may be a program
+                const bool is_picked = is_reduced
+                                           ? seed % 7 == 0 && extents[i] < 1000
+                                           : vector_widths || i % 3 == 0; // each may be a program
                 if (is_picked)
                     rewrite_run(ctx, &of);
             }
@@ -92,7 +93,7 @@ static void test_extents_around_every_tile(void **state)
 // ---- tilings
 
 // A tiling of dX, and an array (high, mid, low) of which mid is normalised; or one of dW and db,
-// whose mid is rows, and lines are columns (DENSE) or rows (TURNED).
+// whose mid is rows, and lines are columns (DENSE) or rows (TRANSPOSED).
 typedef struct variant {
     const char *what;
     int64_t high, mid, low;
@@ -101,23 +102,23 @@ typedef struct variant {
 } variant;
 
 static const variant dx_variants[] = {
-    {"whole vectors", 3, 20, 32, LAYOUT_TURNED, TILING(16, 2, 1, 1, 8, 1, 2, 1, 2, 1)},
-    {"a vector moved", 3, 20, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"single columns", 2, 20, 19, LAYOUT_TURNED, TILING(1, 1, 1, 1, 1, 1, 1, 3, 1, 1)},
-    {"in parts", 2, 50, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 2, 1, 1, 2, 1, 7)},
+    {"whole vectors", 3, 20, 32, LAYOUT_TRANSPOSED, TILING(16, 2, 1, 1, 8, 1, 2, 1, 2, 1)},
+    {"a vector moved", 3, 20, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
+    {"single columns", 2, 20, 19, LAYOUT_TRANSPOSED, TILING(1, 1, 1, 1, 1, 1, 1, 3, 1, 1)},
+    {"in parts", 2, 50, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 2, 1, 1, 2, 1, 7)},
     {"rows", 5, 300, 1, LAYOUT_DENSE, TILING(16, 2, 1, 1, 8, 32, 2, 1, 2, 1)},
     {"rows in parts", 2, 301, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 2, 5)},
-    {"widened", 3, 100, 5, LAYOUT_TURNED, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
-    {"widened in parts", 2, 99, 6, LAYOUT_TURNED, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
+    {"widened", 3, 100, 5, LAYOUT_TRANSPOSED, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
+    {"widened in parts", 2, 99, 6, LAYOUT_TRANSPOSED, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
     {"gathered", 3, 200, 1, LAYOUT_SPACED, TILING(8, 2, 1, 1, 4, 16, 1, 1, 1, 1)},
-    {"items and team", 3, 70, 37, LAYOUT_TURNED, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
-    {"team of a row", 3, 700, 1, LAYOUT_DENSE, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
-    {"team in parts", 2, 200, 19, LAYOUT_TURNED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
-    {"team with vectors", 2, 40, 24, LAYOUT_TURNED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
-    {"widened team", 2, 90, 6, LAYOUT_TURNED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
-    {"lines far apart", 2, 901, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"teams of rows", 7, 701, 1, LAYOUT_DENSE, TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
-    {"teams of strips", 5, 90, 19, LAYOUT_TURNED, TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"items and items_y", 3, 70, 37, LAYOUT_TRANSPOSED, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
+    {"items_y of a row", 3, 700, 1, LAYOUT_DENSE, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
+    {"items_y in parts", 2, 200, 19, LAYOUT_TRANSPOSED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
+    {"items_y with vectors", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
+    {"widened items_y", 2, 90, 6, LAYOUT_TRANSPOSED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
+    {"lines far apart", 2, 901, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
+    {"items_z of rows", 7, 701, 1, LAYOUT_DENSE, ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"items_z of strips", 5, 90, 19, LAYOUT_TRANSPOSED, ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
 };
 enum { N_DX_VARIANTS = sizeof(dx_variants) / sizeof(dx_variants[0]) };
 
@@ -129,15 +130,15 @@ static const variant scaling_variants[] = {
     {"too many parts", 1, 9, 32, LAYOUT_DENSE, TILING(4, 8, 1, 1, 2, 1, 4, 2, 9, 40)},
     {"widened", 1, 100, 5, LAYOUT_DENSE, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
     {"widened in parts", 1, 99, 6, LAYOUT_DENSE, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
-    {"rows", 5, 300, 1, LAYOUT_TURNED, TILING(16, 2, 1, 1, 8, 32, 2, 1, 2, 1)},
-    {"rows in parts", 2, 301, 1, LAYOUT_TURNED, TILING(8, 1, 1, 1, 4, 8, 1, 1, 2, 5)},
-    {"items and team", 1, 70, 37, LAYOUT_DENSE, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
-    {"team of rows", 3, 700, 1, LAYOUT_TURNED, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
-    {"team in parts", 1, 200, 19, LAYOUT_DENSE, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
-    {"widened team", 1, 90, 6, LAYOUT_DENSE, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
+    {"rows", 5, 300, 1, LAYOUT_TRANSPOSED, TILING(16, 2, 1, 1, 8, 32, 2, 1, 2, 1)},
+    {"rows in parts", 2, 301, 1, LAYOUT_TRANSPOSED, TILING(8, 1, 1, 1, 4, 8, 1, 1, 2, 5)},
+    {"items and items_y", 1, 70, 37, LAYOUT_DENSE, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
+    {"items_y of rows", 3, 700, 1, LAYOUT_TRANSPOSED, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
+    {"items_y in parts", 1, 200, 19, LAYOUT_DENSE, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
+    {"widened items_y", 1, 90, 6, LAYOUT_DENSE, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
     {"lines far apart", 1, 901, 37, LAYOUT_DENSE, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"teams of rows", 7, 701, 1, LAYOUT_TURNED, TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
-    {"teams of strips", 1, 90, 19, LAYOUT_DENSE, TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"items_z of rows", 7, 701, 1, LAYOUT_TRANSPOSED, ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"items_z of strips", 1, 90, 19, LAYOUT_DENSE, ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
     {"lines beyond all rows", 1, 1000, 1, LAYOUT_DENSE, TILING(1, 1024, 1, 2, 4, 999, 1, 1, 1, 1)},
 };
 enum { N_SCALING_VARIANTS = sizeof(scaling_variants) / sizeof(scaling_variants[0]) };
@@ -177,7 +178,7 @@ static void test_every_tiling_of_dx(void **state)
                                  .out_layout = v->layout,
                                  .numbers = i % 2 ? FAR_AWAY : OUT_OF_RANGE,
                                  .tiling = &v->tiling};
-        if (has_turn_unless(v->tiling.fold > 1, i))
+        if (has_turn_unless(v->tiling.vector_width > 1, i))
             run_variant(v, &of);
     }
 }
@@ -199,7 +200,7 @@ static void test_every_tiling_of_dw(void **state)
                                  .out_layout = LAYOUT_DENSE,
                                  .numbers = FAR_AWAY,
                                  .scaling_tiling = &v->tiling};
-        if (has_turn_unless(v->tiling.fold > 1, i))
+        if (has_turn_unless(v->tiling.vector_width > 1, i))
             run_variant(v, &of);
     }
 }
@@ -320,7 +321,7 @@ static double far_apart(int64_t row, int64_t i)
 static void test_distances_near_the_largest_number(void **state)
 {
     (void)state;
-    for (int layout = LAYOUT_DENSE; layout <= LAYOUT_TURNED; layout++) {
+    for (int layout = LAYOUT_DENSE; layout <= LAYOUT_TRANSPOSED; layout++) {
         const rewrite_case of = {.seed = 420,
                                  .op = LAYER_NORM_BACKWARD,
                                  .ndim = 2,

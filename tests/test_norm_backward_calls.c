@@ -163,10 +163,10 @@ static void test_empty(void **state)
 {
     (void)state;
     static const int64_t shapes[][3] = {{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 5}};
-    static const weft_axis_tiling of_rows = {.fold = 8,
+    static const weft_axis_tiling of_rows = {.vector_width = 8,
                                              .vectors = 1,
                                              .items = 1,
-                                             .team = 1,
+                                             .items_y = 1,
                                              .unroll = 1,
                                              .widen = 8,
                                              .run = 1,
@@ -202,10 +202,10 @@ static void test_empty(void **state)
 
 // ---- tilings and scratch memory
 
-static const weft_axis_tiling in_parts = {.fold = 1,
+static const weft_axis_tiling in_parts = {.vector_width = 1,
                                           .vectors = 3,
                                           .items = 1,
-                                          .team = 1,
+                                          .items_y = 1,
                                           .unroll = 2,
                                           .widen = 1,
                                           .run = 1,
@@ -230,16 +230,17 @@ static void test_tilings_that_do_not_serve(void **state)
            c.params.scaling_tiling = TILING_TEXT(axis, &t));
 }
 
-// A team that has local memory for five numbers of each lane, and not for ten.
-static void test_teams_that_keep_too_much(void **state)
+// A group of items that has local memory for five numbers of each lane, and not for ten.
+static void test_items_z_that_keep_too_much(void **state)
 {
     (void)state;
     const weft_limits *limits = weft_context_limits(ctx);
     weft_axis_tiling t = in_parts;
-    t.fold = 16, t.vectors = 1, t.widen = 16, t.parts = 1, t.grid_x = t.grid_y = 1;
-    while (t.team < 1 << 20 && (size_t)(16 * t.team * 10) * sizeof(float) <= limits->local_bytes)
-        t.team *= 2;
-    if ((size_t)t.team > limits->max_items)
+    t.vector_width = 16, t.vectors = 1, t.widen = 16, t.parts = 1, t.grid_x = t.grid_y = 1;
+    while (t.items_y < 1 << 20 &&
+           (size_t)(16 * t.items_y * 10) * sizeof(float) <= limits->local_bytes)
+        t.items_y *= 2;
+    if ((size_t)t.items_y > limits->max_items)
         skip();
     weft_tensor row[3];
     for (int i = 0; i < 3; i++)
@@ -249,7 +250,7 @@ static void test_teams_that_keep_too_much(void **state)
                          ctx, &row[0], 1, &row[1], &row[2],
                          WEFT_NORM_BACKWARD(.tiling = TILING_TEXT(axis, &t)), text, sizeof(text)),
                      -1);
-    assert_says("norm_backward: tiling.team takes ");
+    assert_says("norm_backward: tiling.items_y takes ");
     for (int i = 0; i < 3; i++)
         clReleaseMemObject(row[i].buffer);
 }
@@ -301,7 +302,8 @@ static void test_words(void **state)
     const int length =
         weft_rms_norm_backward_describe(ctx, X, 1, dY, dX, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    if (strncmp(text, "dX: 6 x 1 x 10 x 1 (high, outer, mid, low); fold 1, vectors 3", 61) != 0 ||
+    if (strncmp(text, "dX: 6 x 1 x 10 x 1 (high, outer, mid, low); vector_width 1, vectors 3",
+                61) != 0 ||
         !strstr(text, ", grid_x 4, grid_y 2, parts 3; dW and db: "))
         fail_msg("%s", text);
     assert_int_equal(weft_rms_norm_backward_describe(ctx, X, 1, dY, dX, &params, cut, sizeof(cut)),
@@ -391,7 +393,7 @@ int main(void)
         WITH_OPERANDS(test_views_that_overlap),
         cmocka_unit_test(test_empty),
         WITH_OPERANDS(test_tilings_that_do_not_serve),
-        cmocka_unit_test(test_teams_that_keep_too_much),
+        cmocka_unit_test(test_items_z_that_keep_too_much),
         cmocka_unit_test(test_workspace),
         WITH_OPERANDS(test_workspace_of_nobody),
         WITH_OPERANDS(test_words),

@@ -260,13 +260,13 @@ typedef struct packed {
 } packed;
 
 // By gzip (31) or bare (-15), behind what is there.
-static void pack(packed *out, int window_bits, const void *bytes, size_t size)
+static void pack(packed *out, int k_block_bits, const void *bytes, size_t size)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)bytes,
                   .avail_in = (uInt)size,
                   .next_out = out->bytes + out->size,
                   .avail_out = (uInt)(sizeof(out->bytes) - out->size)};
-    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, k_block_bits, 8, Z_DEFAULT_STRATEGY), Z_OK);
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     out->size = (size_t)(z.next_out - out->bytes);
     deflateEnd(&z);

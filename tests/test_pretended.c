@@ -31,7 +31,7 @@ static void test_each_is_as_it_says(void **state)
 {
     (void)state;
     static const struct {
-        int warp, block, team, units;
+        int warp, block, items_y, units;
         bool may_have_f64;
     } wanted[] = {
         {32, 1024, 1024, 80, true}, // the warp that its extension tells
@@ -48,14 +48,15 @@ static void test_each_is_as_it_says(void **state)
         assert_int_equal(asked.kind, WEFT_DEVICE_GPU);
         assert_int_equal(asked.warp, wanted[i].warp);
         assert_int_equal(asked.max_block, wanted[i].block);
-        assert_int_equal(asked.max_team, wanted[i].team);
+        assert_int_equal(asked.max_items_y, wanted[i].items_y);
         assert_int_equal(asked.compute_units, wanted[i].units);
         assert_true(wanted[i].may_have_f64 || !asked.has_f64);
         assert_int_equal(asked.has_subgroups, i == 0); // NVIDIA's, by PTX
 
         const weft_limits *limits = weft_context_limits(ctx);
         assert_ok(weft_limits_check(limits));
-        assert_true(limits->max_block <= asked.max_block && limits->max_team <= asked.max_team);
+        assert_true(limits->max_block <= asked.max_block &&
+                    limits->max_items_y <= asked.max_items_y);
         assert_int_equal(limits->warp, min_i64(asked.warp, limits->max_block));
         weft_context_destroy(&ctx);
     }
@@ -105,7 +106,7 @@ static void test_any_answer_may_be_an_error(void **state)
         if (queries[i / 4] == CL_DEVICE_MAX_WORK_GROUP_SIZE)
             assert_true(limits->max_items <= 64);
         if (queries[i / 4] == CL_DEVICE_MAX_WORK_ITEM_SIZES)
-            assert_int_equal(limits->max_team, 1);
+            assert_int_equal(limits->max_items_y, 1);
         if (queries[i / 4] == CL_DEVICE_LOCAL_MEM_SIZE)
             assert_int_equal(limits->local_bytes, 16 << 10);
         weft_context_destroy(&ctx);

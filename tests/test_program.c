@@ -173,7 +173,7 @@ static void expect_limits_of_a_context(const json_t *limits)
     assert_string_equal(string(limits, "name"), want->name);
     assert_int_equal(number(limits, "max_items"), want->max_items);
     assert_int_equal(number(limits, "max_block"), want->max_block);
-    assert_int_equal(number(limits, "max_team"), want->max_team);
+    assert_int_equal(number(limits, "max_items_y"), want->max_items_y);
     assert_int_equal(number(limits, "max_blocks"), want->max_blocks);
     weft_context_destroy(&ctx);
 }
@@ -348,7 +348,7 @@ static void info_tells_the_profile(void **state)
     {
         const json_t *limits = json_object_get(device, "limits");
         assert_non_null(strstr(string(limits, "name"), "intel-arc-a770 on "));
-        assert_true(number(limits, "fold") == 1);
+        assert_true(number(limits, "vector_width") == 1);
         assert_true(any_has(json_object_get(limits, "quirks"), "f64"));
     }
     json_decref(info);
@@ -508,7 +508,7 @@ static void spmm_takes_rows_in_any_order(void **state)
     } cases[] = {
         {"given", "; rows as they come, as asked for"},
         {"sorted", "; rows sorted by length, as asked for"},
-        {"snake", "dealt in a snake, as asked for"},
+        {"snake", "distributed in a snake, as asked for"},
         {"alternating", "; runs of rows alternating, as asked for"},
         {"queue", "taken from a queue, as asked for"},
     };

@@ -238,7 +238,7 @@ static void pipes_are_read(void **state)
 // What NumPy writes of a transpose, a comparison and short integers.
 static void arrays_of_every_kind_are_taken(void **state)
 {
-    static const float turned[] = {1, 3, 5, 2, 4, 6};
+    static const float transposed[] = {1, 3, 5, 2, 4, 6};
     static const struct {
         const char *line;
         weft_dtype dtype;
@@ -246,7 +246,7 @@ static void arrays_of_every_kind_are_taken(void **state)
         int64_t shape[2];
         double want[6];
     } cases[] = {
-        {"reduce turned.npy --op sum --axis 1", WEFT_F32, 1, {3}, {3, 7, 11}},
+        {"reduce transposed.npy --op sum --axis 1", WEFT_F32, 1, {3}, {3, 7, 11}},
         {"elementwise where(m,x,0) m=mask.npy x=X.npy", WEFT_F32, 2, {3, 2}, {1, 0, 3, 0, 5, 0}},
         {"elementwise s+t s=short.npy t=bytes.npy", WEFT_I32, 1, {3}, {-1, 1, 259}},
         {"reduce short.npy --op sum", WEFT_I64, 0, {0}, {256}},
@@ -257,8 +257,8 @@ static void arrays_of_every_kind_are_taken(void **state)
         {"elementwise x x=bits.npy --dtype f32", WEFT_F32, 2, {1, 1}, {1}},
     };
     (void)state;
-    put_npy_of("turned.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2)}", turned,
-               24);
+    put_npy_of("transposed.npy", "{'descr': '<f4', 'fortran_order': True, 'shape': (3, 2)}",
+               transposed, 24);
     put_npy_of("mask.npy", "{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", "\1", 2);
     put_npy_of("short.npy", "{'descr': '>i2', 'fortran_order': False, 'shape': (3,)}",
                "\0\0\0\0\1\0", 6);

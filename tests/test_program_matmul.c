@@ -19,12 +19,12 @@ static const double PRODUCT[] = {9, 12, 15, 19, 26, 33, 29, 40, 51};
 
 static bool write_others(complaint *why)
 {
-    static const float turned_A[] = {1, 3, 5, 2, 4, 6}, turned_B[] = {1, 4, 2, 5, 3, 6};
+    static const float transposed_A[] = {1, 3, 5, 2, 4, 6}, transposed_B[] = {1, 4, 2, 5, 3, 6};
     static const float pair[] = {1, 2, 10, 20}, three[] = {1, 1, 2, 3, 5, 7};
     static const int8_t signs[] = {-128, 127, 3, 1, 2, 3}, factors[] = {-128, 2, 127, -1, -7, 0};
     static const int32_t whole[] = {5, 6, 7, 8}, some[] = {1, 2, 3, 4, 5, 6};
-    return npy_write(path_of("turned_A.npy"), WEFT_F32, 2, WIDE, turned_A, why) &&
-           npy_write(path_of("turned_B.npy"), WEFT_F32, 2, TALL, turned_B, why) &&
+    return npy_write(path_of("transposed_A.npy"), WEFT_F32, 2, WIDE, transposed_A, why) &&
+           npy_write(path_of("transposed_B.npy"), WEFT_F32, 2, TALL, transposed_B, why) &&
            npy_write(path_of("pair.npy"), WEFT_F32, 4, (int64_t[]){2, 1, 1, 2}, pair, why) &&
            npy_write(path_of("three.npy"), WEFT_F32, 3, (int64_t[]){3, 2, 1}, three, why) &&
            npy_write(path_of("two.npy"), WEFT_F32, 3, (int64_t[]){2, 1, 2}, pair, why) &&
@@ -224,9 +224,9 @@ static void matmul_takes_its_options(void **state)
 {
     static const double scaled[] = {-13, -14, -15, -18, -27, -36, -23, -40, -57};
     (void)state;
-    expect_square("turned_A.npy B.npy --transpose-a --check", PRODUCT);
-    expect_square("A.npy turned_B.npy --transpose-b --check", PRODUCT);
-    expect_square("turned_A.npy turned_B.npy --transpose-a --transpose-b --check", PRODUCT);
+    expect_square("transposed_A.npy B.npy --transpose-a --check", PRODUCT);
+    expect_square("A.npy transposed_B.npy --transpose-b --check", PRODUCT);
+    expect_square("transposed_A.npy transposed_B.npy --transpose-a --transpose-b --check", PRODUCT);
     expect_square("A.npy B.npy --alpha -2 --beta 0.5 --c C0.npy --check", scaled);
 }
 

@@ -14,7 +14,7 @@
 static int write_operands(void **state)
 {
     static const float A[] = {1, 2, 3, 4, 5, 6}, B[] = {1, 2, 3, 4, 5, 6};
-    static const float turned_B[] = {1, 4, 2, 5, 3, 6};
+    static const float transposed_B[] = {1, 4, 2, 5, 3, 6};
     static const float infinite_A[] = {INFINITY, 2, 3, 4, 5, 6};
     static const float infinite_B[] = {1, INFINITY, 3, 4, 5, 6};
     static const int64_t tall[] = {3, 2}, wide[] = {2, 3}, cube[] = {3, 2, 1}, none[] = {3, 0};
@@ -30,8 +30,8 @@ static int write_operands(void **state)
                       "1 1 1\n1 2 2\n2 1 3\n3 2 6\n");
     put_text("B.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 4\n"
                       "1 1 1\n2 1 4\n1 2 7\n2 3 6\n");
-    put_text("turned_B.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 4\n"
-                             "1 1 1\n1 2 4\n2 1 7\n3 2 6\n");
+    put_text("transposed_B.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 4\n"
+                                 "1 1 1\n1 2 4\n2 1 7\n3 2 6\n");
     put_text("nothing.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
     put_text("A.smtx", "4, 5, 6\n0 2 2 3 6\n0 4 1 0 2 4\n");
     put_text("B.smtx", "5, 3, 7\n0 2 3 3 6 7\n0 2 1 0 1 2 1\n");
@@ -41,7 +41,7 @@ static int write_operands(void **state)
            !npy_write(path_of("infinite_A.npy"), WEFT_F32, 2, tall, infinite_A, &why) ||
            !npy_write(path_of("infinite_B.npy"), WEFT_F32, 2, wide, infinite_B, &why) ||
            !npy_write(path_of("B.npy"), WEFT_F32, 2, wide, B, &why) ||
-           !npy_write(path_of("turned_B.npy"), WEFT_F32, 2, tall, turned_B, &why) ||
+           !npy_write(path_of("transposed_B.npy"), WEFT_F32, 2, tall, transposed_B, &why) ||
            !npy_write(path_of("cube.npy"), WEFT_F32, 3, cube, A, &why) ||
            !npy_write(path_of("no_columns.npy"), WEFT_F32, 2, none, A, &why);
 }
@@ -120,15 +120,15 @@ static void failures_are_one_sentence(void **state)
     expect_refusal("sddmm C.mtx A.npy cube.npy", 1, "cube.npy: has 3 dimensions, a matrix has 2");
     expect_refusal("sddmm C.mtx B.npy A.npy", 1, "B.npy: has 2 rows, but C.mtx is 3 x 3");
     expect_refusal("sddmm P.smtx A.npy B.npy", 1, "A.npy: has 3 rows, but P.smtx is 4 x 3");
-    expect_refusal("sddmm C.mtx A.npy turned_B.npy", 1,
-                   "turned_B.npy: is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
+    expect_refusal("sddmm C.mtx A.npy transposed_B.npy", 1,
+                   "transposed_B.npy: is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal("sddmm C.mtx A.npy B.npy --transpose-b", 1,
                    "B.npy: transposed is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal("sddmm C.mtx absent.mtx B.npy", 1, "absent.mtx: No such file or directory");
     expect_refusal("sddmm C.mtx A.npy bad.mtx", 1, "bad.mtx:3: entry (4, 1) is outside the 3 x 3");
     expect_refusal("sddmm P.smtx A.mtx B.mtx", 1, "A.mtx: has 3 rows, but P.smtx is 4 x 3");
-    expect_refusal("sddmm C.mtx A.mtx turned_B.mtx", 1,
-                   "turned_B.mtx: is 3 x 2, but between A.mtx and C.mtx it is 2 x 3");
+    expect_refusal("sddmm C.mtx A.mtx transposed_B.mtx", 1,
+                   "transposed_B.mtx: is 3 x 2, but between A.mtx and C.mtx it is 2 x 3");
     expect_refusal("sddmm C.mtx A.npy B.mtx --transpose-b", 1,
                    "B.mtx: transposed is 3 x 2, but between A.npy and C.mtx it is 2 x 3");
     expect_refusal(
@@ -182,11 +182,12 @@ static void sddmm_takes_its_options(void **state)
 {
     static const double plain[] = {9, 30, 120}, places[] = {9, 15, 40}, scaled[] = {-18, -30, -80};
     (void)state;
-    expect_product("sddmm C.mtx A.npy turned_B.npy -t -o D.npy --runs 2 --check --json", plain);
+    expect_product("sddmm C.mtx A.npy transposed_B.npy -t -o D.npy --runs 2 --check --json", plain);
     expect_product("sddmm C.mtx A.npy B.npy --indicator -o D.npy --runs 1 --check --json", places);
-    expect_product("sddmm C.mtx A.npy turned_B.npy --transpose-b -i --alpha -2 -o D.npy --runs 4 "
-                   "--check --json",
-                   scaled);
+    expect_product(
+        "sddmm C.mtx A.npy transposed_B.npy --transpose-b -i --alpha -2 -o D.npy --runs 4 "
+        "--check --json",
+        scaled);
 }
 
 static void sddmm_takes_narrow_types(void **state)
@@ -208,11 +209,11 @@ static void sddmm_takes_sparse_factors(void **state)
         int n_terms;
     } asked[] = {
         {"A.mtx B.npy", {9, 30, 90}, 5},
-        {"A.mtx turned_B.npy -t", {9, 30, 90}, 5},
+        {"A.mtx transposed_B.npy -t", {9, 30, 90}, 5},
         {"A.npy B.mtx", {9, 24, 105}, 4},
-        {"A.npy turned_B.mtx --transpose-b", {9, 24, 105}, 4},
+        {"A.npy transposed_B.mtx --transpose-b", {9, 24, 105}, 4},
         {"A.mtx B.mtx", {9, 24, 0}, 4},
-        {"A.mtx turned_B.mtx -t", {9, 24, 0}, 4},
+        {"A.mtx transposed_B.mtx -t", {9, 24, 0}, 4},
         {"A.mtx B.mtx --indicator --alpha -2", {-18, -24, 0}, 4},
         {"A.npy B.mtx --dtype f16", {9, 24, 105}, 4},
         {"infinite_A.npy B.mtx", {INFINITY, 24, 105}, 4}, // which (1, 3) does not meet

@@ -60,10 +60,10 @@ static void test_every_op(void **state)
 }
 
 // Each is a program, which takes a second: columns in vectors of two, the last one moved.
-static const weft_axis_tiling small = {.fold = 2,
+static const weft_axis_tiling small = {.vector_width = 2,
                                        .vectors = 2,
                                        .items = 1,
-                                       .team = 1,
+                                       .items_y = 1,
                                        .unroll = 2,
                                        .widen = 1,
                                        .run = 2,
@@ -108,7 +108,8 @@ static weft_dtype other_result(weft_reduction op, weft_dtype dtype)
     return dtype == WEFT_F64 ? WEFT_F64 : WEFT_F32;
 }
 
-// The data types besides f32 are dealt out to the ops: each has been through every kind of state.
+// The data types besides f32 are distributed out to the ops: each has been through every kind of
+// state.
 static void test_every_type(void **state)
 {
     (void)state;

@@ -139,26 +139,26 @@ static void test_too_many_places(void **state)
 static void test_tilings(void **state)
 {
     (void)state;
-    static const weft_axis_tiling wide = {.fold = 8,
+    static const weft_axis_tiling wide = {.vector_width = 8,
                                           .vectors = 1,
                                           .items = 1,
-                                          .team = 1,
+                                          .items_y = 1,
                                           .unroll = 1,
                                           .widen = 1,
                                           .run = 1,
                                           .grid_x = 1,
                                           .grid_y = 1,
                                           .parts = 1};
-    REFUSE(WEFT_BAD_ARGUMENT, "reduce: tiling.fold is 8, but lines have 5 columns",
+    REFUSE(WEFT_BAD_ARGUMENT, "reduce: tiling.vector_width is 8, but lines have 5 columns",
            c.params.tiling = TILING_TEXT(axis, &wide));
 }
 
 // ---- scratch memory
 
-static const weft_axis_tiling parted = {.fold = 1,
+static const weft_axis_tiling parted = {.vector_width = 1,
                                         .vectors = 5,
                                         .items = 1,
-                                        .team = 1,
+                                        .items_y = 1,
                                         .unroll = 2,
                                         .widen = 1,
                                         .run = 1,
@@ -215,7 +215,8 @@ static void test_workspace(void **state)
 static void test_description(void **state)
 {
     (void)state;
-    assert_non_null(strstr(reduce_words(&o), "4 x 1 x 6 x 5 (high, outer, mid, low); fold "));
+    assert_non_null(
+        strstr(reduce_words(&o), "4 x 1 x 6 x 5 (high, outer, mid, low); vector_width "));
     assert_int_equal(
         weft_reduce_describe(ctx, WEFT_MAX, &o.X, 1, (const int[]){7}, &o.Y, NULL, NULL, 0), -1);
     assert_says("axes[0] is 7");

@@ -38,7 +38,7 @@ static const struct {
     {WEFT_STD, TILING(2, 1, 1, 1, 1, 2, 7, 1, 1, 1)},
     {WEFT_MEAN, TILING(8, 1, 1, 1, 2, 8, 2, 1, 1, 3)},
     {WEFT_VAR, TILING(8, 1, 1, 1, 4, 8, 1, 1, 1, 5)}, // some parts are empty
-    // as on GPUs: items along low, teams along mid
+    // as on GPUs: items along low, groups of items along mid
     {WEFT_SUM, TILING(1, 1, 4, 8, 4, 1, 1, 2, 2, 1)},
     {WEFT_ARGMIN, TILING(1, 1, 1, 32, 4, 1, 1, 1, 3, 1)},
     {WEFT_VAR, TILING(1, 1, 16, 2, 1, 1, 1, 1, 1, 5)},
@@ -46,12 +46,13 @@ static const struct {
     {WEFT_SUM, TILING(4, 2, 1, 4, 2, 1, 1, 2, 1, 2)},
     {WEFT_ARGMIN, TILING(1, 32, 1, 4, 2, 4, 1, 1, 2, 2)},
     {WEFT_MIN, TILING(1, 3, 2, 4, 2, 1, 2, 1, 1, 3)},
-    // and several teams in a group: of a warp, of a part of one, of more; and of no team at all
-    {WEFT_VAR, TEAMS(1, 1, 32, 2, 4, 1, 1, 2)},
-    {WEFT_ARGMAX, TEAMS(1, 2, 4, 8, 2, 2, 2, 1)},
-    {WEFT_LOGSUMEXP, TEAMS(1, 4, 16, 3, 1, 1, 1, 1)},
-    {WEFT_SUM, TEAMS(3, 2, 8, 2, 8, 1, 2, 2)},
-    {WEFT_MAX, TEAMS(1, 1, 1, 64, 4, 1, 1, 1)},
+    // and several groups of items in a group: of a warp, of a part of one, of more; and of no group
+    // of items at all
+    {WEFT_VAR, ITEMS_Z(1, 1, 32, 2, 4, 1, 1, 2)},
+    {WEFT_ARGMAX, ITEMS_Z(1, 2, 4, 8, 2, 2, 2, 1)},
+    {WEFT_LOGSUMEXP, ITEMS_Z(1, 4, 16, 3, 1, 1, 1, 1)},
+    {WEFT_SUM, ITEMS_Z(3, 2, 8, 2, 8, 1, 2, 2)},
+    {WEFT_MAX, ITEMS_Z(1, 1, 1, 64, 4, 1, 1, 1)},
 };
 enum { N_TILINGS = sizeof(tilings) / sizeof(tilings[0]) };
 
@@ -79,8 +80,8 @@ static bool finds_zeros(weft_reduction op)
 static int run_tiling(const weft_axis_tiling *tiling, weft_reduction op, uint64_t seed)
 {
     random_state random = {seed};
-    const int64_t strip = (int64_t)tiling->fold * tiling->vectors * tiling->items;
-    const int64_t lines = (int64_t)tiling->team * tiling->unroll * tiling->widen;
+    const int64_t strip = (int64_t)tiling->vector_width * tiling->vectors * tiling->items;
+    const int64_t lines = (int64_t)tiling->items_y * tiling->unroll * tiling->widen;
     const int64_t lows[] = {strip, strip + 1, 2 * strip, 19, 3 * strip - 1, 1};
     reduce_case one = {.seed = seed,
                        .op = op,
@@ -119,7 +120,7 @@ static void test_every_tiling(void **state)
     const weft_limits *limits = weft_context_limits(ctx);
     for (int i = 0; i < N_TILINGS; i++) {
         const weft_axis_tiling *tiling = &tilings[i].tiling;
-        if (is_left_out(tiling) || !has_turn_unless(tiling->fold > 1, i))
+        if (is_left_out(tiling) || !has_turn_unless(tiling->vector_width > 1, i))
             continue;
         int n_taken = 0;
         for (int j = 0; j < (is_reduced ? 16 : 40); j++)
@@ -176,7 +177,7 @@ static void test_sub_groups(void **state)
                                  .numbers = FRACTIONS,
                                  .tiling = t};
         reduce_operands here, o;
-        if (t->team == 1 || t->fold > 1 || t->widen > 1 ||
+        if (t->items_y == 1 || t->vector_width > 1 || t->widen > 1 ||
             items_of_group(t) > weft_context_limits(ctx)->max_items)
             continue;
         reduce_create(&here, ctx, &one);
@@ -195,20 +196,20 @@ static void test_sub_groups(void **state)
 }
 
 // What a sum of that tiling, by the `items` of a group, would be built with on an NVIDIA GPU.
-static const char *options_for(int items, int team, int teams)
+static const char *options_for(int items, int items_y, int items_z)
 {
     static char options[4096];
-    const weft_axis_tiling tiling = {.fold = 1,
+    const weft_axis_tiling tiling = {.vector_width = 1,
                                      .vectors = 1,
                                      .items = items,
-                                     .team = team,
+                                     .items_y = items_y,
                                      .unroll = 4,
                                      .widen = 1,
                                      .run = 1,
                                      .grid_x = 2,
                                      .grid_y = 1,
                                      .parts = 1,
-                                     .teams = teams};
+                                     .items_z = items_z};
     weft_context *there;
     assert_int_equal(weft_rehearsal_create(&there, weft_profile_find("nvidia-h200"), NULL),
                      WEFT_OK);
@@ -231,7 +232,7 @@ static void test_shuffles(void **state)
 {
     (void)state;
     static const struct {
-        int items, team, teams;
+        int items, items_y, items_z;
         const char *wanted;
     } cases[] = {
         {1, 16, 1, "SHUFFLES=2 "}, {5, 4, 1, "SHUFFLES=2 "},  {4, 8, 1, "SHUFFLES=2 "},
@@ -240,9 +241,10 @@ static void test_shuffles(void **state)
         {6, 16, 2, "SHUFFLES=0 "}, {1, 64, 3, "SHUFFLES=2 "},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (!strstr(options_for(cases[i].items, cases[i].team, cases[i].teams), cases[i].wanted))
-            fail_msg("%d x %d: %s", cases[i].items, cases[i].team,
-                     options_for(cases[i].items, cases[i].team, cases[i].teams));
+        if (!strstr(options_for(cases[i].items, cases[i].items_y, cases[i].items_z),
+                    cases[i].wanted))
+            fail_msg("%d x %d: %s", cases[i].items, cases[i].items_y,
+                     options_for(cases[i].items, cases[i].items_y, cases[i].items_z));
 }
 
 // (512, 896, 48) along the middle where warps have 32 lanes, groups 1024, and the device 160
@@ -262,7 +264,7 @@ static void test_known_geometry(void **state)
                              .numbers = FRACTIONS};
     reduce_operands o;
     reduce_create(&o, there, &one);
-    if (has_room && !strstr(reduce_words(&o), "items 32, team 32, "))
+    if (has_room && !strstr(reduce_words(&o), "items 32, items_y 32, "))
         fail_msg("%s", reduce_words(&o));
     if (has_room && !strstr(reduce_words(&o), "grid_x 2, grid_y 80"))
         fail_msg("%s", reduce_words(&o));
@@ -295,7 +297,7 @@ static void test_as_planned_for_known_devices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i += 4)
-        if (takes_vectors() || weft_profile_at(i)->fold == 1)
+        if (takes_vectors() || weft_profile_at(i)->vector_width == 1)
             run_profile(weft_profile_at(i), i / 4);
 }
 

@@ -319,17 +319,17 @@ static void fill_line(line *l, double centre, double width, uint64_t seed)
 
 static float sum_runs(const line *l, float (*term)(float x, float shift), float shift)
 {
-    float total = 0, carry = 0;
+    float total = 0, compensation = 0;
     for (int lane = 0; lane < LANES; lane++)
         for (int64_t first = lane; first < l->n; first += LANES * RUN) {
             float run = 0;
             for (int64_t i = first; i < l->n && i < first + LANES * RUN; i += LANES)
                 run += term(l->x[i], shift);
             const float sum = total + run, back = sum - total; // Knuth's two-sum
-            carry += (total - (sum - back)) + (run - back);
+            compensation += (total - (sum - back)) + (run - back);
             total = sum;
         }
-    return total + carry;
+    return total + compensation;
 }
 
 static float plain(float x, float shift)

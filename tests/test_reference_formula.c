@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference of formulas: agrees with other implementations (vectors.h), and bounds errors by as
-// much as devices may be off, and not by so much that a wrong element would pass. It reckons what
+// much as devices may be off, and not by so much that a wrong element would pass. It computes what
 // the library reads, so that a text that is misread is seen here, too.
 #include "reference_formula.h"
 
@@ -31,7 +31,7 @@ static int rank_of(weft_dtype arithmetic)
     return arithmetic == WEFT_F64 ? 3 : arithmetic == WEFT_F32 ? 2 : arithmetic == WEFT_I64 ? 1 : 0;
 }
 
-// All formulas of a call are reckoned in one arithmetic.
+// All formulas of a call are computed in one arithmetic.
 static weft_dtype arithmetic_of(const vectors_call *call, const char *const *call_names)
 {
     weft_dtype dtypes[WEFT_ELEMENTWISE_INPUTS], most = WEFT_I32;

@@ -73,7 +73,7 @@ static void the_reference_is_the_formula(void **state)
 
 static void operands_have_any_strides(void **state)
 {
-    static const double turned[] = {22, 28, 49, 64};           // B A
+    static const double transposed[] = {22, 28, 49, 64};       // B A
     static const float padded_C0[] = {0, 1, 0, 2, 0, 3, 0, 4}; // one number in front of each
     static const double with_c0[] = {23, 30, 52, 68};
     reference_matmul problem = {
@@ -83,7 +83,7 @@ static void operands_have_any_strides(void **state)
         .C = {.dtype = WEFT_F32, .ndim = 2, .shape = {2, 2}, .stride = {2, 1}},
     };
     (void)state;
-    expect(&problem, 4, turned);
+    expect(&problem, 4, transposed);
     problem.beta = 1;
     problem.C = (host_tensor){padded_C0, WEFT_F32, 1, 2, {2, 2}, {4, 2}};
     expect(&problem, 4, with_c0);

@@ -20,7 +20,7 @@ static int32_t offsets[] = {0, 2, 2, 3};
 static int32_t indices[] = {0, 2, 1};
 static float values[] = {1, 2, 3};
 static const float A[] = {1, 2, 3, 4, 5, 6}, B[] = {1, 2, 3, 4, 5, 6};
-static const float turned_B[] = {1, 4, 2, 5, 3, 6}, D0[] = {10, 20, 30};
+static const float transposed_B[] = {1, 4, 2, 5, 3, 6}, D0[] = {10, 20, 30};
 static const weft_csr_host C = {3, 3, 3, WEFT_I32, WEFT_I32, WEFT_F32, offsets, indices, values};
 
 static void expect(const reference_sddmm *problem, const double *want)
@@ -48,7 +48,7 @@ static void the_reference_is_the_formula(void **state)
     problem.indicator = true;
     expect(&problem, places);
     problem.indicator = false;
-    problem.B = turned_B;
+    problem.B = transposed_B;
     problem.b_row = 1;
     problem.b_column = 2;
     expect(&problem, plain);

@@ -32,7 +32,7 @@ static weft_status soften(weft_context *ctx, cl_mem out)
     return weft_softmax(ctx, weft_context_queue(ctx), 1, &X, 1, &Y, NULL);
 }
 
-// One row of 9000 entries among short ones: pieces, and rows in another order.
+// One row of 9000 entries among short ones: row chunks, and rows in another order.
 static weft_status multiply_sparse(weft_context *ctx, cl_mem out)
 {
     enum { M = 40, K = 9000, N = 4, NNZ = K + M - 1 };

@@ -53,7 +53,7 @@ typedef struct given {
     bool is_dense;      // a factor that is sparse otherwise
     bool lacks_entries; // a sparse output
     bool has_arguments;
-    bool is_turned; // A^T, which wants a plan object
+    bool transposes_a; // A^T, which wants a plan object
 
     weft_status wanted; // of the call
 } given;
@@ -71,21 +71,25 @@ typedef struct remembered_case {
 
 // One of two kernels, where there is one otherwise; and one that no operation takes.
 #define IN_PARTS                                                                                   \
-    "fold 1, vectors 3, items 1, team 1, unroll 2, widen 1, run 2, grid_x 4, grid_y 4, parts 3"
-#define NO_TILING "fold 3"
+    "vector_width 1, vectors 3, items 1, items_y 1, unroll 2, widen 1, run 2, grid_x 4, grid_y "   \
+    "4, parts 3"
+#define NO_TILING "vector_width 3"
 // Of products at the entries of a matrix, and of attention over one.
-#define BY_TILES "fold 1, vectors 3, lanes 1, slices_per_group 1, entries 16, passes, packed"
+#define BY_TILES                                                                                   \
+    "vector_width 1, vectors 3, lanes 1, chunks_per_group 1, entries 16, passes, packed"
 #define NO_ITEMS "items 3"
 #define IN_SHORT_ROWS                                                                              \
-    "fold 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, piece 3"
+    "vector_width 1, vectors 2, outputs 3, lanes 1, rows_per_group 1, rows_per_item 2, row_chunk " \
+    "3"
 #define IN_THREE_STEPS "in_steps"
 #define BY_ROWS                                                                                    \
-    "fold 1, vectors 1, lanes 1, team 1, rows_per_group 2, rows_per_item 1, load 1, unroll 1, "    \
-    "piece 4"
+    "vector_width 1, vectors 1, lanes 1, items_y 1, rows_per_group 2, rows_per_item 1, load 1, "   \
+    "unroll 1, "                                                                                   \
+    "row_chunk 4"
 
 // Kernels for long rows as well.
-#define IN_PIECES "fold 4, lanes 1, rows_per_group 1, keep 16, chunk 40, piece 4"
-#define LONG_ROWS "items 1, rows 4, columns 16, long_from 3, long_columns 64, long_groups 2"
+#define IN_ROW_CHUNKS "vector_width 4, lanes 1, rows_per_group 1, keep 16, chunk 40, row_chunk 4"
+#define LONG_ROWS     "items 1, rows 4, columns 16, long_from 3, long_columns 64, long_groups 2"
 
 // ---- operands
 
@@ -296,7 +300,7 @@ static weft_status spmm_dcsr(weft_context *ctx, const given *by)
     const weft_tensor B = tall_block(first_block(by)), C = tall_block(output_block(0, by));
     return weft_spmm_dcsr(ctx, o.queue, by->number, &o.stored, &B, by->beta, &C,
                           WEFT_SPMM(.reduction = by->reduction, .activation = by->activation,
-                                    .transpose_a = by->is_turned));
+                                    .transpose_a = by->transposes_a));
 }
 
 static weft_status sparse_linear(weft_context *ctx, const given *by)
@@ -496,11 +500,11 @@ static const remembered_case cases[] = {
      sparse_softmax,
      {{"scale", {.number = 1}},
       {"an infinite scale", {.number = INFINITY, .wanted = WEFT_BAD_ARGUMENT}},
-      {"tiling", {.tiling = IN_PIECES}},
+      {"tiling", {.tiling = IN_ROW_CHUNKS}},
       {"no buffer", {.lacks_buffer = true, .wanted = WEFT_BAD_BUFFER}}}},
     {"sparse_softmax_backward",
      sparse_softmax_backward,
-     {{"scale", {.number = 1}}, {"tiling", {.tiling = IN_PIECES}}}},
+     {{"scale", {.number = 1}}, {"tiling", {.tiling = IN_ROW_CHUNKS}}}},
     {"spgemm_count", spgemm_count, {{"tiling", {.tiling = LONG_ROWS}}}},
     {"spgemm",
      spgemm,
@@ -538,7 +542,7 @@ static const remembered_case cases[] = {
      {{"beta", {.beta = 1}},
       {"a factor", {.number = 1}},
       {"means", {.number = 1, .reduction = WEFT_SPMM_MEAN}},
-      {"peaks", {.number = 1, .reduction = WEFT_SPMM_MAX}},
+      {"max_min", {.number = 1, .reduction = WEFT_SPMM_MAX}},
       {"arguments", {.number = 1, .reduction = WEFT_SPMM_MAX, .has_arguments = true}},
       {"activation", {.number = 1, .activation = WEFT_ACTIVATION_RELU}},
       {"no bias", {.number = 1, .lacks_bias = true}},
@@ -549,7 +553,7 @@ static const remembered_case cases[] = {
     {"spmm_dcsr",
      spmm_dcsr,
      {{"beta", {.beta = 1}},
-      {"A^T", {.is_turned = true, .wanted = WEFT_BAD_ARGUMENT}},
+      {"A^T", {.transposes_a = true, .wanted = WEFT_BAD_ARGUMENT}},
       {"a factor", {.number = 1}},
       {"means", {.number = 1, .reduction = WEFT_SPMM_MEAN}},
       {"activation", {.number = 1, .activation = WEFT_ACTIVATION_RELU}}}},

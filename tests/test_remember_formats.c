@@ -107,7 +107,7 @@ static weft_csr matrix_of(cl_mem buffer)
 
 // ---- calls
 
-static weft_status reckon(const place *p, int variant)
+static weft_status compute(const place *p, int variant)
 {
     static const char *const names[2][2] = {{"x", "y"}, {"y", "x"}};
     static const char *const values[2][2] = {{"v", "w"}, {"w", "v"}};
@@ -206,7 +206,7 @@ static const struct operation {
     weft_status (*call)(const place *p, int variant);
     int n_variants;
 } operations[] = {
-    {"elementwise", reckon, 7},       {"csr_to_dense", make_dense, 1},
+    {"elementwise", compute, 7},      {"csr_to_dense", make_dense, 1},
     {"dense_to_csr", make_sparse, 3}, {"csr_transpose", transpose, 3},
     {"dcsr_from_csr", store_rows, 3}, {"dcsr_to_csr", all_rows, 3},
     {"sparse_gather", gather, 2},

@@ -14,66 +14,67 @@ static bool is_reduced; // the small set
 // TILING() with mid whole, and kept: for softmax alone.
 #define KEEPING(f, v, i, t, u, w, r, x, y)                                                         \
     {                                                                                              \
-        .fold = f, .vectors = v, .items = i, .team = t, .unroll = u, .widen = w, .run = r,         \
-        .grid_x = x, .grid_y = y, .parts = 1, .keep = true                                         \
+        .vector_width = f, .vectors = v, .items = i, .items_y = t, .unroll = u, .widen = w,        \
+        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .keep = true                               \
     }
 
-// TEAMS(), the same way.
-#define KEEPING_TEAMS(v, i, t, n, u, r, x, y)                                                      \
+// ITEMS_Z(), the same way.
+#define CACHING_ITEMS_Z(v, i, t, n, u, r, x, y)                                                    \
     {                                                                                              \
-        .fold = 1, .vectors = v, .items = i, .team = t, .unroll = u, .widen = 1, .run = r,         \
-        .grid_x = x, .grid_y = y, .parts = 1, .keep = true, .teams = n                             \
+        .vector_width = 1, .vectors = v, .items = i, .items_y = t, .unroll = u, .widen = 1,        \
+        .run = r, .grid_x = x, .grid_y = y, .parts = 1, .keep = true, .items_z = n                 \
     }
 
 // A tiling, and an array (high, mid, low) that it goes with; of low 1 lines are whole rows.
 typedef struct variant {
     const char *what;
     int64_t high, mid, low;
-    strided_layout layout; // of what is along the last axis: TURNED has low inside
+    strided_layout layout; // of what is along the last axis: TRANSPOSED has low inside
     weft_axis_tiling tiling;
 } variant;
 
 static const variant variants[] = {
-    {"whole vectors", 3, 20, 32, LAYOUT_TURNED, TILING(16, 2, 1, 1, 8, 1, 2, 1, 2, 1)},
-    {"a vector moved", 3, 20, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"single columns", 2, 20, 19, LAYOUT_TURNED, TILING(1, 1, 1, 1, 1, 1, 1, 3, 1, 1)},
-    {"many vectors", 2, 9, 70, LAYOUT_TURNED, TILING(2, 64, 1, 1, 2, 1, 1, 1, 2, 1)},
-    {"in parts", 2, 50, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 2, 1, 1, 2, 1, 7)},
-    {"too many parts", 2, 9, 32, LAYOUT_TURNED, TILING(4, 8, 1, 1, 2, 1, 4, 2, 9, 40)},
+    {"whole vectors", 3, 20, 32, LAYOUT_TRANSPOSED, TILING(16, 2, 1, 1, 8, 1, 2, 1, 2, 1)},
+    {"a vector moved", 3, 20, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
+    {"single columns", 2, 20, 19, LAYOUT_TRANSPOSED, TILING(1, 1, 1, 1, 1, 1, 1, 3, 1, 1)},
+    {"many vectors", 2, 9, 70, LAYOUT_TRANSPOSED, TILING(2, 64, 1, 1, 2, 1, 1, 1, 2, 1)},
+    {"in parts", 2, 50, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 2, 1, 1, 2, 1, 7)},
+    {"too many parts", 2, 9, 32, LAYOUT_TRANSPOSED, TILING(4, 8, 1, 1, 2, 1, 4, 2, 9, 40)},
     {"rows", 5, 300, 1, LAYOUT_DENSE, TILING(16, 2, 1, 1, 8, 32, 2, 1, 2, 1)},
     {"short rows", 5, 30, 1, LAYOUT_DENSE, TILING(4, 64, 1, 1, 2, 16, 1, 1, 2, 1)},
     {"rows in parts", 2, 301, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 2, 5)},
-    {"widened", 3, 100, 5, LAYOUT_TURNED, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
-    {"widened threefold", 3, 50, 8, LAYOUT_TURNED, TILING(2, 12, 1, 1, 2, 3, 1, 1, 1, 1)},
-    {"widened in parts", 2, 99, 6, LAYOUT_TURNED, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
+    {"widened", 3, 100, 5, LAYOUT_TRANSPOSED, TILING(8, 5, 1, 1, 4, 8, 1, 1, 2, 1)},
+    {"widened threefold", 3, 50, 8, LAYOUT_TRANSPOSED, TILING(2, 12, 1, 1, 2, 3, 1, 1, 1, 1)},
+    {"widened in parts", 2, 99, 6, LAYOUT_TRANSPOSED, TILING(4, 6, 1, 1, 2, 4, 1, 1, 1, 6)},
     {"gathered", 3, 200, 1, LAYOUT_SPACED, TILING(8, 2, 1, 1, 4, 16, 1, 1, 1, 1)},
     {"gathered in parts", 3, 200, 1, LAYOUT_SPACED, TILING(4, 1, 1, 1, 2, 4, 1, 1, 1, 3)},
-    {"items", 3, 30, 37, LAYOUT_TURNED, TILING(1, 1, 16, 1, 4, 1, 1, 2, 2, 1)},
-    {"items and team", 3, 70, 37, LAYOUT_TURNED, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
-    {"team of a row", 3, 700, 1, LAYOUT_DENSE, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
-    {"team in parts", 2, 200, 19, LAYOUT_TURNED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
-    {"team of a row in parts", 2, 900, 1, LAYOUT_DENSE, TILING(1, 1, 1, 32, 4, 1, 1, 1, 1, 5)},
-    {"team with vectors", 2, 40, 24, LAYOUT_TURNED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
-    {"strips of a team", 2, 40, 24, LAYOUT_TURNED, TILING(1, 3, 4, 2, 2, 1, 1, 2, 2, 1)},
-    {"widened team", 2, 90, 6, LAYOUT_TURNED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
-    {"vectors kept", 3, 21, 37, LAYOUT_TURNED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
+    {"items", 3, 30, 37, LAYOUT_TRANSPOSED, TILING(1, 1, 16, 1, 4, 1, 1, 2, 2, 1)},
+    {"items and items_y", 3, 70, 37, LAYOUT_TRANSPOSED, TILING(1, 1, 8, 8, 4, 1, 1, 2, 2, 1)},
+    {"items_y of a row", 3, 700, 1, LAYOUT_DENSE, TILING(1, 1, 1, 64, 4, 1, 1, 1, 2, 1)},
+    {"items_y in parts", 2, 200, 19, LAYOUT_TRANSPOSED, TILING(1, 1, 16, 4, 2, 1, 1, 1, 1, 4)},
+    {"items_y of a row in parts", 2, 900, 1, LAYOUT_DENSE, TILING(1, 1, 1, 32, 4, 1, 1, 1, 1, 5)},
+    {"items_y with vectors", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(4, 2, 2, 4, 2, 1, 1, 2, 1, 1)},
+    {"strips of a items_y", 2, 40, 24, LAYOUT_TRANSPOSED, TILING(1, 3, 4, 2, 2, 1, 1, 2, 2, 1)},
+    {"widened items_y", 2, 90, 6, LAYOUT_TRANSPOSED, TILING(1, 24, 1, 4, 2, 4, 1, 1, 2, 2)},
+    {"vectors kept", 3, 21, 37, LAYOUT_TRANSPOSED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
     {"rows kept", 5, 301, 1, LAYOUT_DENSE, KEEPING(16, 1, 1, 1, 8, 16, 2, 1, 2)},
-    {"widened and kept", 3, 99, 5, LAYOUT_TURNED, KEEPING(8, 5, 1, 1, 4, 8, 1, 1, 2)},
+    {"widened and kept", 3, 99, 5, LAYOUT_TRANSPOSED, KEEPING(8, 5, 1, 1, 4, 8, 1, 1, 2)},
     {"gathered and kept", 3, 200, 1, LAYOUT_SPACED, KEEPING(8, 2, 1, 1, 4, 16, 1, 1, 1)},
-    {"strips of a team, kept", 2, 43, 24, LAYOUT_TURNED, KEEPING(1, 3, 4, 2, 2, 1, 1, 2, 2)},
-    {"items and team, kept", 3, 70, 37, LAYOUT_TURNED, KEEPING(1, 1, 8, 8, 4, 1, 1, 2, 2)},
+    {"strips of a items_y, kept", 2, 43, 24, LAYOUT_TRANSPOSED, KEEPING(1, 3, 4, 2, 2, 1, 1, 2, 2)},
+    {"items and items_y, kept", 3, 70, 37, LAYOUT_TRANSPOSED, KEEPING(1, 1, 8, 8, 4, 1, 1, 2, 2)},
     {"rows in too many parts", 3, 64, 1, LAYOUT_DENSE, TILING(8, 1, 1, 1, 4, 8, 1, 1, 1, 5)},
-    {"lines far apart", 2, 901, 37, LAYOUT_TURNED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
-    {"lines far apart, kept", 2, 905, 37, LAYOUT_TURNED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
-    {"runs without end", 3, 20, 19, LAYOUT_TURNED,
+    {"lines far apart", 2, 901, 37, LAYOUT_TRANSPOSED, TILING(8, 3, 1, 1, 4, 1, 1, 2, 1, 1)},
+    {"lines far apart, kept", 2, 905, 37, LAYOUT_TRANSPOSED, KEEPING(8, 3, 1, 1, 4, 1, 1, 2, 1)},
+    {"runs without end", 3, 20, 19, LAYOUT_TRANSPOSED,
      TILING(1, 1, 1, 1, 1, 1, INT64_C(1) << 62, 3, 65535, 1)},
-    {"team of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
-    {"teams of rows", 7, 701, 1, LAYOUT_DENSE, TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
-    {"teams of short rows", 21, 45, 1, LAYOUT_DENSE, TEAMS(1, 1, 4, 8, 4, 2, 1, 1)},
-    {"more teams than rows", 3, 90, 1, LAYOUT_SPACED, TEAMS(1, 1, 8, 16, 2, 1, 1, 1)},
-    {"teams of strips", 5, 90, 19, LAYOUT_TURNED, TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
-    {"teams that keep", 7, 701, 1, LAYOUT_DENSE, KEEPING_TEAMS(1, 1, 32, 2, 8, 1, 1, 2)},
-    {"teams of strips that keep", 5, 90, 19, LAYOUT_TURNED, KEEPING_TEAMS(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"items_y of a row, kept", 3, 700, 1, LAYOUT_DENSE, KEEPING(1, 1, 1, 64, 4, 1, 1, 1, 2)},
+    {"items_z of rows", 7, 701, 1, LAYOUT_DENSE, ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"items_z of short rows", 21, 45, 1, LAYOUT_DENSE, ITEMS_Z(1, 1, 4, 8, 4, 2, 1, 1)},
+    {"more items_z than rows", 3, 90, 1, LAYOUT_SPACED, ITEMS_Z(1, 1, 8, 16, 2, 1, 1, 1)},
+    {"items_z of strips", 5, 90, 19, LAYOUT_TRANSPOSED, ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
+    {"items_z that keep", 7, 701, 1, LAYOUT_DENSE, CACHING_ITEMS_Z(1, 1, 32, 2, 8, 1, 1, 2)},
+    {"items_z of strips that keep", 5, 90, 19, LAYOUT_TRANSPOSED,
+     CACHING_ITEMS_Z(2, 4, 16, 2, 2, 1, 2, 2)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
@@ -132,7 +133,7 @@ static void test_every_tiling(void **state)
             const bool is_picked = op == SOFTMAX || (!variants[i].tiling.keep &&
                                                      (i + 2 * op) % (is_reduced ? 18 : 9) == 0);
             if (is_picked && device_holds(&variants[i]) &&
-                has_turn_unless(variants[i].tiling.fold > 1, i + op))
+                has_turn_unless(variants[i].tiling.vector_width > 1, i + op))
                 run_variant(ctx, &variants[i], &of);
         }
 }
@@ -152,7 +153,8 @@ static void test_tilings_with_weights(void **state)
     }
 }
 
-// Several teams that hand their states from item to item, and then to all what the first one has.
+// Several groups of items that hand their states from item to item, and then to all what the first
+// one has.
 static void test_sub_groups(void **state)
 {
     (void)state;
@@ -162,7 +164,7 @@ static void test_sub_groups(void **state)
     for (int i = 0; i < N_VARIANTS; i++) {
         const variant *v = &variants[i];
         const rewrite_case of = case_of(v, SOFTMAX, 6000 + (uint64_t)i);
-        if (v->tiling.teams > 1 && device_holds(v) && has_turn(i))
+        if (v->tiling.items_z > 1 && device_holds(v) && has_turn(i))
             run_variant(there, v, &of);
     }
     weft_context_destroy(&there);
@@ -188,7 +190,7 @@ static void test_last_columns_of_parts(void **state)
 {
     (void)state;
     static const variant last = {
-        "the last of parts", 3, 32, 5, LAYOUT_TURNED, TILING(4, 5, 1, 1, 2, 4, 1, 1, 3, 2)};
+        "the last of parts", 3, 32, 5, LAYOUT_TRANSPOSED, TILING(4, 5, 1, 1, 2, 4, 1, 1, 3, 2)};
     static const rewrite_op ops[] = {SOFTMAX, LAYER_NORM}; // these need all that is asked for
     const char *uninitialized = getenv("OCLGRIND_UNINITIALIZED");
     if (uninitialized)
@@ -233,7 +235,7 @@ static void test_known_geometry(void **state)
     rewrite_create(&o, there, &of);
     const char *words = rewrite_words(&o);
     if (has_room &&
-        (!strstr(words, "items 32, team 8, ") || !strstr(words, "grid_x 2, grid_y 320")))
+        (!strstr(words, "items 32, items_y 8, ") || !strstr(words, "grid_x 2, grid_y 320")))
         fail_msg("%s", words);
     if (!is_reduced) { // 163840 items
         rewrite_call(&o);
@@ -256,8 +258,8 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                                  .shape = {shape[0], shape[1], is_reduced ? 33 : shape[2]},
                                  .axis = rewrite_is_norm(op) ? 1 : 2,
                                  .number = 1,
-                                 .in_layout = LAYOUT_TURNED,
-                                 .out_layout = LAYOUT_TURNED,
+                                 .in_layout = LAYOUT_TRANSPOSED,
+                                 .out_layout = LAYOUT_TRANSPOSED,
                                  .numbers = STEEP};
         rewrite_run(there, &of);
     }
@@ -268,7 +270,7 @@ static void test_as_planned_for_known_devices(void **state)
 {
     (void)state;
     for (size_t i = 0; i < weft_profile_count(); i += is_reduced ? 8 : 2)
-        if (takes_vectors() || weft_profile_at(i)->fold == 1)
+        if (takes_vectors() || weft_profile_at(i)->vector_width == 1)
             run_profile(weft_profile_at(i), 100 * i + i);
 }
 

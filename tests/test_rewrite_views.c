@@ -148,7 +148,7 @@ static void test_few_programs_for_many_shapes(void **state)
     (void)state;
     const uint64_t built = programs_for(is_reduced ? 100 : 1000);
     print_message("# %" PRIu64 " programs\n", built);
-    if (weft_context_limits(ctx)->fold > 1)
+    if (weft_context_limits(ctx)->vector_width > 1)
         assert_in_range(built, 3, 12);
     else
         assert_in_range(built, 3, 60); // groups of every shape

@@ -9,27 +9,31 @@ static int step; // of the small set: every step-th case
 static const weft_dtype narrow_dtypes[] = {WEFT_F16, WEFT_BF16};
 enum { N_NARROW = sizeof(narrow_dtypes) / sizeof(narrow_dtypes[0]) };
 
-// Tiles of four elements along k, and of one or two; slices of 16 entries end within what there is.
-static const weft_sddmm_tiling folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .slices_per_group = 1, .entries = 16, .passes = true};
-static const weft_sddmm_tiling folded_narrow = {
-    .fold = 1, .vectors = 2, .lanes = 1, .slices_per_group = 2, .entries = 16};
-static const weft_sddmm_tiling packed = {.fold = 2,
+// Tiles of four elements along k, and of one or two; chunks of 16 entries end within what there is.
+static const weft_sddmm_tiling vectorized = {.vector_width = 2,
+                                             .vectors = 2,
+                                             .lanes = 1,
+                                             .chunks_per_group = 1,
+                                             .entries = 16,
+                                             .passes = true};
+static const weft_sddmm_tiling vectorized_narrow = {
+    .vector_width = 1, .vectors = 2, .lanes = 1, .chunks_per_group = 2, .entries = 16};
+static const weft_sddmm_tiling packed = {.vector_width = 2,
                                          .vectors = 1,
                                          .lanes = 1,
-                                         .slices_per_group = 2,
+                                         .chunks_per_group = 2,
                                          .entries = 16,
                                          .passes = true,
                                          .packed = true};
-static const weft_sddmm_tiling windows = {.fold = 2,
-                                          .vectors = 1,
-                                          .lanes = 1,
-                                          .slices_per_group = 2,
-                                          .entries = 16,
-                                          .passes = true,
-                                          .window = 2};
+static const weft_sddmm_tiling column_blocks = {.vector_width = 2,
+                                                .vectors = 1,
+                                                .lanes = 1,
+                                                .chunks_per_group = 2,
+                                                .entries = 16,
+                                                .passes = true,
+                                                .column_block = 2};
 static const weft_sddmm_tiling spread = {
-    .fold = 1, .vectors = 2, .lanes = 2, .slices_per_group = 2, .entries = 16};
+    .vector_width = 1, .vectors = 2, .lanes = 2, .chunks_per_group = 2, .entries = 16};
 
 // Strides along k of A and B.
 typedef enum along { NEIGHBOURS, ANY_STRIDE } along;
@@ -74,7 +78,7 @@ static void run_shapes(sddmm_case of, along k, const weft_sddmm_tiling *wide,
         for (of.n = 0; of.n <= 5; of.n++)
             for (of.k = 0; of.k <= 5; of.k++) {
                 of.m = rows[i];
-                of.tiling = wide && of.k < wide->fold ? narrow : wide;
+                of.tiling = wide && of.k < wide->vector_width ? narrow : wide;
                 if (++seed % (uint64_t)step != 0 || (wide && of.k == 1 && !of.tiling))
                     continue;
                 const sddmm_case one = varied(of, k, seed);
@@ -92,19 +96,19 @@ static void test_small_shapes_as_planned(void **state)
 static void test_small_shapes_with_any_stride(void **state)
 {
     (void)state;
-    run_shapes((sddmm_case){.dtype = WEFT_F32}, ANY_STRIDE, &folded, &folded_narrow);
+    run_shapes((sddmm_case){.dtype = WEFT_F32}, ANY_STRIDE, &vectorized, &vectorized_narrow);
     run_shapes((sddmm_case){.dtype = WEFT_F32}, ANY_STRIDE, &packed, NULL);
 }
 
 static void test_small_shapes_in_every_type(void **state)
 {
     (void)state;
-    run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &folded, &folded_narrow);
-    run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &windows, &folded_narrow);
+    run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &vectorized, &vectorized_narrow);
+    run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &column_blocks, &vectorized_narrow);
     run_shapes((sddmm_case){.dtype = WEFT_F32}, NEIGHBOURS, &spread, NULL);
     for (int i = 0; i < N_NARROW; i++) {
         sddmm_case of = {.dtype = narrow_dtypes[i], .indicator = i == 0, .has_wide_d = i == 1};
-        run_shapes(of, NEIGHBOURS, &folded, NULL);
+        run_shapes(of, NEIGHBOURS, &vectorized, NULL);
         of.has_wide_d = i == 0;
         run_shapes(of, NEIGHBOURS, &spread, NULL);
     }
@@ -115,7 +119,7 @@ static void test_small_shapes_in_f64(void **state)
     (void)state;
     if (!weft_context_limits(ctx)->has_f64)
         skip();
-    run_shapes((sddmm_case){.dtype = WEFT_F64}, NEIGHBOURS, &folded, NULL);
+    run_shapes((sddmm_case){.dtype = WEFT_F64}, NEIGHBOURS, &vectorized, NULL);
     run_shapes((sddmm_case){.dtype = WEFT_F64}, NEIGHBOURS, &spread, NULL);
 }
 
@@ -125,9 +129,9 @@ static void test_small_shapes_with_every_index_type(void **state)
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64}, NEIGHBOURS, &spread, NULL);
     run_shapes((sddmm_case){.index_dtype = WEFT_I16}, NEIGHBOURS, &packed, NULL);
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16, .indicator = true},
-               NEIGHBOURS, &windows, &folded_narrow);
+               NEIGHBOURS, &column_blocks, &vectorized_narrow);
     run_shapes((sddmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16, .indicator = true},
-               NEIGHBOURS, &folded, NULL);
+               NEIGHBOURS, &vectorized, NULL);
 }
 
 int main(void)

@@ -197,10 +197,10 @@ static void test_values_of_a_batch_of_one(void **state)
 // Sums that wait, and a tile of two columns of B's at a time.
 static weft_sddmm_tiling cutting_tiling(bool is_packed)
 {
-    return (weft_sddmm_tiling){.fold = 2,
+    return (weft_sddmm_tiling){.vector_width = 2,
                                .vectors = 1,
                                .lanes = 1,
-                               .slices_per_group = 1,
+                               .chunks_per_group = 1,
                                .entries = 16,
                                .passes = true,
                                .packed = is_packed};
@@ -214,17 +214,17 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.entries is 17",
            c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(false);
-    tiling.fold = 8;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8: 1, 2, 4, 8 or 16 and at most k = 6",
+    tiling.vector_width = 8;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.vector_width is 8: 1, 2, 4, 8 or 16 and at most k = 6",
            c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(true);
     tiling.lanes = 1 << 20;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
            c.params.tiling = TILING_TEXT(sddmm, &tiling));
     tiling = cutting_tiling(true);
-    tiling.fold = 4;
+    tiling.vector_width = 4;
     tiling.aligned = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4",
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with vector_width 4",
            c.params.tiling = TILING_TEXT(sddmm, &tiling));
 }
 
@@ -232,8 +232,9 @@ static void test_tilings_that_do_not_serve(void **state)
 static void test_starts_of_aligned_vectors(void **state)
 {
     (void)state;
-    const char *part = "tiling.aligned with fold 2: rows of A and columns of B start on multiples "
-                       "of 1, k is 6";
+    const char *part =
+        "tiling.aligned with vector_width 2: rows of A and columns of B start on multiples "
+        "of 1, k is 6";
     weft_sddmm_tiling tiling = cutting_tiling(false);
     tiling.aligned = true;
     call good = good_call();
@@ -318,8 +319,12 @@ static void test_no_workspace_where_none_is_needed(void **state)
     size_t bytes = 1;
     c.A.shape[2] = c.B.shape[1] = 0;
     assert_int_equal(workspace_of(&c), 0);
-    const weft_sddmm_tiling tiling = {
-        .fold = 2, .vectors = 3, .lanes = 1, .slices_per_group = 1, .entries = 16, .passes = true};
+    const weft_sddmm_tiling tiling = {.vector_width = 2,
+                                      .vectors = 3,
+                                      .lanes = 1,
+                                      .chunks_per_group = 1,
+                                      .entries = 16,
+                                      .passes = true};
     c = good_call();
     c.params.tiling = TILING_TEXT(sddmm, &tiling); // one tile: no sums wait
     assert_int_equal(workspace_of(&c), 0);
@@ -359,10 +364,10 @@ static void test_scratch_memory_beyond_all_bounds(void **state)
 {
     (void)state;
     const int64_t n = INT32_MAX - 4096, n_batches = 1 << 20;
-    const weft_sddmm_tiling tiling = {.fold = 16,
+    const weft_sddmm_tiling tiling = {.vector_width = 16,
                                       .vectors = 8,
                                       .lanes = 32,
-                                      .slices_per_group = 1,
+                                      .chunks_per_group = 1,
                                       .entries = 32,
                                       .passes = true,
                                       .packed = true};

@@ -44,7 +44,7 @@ static void test_long_stretches_of_empty_rows(void **state)
     }
 }
 
-// One row in many slices, at the start, in the middle or at the end.
+// One row in many chunks, at the start, in the middle or at the end.
 static void test_a_huge_row(void **state)
 {
     (void)state;
@@ -131,8 +131,8 @@ static void run_file(const weft_csr_host *host)
         .C = host, .k = k, .alpha = 1, .A = a, .B = b, .b_row = 1, .b_column = k};
     weft_csr C;
     assert_ok(weft_csr_create(&C, ctx, queue, host));
-    weft_tensor A = upload(host->n_rows, k, a), turned_B = upload(host->n_cols, k, b);
-    const weft_tensor B = weft_tensor_transposed(&turned_B);
+    weft_tensor A = upload(host->n_rows, k, a), transposed_B = upload(host->n_cols, k, b);
+    const weft_tensor B = weft_tensor_transposed(&transposed_B);
     const size_t bytes = (size_t)(host->nnz + 1) * sizeof(float); // of some buffer at least
     float *nothing = memory_filled(bytes, SPARSE_POISON);
     const weft_tensor D = {

@@ -48,28 +48,28 @@ static void fail_problem(const char *what, const weft_limits *limits,
 
 static bool are_equal(const weft_sddmm_tiling *a, const weft_sddmm_tiling *b)
 {
-    return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
-           a->slices_per_group == b->slices_per_group && a->entries == b->entries &&
-           a->passes == b->passes && a->packed == b->packed && a->turned == b->turned &&
-           a->aligned == b->aligned && a->ahead == b->ahead && a->window == b->window;
+    return a->vector_width == b->vector_width && a->vectors == b->vectors && a->lanes == b->lanes &&
+           a->chunks_per_group == b->chunks_per_group && a->entries == b->entries &&
+           a->passes == b->passes && a->packed == b->packed && a->transposed == b->transposed &&
+           a->aligned == b->aligned && a->ahead == b->ahead && a->column_block == b->column_block;
 }
 
 static void check_problem(const weft_limits *limits, const weft_sddmm_problem *problem)
 {
     const weft_sddmm_tiling tiling = weft_sddmm_tiling_for(limits, problem);
     const weft_sddmm_tiling again = weft_sddmm_tiling_for(limits, problem);
-    const uint64_t lanes = (uint64_t)tiling.lanes, slices = (uint64_t)tiling.slices_per_group;
+    const uint64_t lanes = (uint64_t)tiling.lanes, chunks = (uint64_t)tiling.chunks_per_group;
     const uint64_t sum_bytes = problem->dtype == WEFT_F64 ? 8 : 4;
     if (weft_sddmm_tiling_check(&tiling, limits, problem) != WEFT_OK)
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if (tiling.fold > (problem->k > 0 ? problem->k : 1))
+    if (tiling.vector_width > (problem->k > 0 ? problem->k : 1))
         fail_problem("a vector longer than k", limits, problem, &tiling);
-    if (lanes * slices > limits->max_items || lanes > limits->max_items_along[0] ||
-        slices > limits->max_items_along[1])
+    if (lanes * chunks > limits->max_items || lanes > limits->max_items_along[0] ||
+        chunks > limits->max_items_along[1])
         fail_problem("a group too large", limits, problem, &tiling);
-    if (lanes > 1 && lanes * (lanes + 1) * slices * sum_bytes > limits->local_bytes)
+    if (lanes > 1 && lanes * (lanes + 1) * chunks * sum_bytes > limits->local_bytes)
         fail_problem("too much local memory", limits, problem, &tiling);
 }
 
@@ -127,26 +127,29 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 400000, 128, WEFT_F32, true,
-         "fold 4, vectors 4, lanes 8, slices_per_group 16, entries 112, aligned"},
+         "vector_width 4, vectors 4, lanes 8, chunks_per_group 16, entries 112, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 400000, 1, WEFT_F16, true,
-         "fold 1, vectors 4, lanes 8, slices_per_group 16, entries 112"},
+         "vector_width 1, vectors 4, lanes 8, chunks_per_group 16, entries 112"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32, false,
-         "fold 4, vectors 4, lanes 8, slices_per_group 16, entries 16, turned, aligned"},
+         "vector_width 4, vectors 4, lanes 8, chunks_per_group 16, entries 16, transposed, "
+         "aligned"},
         {"amd-mi300x", 8192, 8192, 256, 8191, 256, WEFT_F32, false,
-         "fold 1, vectors 4, lanes 8, slices_per_group 16, entries 16"},
+         "vector_width 1, vectors 4, lanes 8, chunks_per_group 16, entries 16"},
         {"intel-arc-a770", 100, 100, 4, 1000, 4, WEFT_F32, true,
-         "fold 4, vectors 1, lanes 1, slices_per_group 128, entries 16, aligned"},
+         "vector_width 4, vectors 1, lanes 1, chunks_per_group 128, entries 16, aligned"},
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F32, true,
-         "fold 16, vectors 8, lanes 1, slices_per_group 1, entries 144, passes, packed"},
+         "vector_width 16, vectors 8, lanes 1, chunks_per_group 1, entries 144, passes, packed"},
         {"intel-xeon-8380", 2048, 2048, 512, 400000, 16, WEFT_F64, false,
-         "fold 8, vectors 8, lanes 1, slices_per_group 1, entries 144, passes, packed"},
+         "vector_width 8, vectors 8, lanes 1, chunks_per_group 1, entries 144, passes, packed"},
         {"intel-xeon-8380", 40000, 2048, 528, 8000000, 16, WEFT_F32, true,
-         "fold 16, vectors 11, lanes 1, slices_per_group 1, entries 12496, passes, window 232"},
+         "vector_width 16, vectors 11, lanes 1, chunks_per_group 1, entries 12496, passes, "
+         "column_block 232"},
         {"arm-graviton2", 40000, 2048, 128, 8000000, 8, WEFT_F16, false,
-         "fold 4, vectors 8, lanes 1, slices_per_group 1, entries 15616, passes, packed, window "
+         "vector_width 4, vectors 8, lanes 1, chunks_per_group 1, entries 15616, passes, packed, "
+         "column_block "
          "2048"},
         {"arm-graviton2", 100, 100, 5, 300, 1, WEFT_F32, true,
-         "fold 4, vectors 2, lanes 1, slices_per_group 1, entries 64"},
+         "vector_width 4, vectors 2, lanes 1, chunks_per_group 1, entries 64"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_sddmm_problem problem = {.m = known[i].m,
@@ -168,15 +171,15 @@ static void test_known_tilings(void **state)
     }
 }
 
-// As measured on two cores with 1 MiB of L2 each: where B has several tiles whenever slices use its
+// As measured on two cores with 1 MiB of L2 each: where B has several tiles whenever chunks use its
 // columns, else where rows are long and B is far.
-static void test_windows_where_they_pay(void **state)
+static void test_column_blocks_where_they_pay(void **state)
 {
     (void)state;
     static const struct {
         int64_t n, k, row; // entries of each of 2048 rows
         int vectors;
-        int64_t window;
+        int64_t column_block;
     } known[] = {
         {512, 512, 51, 16, 128},   {512, 512, 4, 16, 128},     {512, 512, 3, 8, 0},
         {2048, 256, 16, 16, 128},  {2048, 256, 15, 8, 0},      {2048, 200, 41, 13, 157},
@@ -196,14 +199,14 @@ static void test_windows_where_they_pay(void **state)
                                             .b_adjacent = true,
                                             .alignment = 16};
         const weft_sddmm_tiling t = weft_sddmm_tiling_for(&limits, &problem);
-        if (t.window != known[i].window || t.vectors != known[i].vectors)
-            fail_problem("other windows than expected", &limits, &problem, &t);
+        if (t.column_block != known[i].column_block || t.vectors != known[i].vectors)
+            fail_problem("other column blocks than expected", &limits, &problem, &t);
     }
     const weft_sddmm_problem problem = {
         .m = 2048, .n = 512, .k = 512, .nnz = 1 << 17, .a_adjacent = true, .b_adjacent = true};
-    assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).window, 128);
+    assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).column_block, 128);
     limits.max_turns = 1 << 16;
-    assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).window, 0);
+    assert_int_equal(weft_sddmm_tiling_for(&limits, &problem).column_block, 0);
 }
 
 // Extents that no matrix has.
@@ -224,7 +227,7 @@ static void test_extents_beyond_all_bounds(void **state)
 }
 
 // Slices are as many as keep the device busy, and no shorter than pays.
-static void test_slices_follow_the_entries(void **state)
+static void test_chunks_follow_the_entries(void **state)
 {
     (void)state;
     static const char *const devices[] = {"nvidia-a100", "intel-xeon-8380"};
@@ -237,7 +240,7 @@ static void test_slices_follow_the_entries(void **state)
             const weft_sddmm_tiling tiling =
                 weft_sddmm_tiling_for(weft_profile_find(devices[i % 2]), &problem);
             if (tiling.entries < before)
-                fail_problem("shorter slices of more entries", weft_profile_find(devices[i % 2]),
+                fail_problem("shorter chunks of more entries", weft_profile_find(devices[i % 2]),
                              &problem, &tiling);
             before = tiling.entries;
         }
@@ -254,10 +257,10 @@ static const weft_sddmm_problem usual = {.m = 100,
                                          .a_adjacent = true,
                                          .b_adjacent = true,
                                          .alignment = 8};
-static const weft_sddmm_tiling sound = {.fold = 8,
+static const weft_sddmm_tiling sound = {.vector_width = 8,
                                         .vectors = 2,
                                         .lanes = 4,
-                                        .slices_per_group = 8,
+                                        .chunks_per_group = 8,
                                         .entries = 32,
                                         .passes = true,
                                         .packed = true,
@@ -287,19 +290,20 @@ static void test_wrong_tiles_are_refused(void **state)
     weft_sddmm_tiling tiling = sound;
     assert_int_equal(weft_sddmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
-    REFUSE("tiling.fold is 0:", fold, 0);
-    REFUSE("tiling.fold is -8:", fold, -8);
-    REFUSE("tiling.fold is 3:", fold, 3);
-    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vector_width is 0:", vector_width, 0);
+    REFUSE("tiling.vector_width is -8:", vector_width, -8);
+    REFUSE("tiling.vector_width is 3:", vector_width, 3);
+    REFUSE("tiling.vector_width is 32:", vector_width, 32);
     REFUSE("tiling.vectors is 0: 1 to 16", vectors, 0);
     REFUSE("tiling.vectors is 17: 1 to 16", vectors, 17);
     REFUSE("tiling.packed wants tiling.passes", passes, false);
-    REFUSE("tiling.turned and tiling.packed exclude each other", turned, true);
+    REFUSE("tiling.transposed and tiling.packed exclude each other", transposed, true);
     problem.k = 7;
     refuse(sound, &problem, "at most k = 7");
     problem.k = 20;
     refuse(sound, &problem,
-           "tiling.aligned with fold 8: rows of A and columns of B start on multiples of 8, k is "
+           "tiling.aligned with vector_width 8: rows of A and columns of B start on multiples of "
+           "8, k is "
            "20");
     problem = usual;
     problem.alignment = 4;
@@ -311,42 +315,43 @@ static void test_wrong_tiles_are_refused(void **state)
     problem.b_adjacent = false;
     refuse(sound, &problem, "tiling.aligned");
     tiling.packed = false;
-    tiling.turned = true;
+    tiling.transposed = true;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
     weft_limits limits = *weft_profile_find("nvidia-a100");
     limits.local_bytes = 32 * 33 * 4 - 1;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, &limits, &problem), WEFT_BAD_ARGUMENT);
-    assert_string_equal(weft_last_error(),
-                        "sddmm: tiling.turned wants 4224 bytes of local memory, which has 4223");
+    assert_string_equal(
+        weft_last_error(),
+        "sddmm: tiling.transposed wants 4224 bytes of local memory, which has 4223");
     tiling = sound;
     problem = usual;
     problem.k = 1 << 20;
-    tiling.fold = 16;
+    tiling.vector_width = 16;
     tiling.vectors = 8;
-    tiling.lanes = tiling.slices_per_group = 1;
+    tiling.lanes = tiling.chunks_per_group = 1;
     tiling.aligned = false;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
     tiling.lanes = 64;
     tiling.entries = 64;
     refuse(tiling, &problem,
-           "tiling.fold 16 x vectors 8 x lanes 64 are 8192 elements along k: at most 4096");
+           "tiling.vector_width 16 x vectors 8 x lanes 64 are 8192 elements along k: at most 4096");
 }
 
-static void test_wrong_windows_are_refused(void **state)
+static void test_wrong_column_blocks_are_refused(void **state)
 {
     (void)state;
     weft_sddmm_tiling tiling = sound;
-    REFUSE("tiling.window is -1: 0 to 2147479551", window, -1);
-    REFUSE("tiling.window is 2147479552: 0 to 2147479551", window, INT32_MAX - 4095);
-    REFUSE("tiling.window is 9, but tiling.lanes is 4: 1 is wanted", window, 9);
+    REFUSE("tiling.column_block is -1: 0 to 2147479551", column_block, -1);
+    REFUSE("tiling.column_block is 2147479552: 0 to 2147479551", column_block, INT32_MAX - 4095);
+    REFUSE("tiling.column_block is 9, but tiling.lanes is 4: 1 is wanted", column_block, 9);
     tiling.lanes = 1;
-    tiling.window = 9;
+    tiling.column_block = 9;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
     tiling.passes = tiling.packed = false;
-    refuse(tiling, &usual, "tiling.window with tiles of 16 and k = 24 wants tiling.passes");
+    refuse(tiling, &usual, "tiling.column_block with tiles of 16 and k = 24 wants tiling.passes");
 }
 
 // Whatever a device may take.
@@ -356,10 +361,10 @@ static void test_the_margin_bounds_groups_too(void **state)
     weft_limits limits = *weft_profile_find("nvidia-a100");
     limits.max_items = limits.max_items_along[1] = 8192;
     weft_sddmm_tiling tiling = sound;
-    tiling.slices_per_group = 5000;
+    tiling.chunks_per_group = 5000;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, &limits, &usual), WEFT_BAD_ARGUMENT);
     assert_string_equal(weft_last_error(),
-                        "sddmm: tiling.slices_per_group is 5000: 1 to 4096 is wanted");
+                        "sddmm: tiling.chunks_per_group is 5000: 1 to 4096 is wanted");
 }
 
 static void test_wrong_groups_are_refused(void **state)
@@ -371,25 +376,25 @@ static void test_wrong_groups_are_refused(void **state)
     REFUSE("tiling.lanes is -4:", lanes, -4);
     REFUSE("tiling.lanes is 6:", lanes, 6);
     REFUSE("tiling.lanes is 128:", lanes, 128);
-    REFUSE("tiling.slices_per_group is 0: 1 to 1024", slices_per_group, 0);
-    REFUSE("tiling.slices_per_group is 1025: 1 to 1024", slices_per_group, 1025);
-    REFUSE("tiling.lanes 4 x slices_per_group 257 are more than the 1024 items", slices_per_group,
+    REFUSE("tiling.chunks_per_group is 0: 1 to 1024", chunks_per_group, 0);
+    REFUSE("tiling.chunks_per_group is 1025: 1 to 1024", chunks_per_group, 1025);
+    REFUSE("tiling.lanes 4 x chunks_per_group 257 are more than the 1024 items", chunks_per_group,
            257);
     tiling.lanes = 64;
     tiling.entries = 64;
-    tiling.slices_per_group = 3;
+    tiling.chunks_per_group = 3;
     refuse(tiling, &usual,
-           "tiling.lanes 64 x slices_per_group 3 share 49920 bytes; local memory "
+           "tiling.lanes 64 x chunks_per_group 3 share 49920 bytes; local memory "
            "has 49152");
     tiling.lanes = 32;
-    tiling.slices_per_group = 8;
+    tiling.chunks_per_group = 8;
     assert_int_equal(weft_sddmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
     problem.dtype = WEFT_F64;
     refuse(tiling, &problem, "share 67584 bytes");
 }
 
-static void test_wrong_slices_are_refused(void **state)
+static void test_wrong_chunks_are_refused(void **state)
 {
     (void)state;
     weft_sddmm_tiling tiling = sound;
@@ -412,14 +417,14 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
-        cmocka_unit_test(test_windows_where_they_pay),
+        cmocka_unit_test(test_column_blocks_where_they_pay),
         cmocka_unit_test(test_extents_beyond_all_bounds),
-        cmocka_unit_test(test_slices_follow_the_entries),
+        cmocka_unit_test(test_chunks_follow_the_entries),
         cmocka_unit_test(test_wrong_tiles_are_refused),
-        cmocka_unit_test(test_wrong_windows_are_refused),
+        cmocka_unit_test(test_wrong_column_blocks_are_refused),
         cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
-        cmocka_unit_test(test_wrong_slices_are_refused),
+        cmocka_unit_test(test_wrong_chunks_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

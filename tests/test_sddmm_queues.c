@@ -5,25 +5,25 @@
 #include "sparse/sddmm_plan.h"
 
 // Every kernel of a product: tiles of B packed, and sums that wait for the next one.
-static const weft_sddmm_tiling all_kernels = {.fold = 2,
+static const weft_sddmm_tiling all_kernels = {.vector_width = 2,
                                               .vectors = 2,
                                               .lanes = 2,
-                                              .slices_per_group = 2,
+                                              .chunks_per_group = 2,
                                               .entries = 16,
                                               .passes = true,
                                               .packed = true};
 
 // And those of rows side by side.
-static const weft_sddmm_tiling windows = {.fold = 2,
-                                          .vectors = 2,
-                                          .lanes = 1,
-                                          .slices_per_group = 1,
-                                          .entries = 32,
-                                          .passes = true,
-                                          .packed = true,
-                                          .window = 5};
+static const weft_sddmm_tiling column_blocks = {.vector_width = 2,
+                                                .vectors = 2,
+                                                .lanes = 1,
+                                                .chunks_per_group = 1,
+                                                .entries = 32,
+                                                .passes = true,
+                                                .packed = true,
+                                                .column_block = 5};
 
-static const weft_sddmm_tiling *const variants[] = {&all_kernels, &windows, NULL};
+static const weft_sddmm_tiling *const variants[] = {&all_kernels, &column_blocks, NULL};
 
 static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
 {
@@ -102,7 +102,7 @@ int main(void)
                                         .run_any = run_any,
                                         .here = {1000, 60},
                                         .on_a_gpu = {150, 12},
-                                        .most_folded = 24,
+                                        .most_vectorized = 24,
                                         .most_spread = 24};
     return queue_main(&sddmm, NULL, 0);
 }

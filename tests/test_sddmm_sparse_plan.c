@@ -65,7 +65,7 @@ static void check_problem(const weft_limits *limits, const weft_sddmm_sparse_pro
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if ((size_t)tiling.items > limits->max_items || (limits->fold > 1 && tiling.items > 1))
+    if ((size_t)tiling.items > limits->max_items || (limits->vector_width > 1 && tiling.items > 1))
         fail_problem("a group too large", limits, problem, &tiling);
     if ((tiling.columns > 0) != problem->b_sparse || tiling.columns > problem->k + 1)
         fail_problem("columns that are not there", limits, problem, &tiling);

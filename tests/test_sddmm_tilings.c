@@ -21,25 +21,25 @@ typedef struct variant {
     weft_sddmm_tiling tiling;
 } variant;
 
-// fold, vectors, lanes, slices_per_group, entries, passes, packed, aligned
+// vector width, vectors, lanes, chunks_per_group, entries, passes, packed, aligned
 #define TILING(f, v, l, s, e, p, b, a)                                                             \
     {                                                                                              \
-        .fold = f, .vectors = v, .lanes = l, .slices_per_group = s, .entries = e, .passes = p,     \
-        .packed = b, .aligned = a                                                                  \
+        .vector_width = f, .vectors = v, .lanes = l, .chunks_per_group = s, .entries = e,          \
+        .passes = p, .packed = b, .aligned = a                                                     \
     }
 
-// The same for rows side by side through windows of so many columns.
-#define WINDOWS(w, f, v, s, e, b)                                                                  \
+// The same for rows side by side through column blocks of so many columns.
+#define COLUMN_BLOCKS(w, f, v, s, e, b)                                                            \
     {                                                                                              \
-        .fold = f, .vectors = v, .lanes = 1, .slices_per_group = s, .entries = e, .passes = true,  \
-        .packed = b, .window = w                                                                   \
+        .vector_width = f, .vectors = v, .lanes = 1, .chunks_per_group = s, .entries = e,          \
+        .passes = true, .packed = b, .column_block = w                                             \
     }
 
-// Lanes that read all of B turned, by passes and by aligned vectors or not.
-#define TURNED(f, v, l, s, e, p, a)                                                                \
+// Lanes that read all of B transposed, by passes and by aligned vectors or not.
+#define TRANSPOSED(f, v, l, s, e, p, a)                                                            \
     {                                                                                              \
-        .fold = f, .vectors = v, .lanes = l, .slices_per_group = s, .entries = e, .passes = p,     \
-        .turned = true, .aligned = a                                                               \
+        .vector_width = f, .vectors = v, .lanes = l, .chunks_per_group = s, .entries = e,          \
+        .passes = p, .transposed = true, .aligned = a                                              \
     }
 
 static const variant variants[] = {
@@ -57,36 +57,41 @@ static const variant variants[] = {
     // columns asked for ahead
     {WEFT_F32,
      BOTH,
-     {.fold = 4, .vectors = 1, .lanes = 1, .slices_per_group = 1, .entries = 32, .ahead = 2}},
-    // rows side by side through windows of columns
-    {WEFT_F32, BOTH, WINDOWS(1, 2, 3, 1, 32, false)},
-    {WEFT_F32, BOTH, WINDOWS(5, 4, 2, 3, 64, false)},
-    {WEFT_F32, BOTH, WINDOWS(40, 1, 2, 1, 48, false)},
-    {WEFT_F32, BOTH, WINDOWS(20, 16, 16, 1, 128, false)},
-    {WEFT_F32, NEITHER, WINDOWS(2, 2, 2, 2, 48, false)},
-    {WEFT_F32, A_ALONE, WINDOWS(4, 4, 1, 1, 32, true)},
-    {WEFT_F64, BOTH, WINDOWS(3, 8, 2, 1, 64, false)},
-    {WEFT_F16, BOTH, WINDOWS(6, 4, 3, 1, 32, false)},
-    {WEFT_BF16, BOTH, WINDOWS(3, 8, 2, 1, 48, false)},
-    {WEFT_BF16, A_ALONE, WINDOWS(7, 4, 2, 2, 32, true)},
+     {.vector_width = 4,
+      .vectors = 1,
+      .lanes = 1,
+      .chunks_per_group = 1,
+      .entries = 32,
+      .ahead = 2}},
+    // rows side by side through column blocks of columns
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(1, 2, 3, 1, 32, false)},
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(5, 4, 2, 3, 64, false)},
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(40, 1, 2, 1, 48, false)},
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(20, 16, 16, 1, 128, false)},
+    {WEFT_F32, NEITHER, COLUMN_BLOCKS(2, 2, 2, 2, 48, false)},
+    {WEFT_F32, A_ALONE, COLUMN_BLOCKS(4, 4, 1, 1, 32, true)},
+    {WEFT_F64, BOTH, COLUMN_BLOCKS(3, 8, 2, 1, 64, false)},
+    {WEFT_F16, BOTH, COLUMN_BLOCKS(6, 4, 3, 1, 32, false)},
+    {WEFT_BF16, BOTH, COLUMN_BLOCKS(3, 8, 2, 1, 48, false)},
+    {WEFT_BF16, A_ALONE, COLUMN_BLOCKS(7, 4, 2, 2, 32, true)},
     // by more vectors than eight, whose sums are joined by fours
-    {WEFT_F32, BOTH, WINDOWS(3, 2, 9, 1, 32, false)},
-    {WEFT_F32, BOTH, WINDOWS(2, 1, 16, 1, 32, false)},
-    {WEFT_F32, A_ALONE, WINDOWS(4, 4, 12, 1, 48, true)},
-    {WEFT_F64, BOTH, WINDOWS(9, 8, 10, 1, 64, false)},
-    {WEFT_BF16, BOTH, WINDOWS(5, 4, 10, 1, 48, false)},
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(3, 2, 9, 1, 32, false)},
+    {WEFT_F32, BOTH, COLUMN_BLOCKS(2, 1, 16, 1, 32, false)},
+    {WEFT_F32, A_ALONE, COLUMN_BLOCKS(4, 4, 12, 1, 48, true)},
+    {WEFT_F64, BOTH, COLUMN_BLOCKS(9, 8, 10, 1, 64, false)},
+    {WEFT_BF16, BOTH, COLUMN_BLOCKS(5, 4, 10, 1, 48, false)},
     {WEFT_F32, BOTH, TILING(4, 9, 1, 1, 16, true, false, false)},
     // and by aligned ones
     {WEFT_F32,
      BOTH,
-     {.fold = 4,
+     {.vector_width = 4,
       .vectors = 2,
       .lanes = 1,
-      .slices_per_group = 1,
+      .chunks_per_group = 1,
       .entries = 32,
       .passes = true,
       .aligned = true,
-      .window = 3}},
+      .column_block = 3}},
     // of B packed
     {WEFT_F32, BOTH, TILING(4, 3, 1, 2, 16, true, true, false)},
     {WEFT_F32, A_ALONE, TILING(4, 1, 1, 1, 16, true, true, false)},
@@ -110,25 +115,26 @@ static const variant variants[] = {
     {WEFT_F64, BOTH, TILING(1, 1, 4, 2, 16, true, false, false)},
     {WEFT_F16, BOTH, TILING(2, 1, 8, 2, 16, false, false, false)},
     {WEFT_BF16, BOTH, TILING(4, 1, 2, 2, 16, false, false, false)},
-    // of B turned
-    {WEFT_F32, A_ALONE, TURNED(4, 2, 8, 4, 16, false, true)},
-    {WEFT_F32, A_ALONE, TURNED(2, 1, 4, 3, 32, true, false)},
-    {WEFT_F64, NEITHER, TURNED(1, 2, 2, 5, 16, true, false)},
-    {WEFT_F16, A_ALONE, TURNED(4, 1, 4, 2, 16, true, true)},
-    {WEFT_BF16, A_ALONE, TURNED(2, 2, 1, 1, 16, false, false)},
+    // of B transposed
+    {WEFT_F32, A_ALONE, TRANSPOSED(4, 2, 8, 4, 16, false, true)},
+    {WEFT_F32, A_ALONE, TRANSPOSED(2, 1, 4, 3, 32, true, false)},
+    {WEFT_F64, NEITHER, TRANSPOSED(1, 2, 2, 5, 16, true, false)},
+    {WEFT_F16, A_ALONE, TRANSPOSED(4, 1, 4, 2, 16, true, true)},
+    {WEFT_BF16, A_ALONE, TRANSPOSED(2, 2, 1, 1, 16, false, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
 static int64_t random_k(random_state *random, const weft_sddmm_tiling *t)
 {
-    const int64_t tile = (int64_t)t->fold * t->vectors * t->lanes;
+    const int64_t tile = (int64_t)t->vector_width * t->vectors * t->lanes;
     const int64_t choices[] = {
-        t->fold,      tile - 1,     tile, tile + 1, 2 * tile, 2 * tile - t->fold * t->lanes,
-        3 * tile - 1, 3 * tile + 1,
+        t->vector_width, tile - 1,     tile,
+        tile + 1,        2 * tile,     2 * tile - t->vector_width * t->lanes,
+        3 * tile - 1,    3 * tile + 1,
     };
     const int64_t k = choices[random_below(random, 8)];
-    const int64_t whole = k / t->fold * t->fold;
-    return k < t->fold ? t->fold : t->aligned && whole > 0 ? whole : k;
+    const int64_t whole = k / t->vector_width * t->vector_width;
+    return k < t->vector_width ? t->vector_width : t->aligned && whole > 0 ? whole : k;
 }
 
 static dense_layout some_layout(random_state *random, const weft_sddmm_tiling *t, bool is_adjacent)
@@ -163,8 +169,8 @@ static sddmm_case fitting_case(const variant *v, uint64_t seed)
     of.values_start = random_below(&random, 6);
     of.a_layout = some_layout(&random, t, v->along != NEITHER);
     of.b_layout = some_layout(&random, t, v->along == BOTH);
-    of.a_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
-    of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
+    of.a_start = (t->aligned ? t->vector_width : 1) * random_below(&random, 3);
+    of.b_start = (t->aligned ? t->vector_width : 1) * random_below(&random, 3);
     of.d_start = random_below(&random, 6);
     return of;
 }
@@ -173,8 +179,8 @@ static bool is_taken(const variant *v, const weft_context *there)
 {
     const weft_limits *limits = weft_context_limits(there);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
-           (v->tiling.fold <= 4 || takes_wide_vectors()) &&
-           (size_t)v->tiling.lanes * (size_t)v->tiling.slices_per_group <= limits->max_items;
+           (v->tiling.vector_width <= 4 || takes_wide_vectors()) &&
+           (size_t)v->tiling.lanes * (size_t)v->tiling.chunks_per_group <= limits->max_items;
 }
 
 static void run_variant(weft_context *there, int i, int n_cases)
@@ -189,7 +195,7 @@ static void test_every_variant(void **state)
 {
     (void)state;
     for (int i = 0; i < N_VARIANTS; i++)
-        if (has_turn_unless(variants[i].tiling.fold > 4, i))
+        if (has_turn_unless(variants[i].tiling.vector_width > 4, i))
             run_variant(ctx, i, is_reduced ? 7 : 40);
 }
 
@@ -203,13 +209,13 @@ static void test_lanes_that_hand_sums_down(void **state)
 }
 
 // Slices that end within a row, at its end and behind empty rows, group after group.
-static void test_slices_of_any_rows(void **state)
+static void test_chunks_of_any_rows(void **state)
 {
     (void)state;
     static const weft_sddmm_tiling tilings[] = {
         TILING(2, 1, 1, 2, 16, true, false, false),
         TILING(1, 1, 2, 4, 16, false, false, false),
-        WINDOWS(3, 2, 1, 2, 16, false),
+        COLUMN_BLOCKS(3, 2, 1, 2, 16, false),
     };
     for (uint64_t seed = 0; seed < 3 * N_ROWS; seed++) {
         const sddmm_case one = {.seed = seed,
@@ -223,11 +229,11 @@ static void test_slices_of_any_rows(void **state)
     }
 }
 
-// Several times as many as go side by side, in one slice.
+// Several times as many as go side by side, in one chunk.
 static void test_more_rows_than_go_side_by_side(void **state)
 {
     (void)state;
-    static const weft_sddmm_tiling tiling = WINDOWS(4, 2, 1, 1, 16384, false);
+    static const weft_sddmm_tiling tiling = COLUMN_BLOCKS(4, 2, 1, 1, 16384, false);
     for (uint64_t seed = 0; seed < N_ROWS; seed++) {
         const sddmm_case one = {.seed = seed,
                                 .m = is_reduced ? 300 : 1100,
@@ -243,7 +249,7 @@ static void test_more_rows_than_go_side_by_side(void **state)
 
 // ---- as planned
 
-static void run_windows(weft_context *there, bool are_planned)
+static void run_column_blocks(weft_context *there, bool are_planned)
 {
     for (uint64_t seed = 0; seed < 4; seed++) {
         const sddmm_case one = {.seed = seed,
@@ -261,7 +267,7 @@ static void run_windows(weft_context *there, bool are_planned)
         params.tiling = NULL;
         assert_true(
             weft_sddmm_describe(there, &o.A, &o.B, &o.C, &o.D, &params, text, sizeof(text)) > 0);
-        if ((strstr(text, ", window ") != NULL) != are_planned)
+        if ((strstr(text, ", column_block ") != NULL) != are_planned)
             fail_msg("seed %d: %s", (int)seed, text);
         sddmm_destroy(&o);
         sddmm_run(there, &one);
@@ -269,18 +275,18 @@ static void run_windows(weft_context *there, bool are_planned)
 }
 
 // On a core with little cache, and not where there is no room for sums that wait.
-static void test_windows_as_planned(void **state)
+static void test_column_blocks_as_planned(void **state)
 {
     (void)state;
     weft_limits limits = *weft_profile_find("arm-graviton2");
     limits.compute_units = 1;
     limits.l2_bytes = 4096;
     weft_context *there = open_context(&limits);
-    run_windows(there, weft_context_limits(there)->max_turns == 0);
+    run_column_blocks(there, weft_context_limits(there)->max_turns == 0);
     weft_context_destroy(&there);
     assert_ok(weft_context_open(
         &there, WEFT_CONTEXT(.limits = &limits, .scratch_bytes = 64, .cache_dir = "")));
-    run_windows(there, false);
+    run_column_blocks(there, false);
     weft_context_destroy(&there);
 }
 
@@ -310,7 +316,7 @@ static void test_as_planned_for_every_known_device(void **state)
     (void)state;
     const size_t every = is_reduced ? 4 : 1;
     for (size_t i = 0; i < weft_profile_count(); i += every)
-        if (weft_profile_at(i)->fold <= 4 || takes_wide_vectors())
+        if (weft_profile_at(i)->vector_width <= 4 || takes_wide_vectors())
             run_profile(weft_profile_at(i), 3 * i);
 }
 
@@ -323,9 +329,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_variant),
         cmocka_unit_test(test_lanes_that_hand_sums_down),
-        cmocka_unit_test(test_slices_of_any_rows),
+        cmocka_unit_test(test_chunks_of_any_rows),
         cmocka_unit_test(test_more_rows_than_go_side_by_side),
-        cmocka_unit_test(test_windows_as_planned),
+        cmocka_unit_test(test_column_blocks_as_planned),
         cmocka_unit_test(test_as_planned_for_every_known_device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,8 +10,12 @@ static weft_context *ctx;
 static int step; // of the small set: every step-th case
 
 // One program for each pair of strides along k.
-static const weft_sddmm_tiling cut = {
-    .fold = 2, .vectors = 2, .lanes = 1, .slices_per_group = 1, .entries = 16, .passes = true};
+static const weft_sddmm_tiling cut = {.vector_width = 2,
+                                      .vectors = 2,
+                                      .lanes = 1,
+                                      .chunks_per_group = 1,
+                                      .entries = 16,
+                                      .passes = true};
 
 static void run_taken(const sddmm_case *one)
 {
@@ -207,10 +211,10 @@ static void put_lines(const sddmm_operands *o, const weft_tensor *t, const float
 static void test_infinite_elements_next_to_the_end(void **state)
 {
     (void)state;
-    static const weft_sddmm_tiling packed = {.fold = 4,
+    static const weft_sddmm_tiling packed = {.vector_width = 4,
                                              .vectors = 1,
                                              .lanes = 2,
-                                             .slices_per_group = 1,
+                                             .chunks_per_group = 1,
                                              .entries = 16,
                                              .passes = true,
                                              .packed = true};

@@ -190,8 +190,8 @@ static void test_arrays_of_a_matrix_are_told_apart(void **state)
     weft_context_destroy(&ctx);
 }
 
-// Scratch memory that nothing uses makes room on a device that has no more, and a piece is then no
-// larger than it has to be. What is in use stays.
+// Scratch memory that nothing uses makes room on a device that has no more, and a row chunk is then
+// no larger than it has to be. What is in use stays.
 static void test_scratch_memory_of_a_device_that_is_full(void **state)
 {
     (void)state;

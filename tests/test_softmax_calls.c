@@ -141,7 +141,7 @@ static void test_f64_where_there_is_none(void **state)
     weft_context_destroy(&there);
 }
 
-// Y may be X, but for nothing else that shares bytes with it: moved, turned, or another type.
+// Y may be X, but for nothing else that shares bytes with it: moved, transposed, or another type.
 static void test_views_that_overlap(void **state)
 {
     (void)state;
@@ -178,10 +178,10 @@ static void test_side_by_side(void **state)
 // ---- tilings and scratch memory
 
 // In three parts, as any device can.
-static const weft_axis_tiling in_parts = {.fold = 1,
+static const weft_axis_tiling in_parts = {.vector_width = 1,
                                           .vectors = 8,
                                           .items = 1,
-                                          .team = 1,
+                                          .items_y = 1,
                                           .unroll = 2,
                                           .widen = 1,
                                           .run = 1,
@@ -197,8 +197,8 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE(WEFT_BAD_ARGUMENT, "softmax: tiling.unroll is 5",
            c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
-    t.fold = 8;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8, but lines have 7",
+    t.vector_width = 8;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.vector_width is 8, but lines have 7",
            c.params.tiling = TILING_TEXT(axis, &t));
     t = in_parts;
     t.items = 1 << 20;
@@ -245,7 +245,7 @@ static void test_words(void **state)
                                         .tiling = TILING_TEXT(axis, &in_parts)};
     const int length = weft_softmax_describe(ctx, X, 1, Y, &params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    const char *start = "4 x 1 x 50 x 7 (high, outer, mid, low); fold 1, vectors 8, items ";
+    const char *start = "4 x 1 x 50 x 7 (high, outer, mid, low); vector_width 1, vectors 8, items ";
     if (strncmp(text, start, strlen(start)) != 0 || !strstr(text, ", parts 3"))
         fail_msg("%s", text);
     assert_int_equal(weft_softmax_describe(ctx, X, 1, Y, &params, cut, sizeof(cut)), length);

@@ -13,28 +13,29 @@
 static weft_context *ctx;
 static int step; // of the small set: every step-th case
 
-// Tiles of k and slices of d of two and of four columns; rows of five entries are cut into pieces.
-static const weft_sparse_attention_tiling folded = {.fold = 2,
-                                                    .vectors = 2,
-                                                    .outputs = 1,
-                                                    .lanes = 1,
-                                                    .rows_per_group = 1,
-                                                    .rows_per_item = 2,
-                                                    .piece = 2};
-static const weft_sparse_attention_tiling folded_narrow = {.fold = 1,
-                                                           .vectors = 2,
-                                                           .outputs = 2,
-                                                           .lanes = 1,
-                                                           .rows_per_group = 2,
-                                                           .rows_per_item = 1,
-                                                           .piece = 1};
-static const weft_sparse_attention_tiling spread = {.fold = 1,
+// Tiles of k and n-tiles of d of two and of four columns; rows of five entries are cut into row
+// chunks.
+static const weft_sparse_attention_tiling vectorized = {.vector_width = 2,
+                                                        .vectors = 2,
+                                                        .outputs = 1,
+                                                        .lanes = 1,
+                                                        .rows_per_group = 1,
+                                                        .rows_per_item = 2,
+                                                        .row_chunk = 2};
+static const weft_sparse_attention_tiling vectorized_narrow = {.vector_width = 1,
+                                                               .vectors = 2,
+                                                               .outputs = 2,
+                                                               .lanes = 1,
+                                                               .rows_per_group = 2,
+                                                               .rows_per_item = 1,
+                                                               .row_chunk = 1};
+static const weft_sparse_attention_tiling spread = {.vector_width = 1,
                                                     .vectors = 2,
                                                     .outputs = 1,
                                                     .lanes = 2,
                                                     .rows_per_group = 2,
                                                     .rows_per_item = 1,
-                                                    .piece = 2};
+                                                    .row_chunk = 2};
 static const weft_sparse_attention_tiling in_steps = {.in_steps = true};
 
 // ---- small shapes
@@ -54,8 +55,8 @@ static void run_shapes(attention_case of, attention_strides strides,
         of.k = depths[i / 16 % 6];
         of.d = depths[i / 96];
         const int64_t shorter = of.k < of.d ? of.k : of.d;
-        of.tiling = wide && shorter < wide->fold ? narrow : wide;
-        if (seed % (uint64_t)step != 0 || (wide && shorter < wide->fold && !narrow))
+        of.tiling = wide && shorter < wide->vector_width ? narrow : wide;
+        if (seed % (uint64_t)step != 0 || (wide && shorter < wide->vector_width && !narrow))
             continue;
         attention_vary(&of, strides, &random);
         attention_run(ctx, &of);
@@ -73,8 +74,8 @@ static void test_small_shapes_with_any_stride(void **state)
 {
     (void)state;
     for (int strides = BOTH_ADJACENT; strides < N_STRIDES; strides++)
-        run_shapes((attention_case){.n_heads = strides}, (attention_strides)strides, &folded,
-                   strides == NONE_ADJACENT ? NULL : &folded_narrow);
+        run_shapes((attention_case){.n_heads = strides}, (attention_strides)strides, &vectorized,
+                   strides == NONE_ADJACENT ? NULL : &vectorized_narrow);
     run_shapes((attention_case){.n_heads = 2}, NONE_ADJACENT, &spread, NULL);
 }
 
@@ -91,7 +92,7 @@ static void test_small_shapes_in_every_type(void **state)
     run_shapes((attention_case){.dtype = WEFT_F32}, BOTH_ADJACENT, &spread, NULL);
     for (int i = 0; i < 2; i++) {
         const attention_case of = {.dtype = narrow_dtypes[i], .n_heads = 1, .n_batches = i};
-        run_shapes(of, BOTH_ADJACENT, &folded, NULL);
+        run_shapes(of, BOTH_ADJACENT, &vectorized, NULL);
         run_shapes(of, BOTH_ADJACENT, &spread, NULL);
     }
 }
@@ -101,7 +102,7 @@ static void test_small_shapes_in_f64(void **state)
     (void)state;
     if (!weft_context_limits(ctx)->has_f64)
         skip();
-    run_shapes((attention_case){.dtype = WEFT_F64}, BOTH_ADJACENT, &folded, NULL);
+    run_shapes((attention_case){.dtype = WEFT_F64}, BOTH_ADJACENT, &vectorized, NULL);
     run_shapes((attention_case){.dtype = WEFT_F64}, BOTH_ADJACENT, &spread, NULL);
     run_shapes((attention_case){.dtype = WEFT_F64}, BOTH_ADJACENT, &in_steps, NULL);
 }
@@ -110,9 +111,9 @@ static void test_small_shapes_with_every_index_type(void **state)
 {
     (void)state;
     run_shapes((attention_case){.offset_dtype = WEFT_I64}, BOTH_ADJACENT, &spread, NULL);
-    run_shapes((attention_case){.index_dtype = WEFT_I16}, BOTH_ADJACENT, &folded, NULL);
+    run_shapes((attention_case){.index_dtype = WEFT_I16}, BOTH_ADJACENT, &vectorized, NULL);
     run_shapes((attention_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16}, BOTH_ADJACENT,
-               &folded, NULL);
+               &vectorized, NULL);
 }
 
 // ---- batches
@@ -125,7 +126,7 @@ static void test_layouts_of_heads(void **state)
     for (uint64_t seed = 0; seed < (uint64_t)N_LAYOUTS * N_LAYOUTS; seed++) {
         const int a = (int)seed / N_LAYOUTS, b = (int)seed % N_LAYOUTS;
         random_state random = {seed};
-        attention_case one = {.seed = seed, .m = 4, .n = 5, .k = 3, .d = 6, .tiling = &folded};
+        attention_case one = {.seed = seed, .m = 4, .n = 5, .k = 3, .d = 6, .tiling = &vectorized};
         attention_vary(&one, BOTH_ADJACENT, &random);
         one.layout[Q_OPERAND] = (dense_layout)a;
         one.layout[K_OPERAND] = (dense_layout)((a + 3 * b) % N_LAYOUTS);
@@ -163,7 +164,7 @@ static void test_heads_that_share_keys_and_values(void **state)
 
 static void test_every_kind_of_rows(void **state)
 {
-    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &folded, &spread,
+    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &vectorized, &spread,
                                                                   &in_steps};
     (void)state;
     for (uint64_t seed = 0; seed < 4 * N_ROWS * N_NUMBERS; seed++) {
@@ -181,7 +182,7 @@ static void test_every_kind_of_rows(void **state)
     }
 }
 
-// One row of thousands of entries, by pieces as planned; others have one or none.
+// One row of thousands of entries, by row chunks as planned; others have one or none.
 static void test_a_huge_row(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static float row_with(weft_context *own, int64_t at, float x,
 // In a context of its own: Oclgrind takes scratch memory that others had before for uninitialised.
 static void test_products_that_are_no_numbers(void **state)
 {
-    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &folded, &spread,
+    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &vectorized, &spread,
                                                                   &in_steps};
     weft_context *own = open_context(NULL);
     (void)state;

@@ -219,27 +219,28 @@ static void test_side_by_side_in_one_buffer(void **state)
 
 static const weft_sparse_attention_tiling in_steps = {.in_steps = true};
 
-// Rows of four entries are three pieces of one or two.
-static const weft_sparse_attention_tiling in_pieces = {.fold = 1,
-                                                       .vectors = 2,
-                                                       .outputs = 1,
-                                                       .lanes = 1,
-                                                       .rows_per_group = 2,
-                                                       .rows_per_item = 1,
-                                                       .piece = 1};
+// Rows of four entries are three row chunks of one or two.
+static const weft_sparse_attention_tiling in_row_chunks = {.vector_width = 1,
+                                                           .vectors = 2,
+                                                           .outputs = 1,
+                                                           .lanes = 1,
+                                                           .rows_per_group = 2,
+                                                           .rows_per_item = 1,
+                                                           .row_chunk = 1};
 
 static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
-    weft_sparse_attention_tiling tiling = in_pieces;
-    tiling.piece = 0;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.piece is 0",
+    weft_sparse_attention_tiling tiling = in_row_chunks;
+    tiling.row_chunk = 0;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.row_chunk is 0",
            c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
-    tiling = in_pieces;
-    tiling.fold = 4;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 4: 1, 2, 4, 8 or 16 and at most 3 (of k 6 and d 3)",
+    tiling = in_row_chunks;
+    tiling.vector_width = 4;
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "tiling.vector_width is 4: 1, 2, 4, 8 or 16 and at most 3 (of k 6 and d 3)",
            c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
-    tiling = in_pieces;
+    tiling = in_row_chunks;
     tiling.lanes = 1 << 20;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
            c.params.tiling = TILING_TEXT(sparse_attention, &tiling));
@@ -270,11 +271,11 @@ static void check_workspace(const weft_sparse_attention_tiling *tiling, size_t l
     clReleaseMemObject(enough);
 }
 
-// Sums and more for each piece, or products, of two heads.
+// Sums and more for each row chunk, or products, of two heads.
 static void test_workspace_of_the_size_asked_for(void **state)
 {
     (void)state;
-    check_workspace(&in_pieces, 2 * 20 * (3 + 2) * sizeof(float));
+    check_workspace(&in_row_chunks, 2 * 20 * (3 + 2) * sizeof(float));
     check_workspace(&in_steps, 2 * 20 * sizeof(float));
 }
 
@@ -324,8 +325,8 @@ static void test_workspace_of_batches_that_begin_anywhere(void **state)
 static void test_no_workspace_where_none_is_needed(void **state)
 {
     (void)state;
-    weft_sparse_attention_tiling whole = in_pieces;
-    whole.piece = 2; // no row has more than two pieces
+    weft_sparse_attention_tiling whole = in_row_chunks;
+    whole.row_chunk = 2; // no row has more than two row chunks
     call c = good_call();
     size_t bytes = 1;
     assert_int_equal(workspace_of(&c), 0);
@@ -345,11 +346,11 @@ static void test_no_workspace_where_none_is_needed(void **state)
 }
 
 // The pool is bounded: what was asked for by name fails, and says by what; what was chosen is
-// chosen again without scratch memory, or with longer pieces.
+// chosen again without scratch memory, or with longer row chunks.
 static void test_scratch_memory_is_bounded(void **state)
 {
     (void)state;
-    static const weft_sparse_attention_tiling *const tilings[] = {&in_pieces, &in_steps};
+    static const weft_sparse_attention_tiling *const tilings[] = {&in_row_chunks, &in_steps};
     weft_context *other;
     assert_ok(weft_context_open(&other, WEFT_CONTEXT(.scratch_bytes = 64, .cache_dir = "")));
     attention_operands p;
@@ -407,12 +408,12 @@ static void test_describe(void **state)
     (void)state;
     char text[512], tiling_text[256], little[8];
     call c = good_call();
-    c.params.tiling = TILING_TEXT(sparse_attention, &in_pieces);
+    c.params.tiling = TILING_TEXT(sparse_attention, &in_row_chunks);
     const int length = describe(&c, text, sizeof(text));
     assert_int_equal(length, strlen(text));
-    weft_sparse_attention_tiling_print(&in_pieces, tiling_text, sizeof(tiling_text));
+    weft_sparse_attention_tiling_print(&in_row_chunks, tiling_text, sizeof(tiling_text));
     assert_true(strncmp(text, tiling_text, strlen(tiling_text)) == 0);
-    assert_non_null(strstr(text, "; up to 20 pieces of long rows"));
+    assert_non_null(strstr(text, "; up to 20 row chunks of long rows"));
     assert_int_equal(describe(&c, little, sizeof(little)), length);
     assert_int_equal(strlen(little), sizeof(little) - 1);
     assert_int_equal(describe(&c, NULL, 0), length);
@@ -450,7 +451,7 @@ static void check_empty(const call *c)
 static void test_empty_results(void **state)
 {
     (void)state;
-    const weft_sparse_attention_tiling nonsense = {.piece = -1};
+    const weft_sparse_attention_tiling nonsense = {.row_chunk = -1};
     call c = good_call();
     c.Q.shape[0] = c.K.shape[0] = c.V.shape[0] = c.O.shape[0] = 0;
     c.params.tiling = TILING_TEXT(sparse_attention, &nonsense); // there is nothing to cut
@@ -469,7 +470,7 @@ static void test_empty_results(void **state)
 static void test_no_entries(void **state)
 {
     (void)state;
-    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &in_pieces, &in_steps};
+    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &in_row_chunks, &in_steps};
     for (uint64_t seed = 0; seed < 6; seed++) {
         const attention_case one = {.seed = seed,
                                     .m = 7,
@@ -505,7 +506,7 @@ static void test_no_columns(void **state)
 static void test_a_scale_that_vanishes(void **state)
 {
     (void)state;
-    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &in_pieces, &in_steps};
+    static const weft_sparse_attention_tiling *const tilings[] = {NULL, &in_row_chunks, &in_steps};
     for (int t = 0; t < 3; t++) {
         attention_operands p;
         attention_case of = o.of;

@@ -52,10 +52,10 @@ static void fail_problem(const char *what, const weft_limits *limits,
 
 static bool are_equal(const weft_sparse_attention_tiling *a, const weft_sparse_attention_tiling *b)
 {
-    return a->fold == b->fold && a->vectors == b->vectors && a->outputs == b->outputs &&
-           a->lanes == b->lanes && a->rows_per_group == b->rows_per_group &&
-           a->rows_per_item == b->rows_per_item && a->piece == b->piece &&
-           a->aligned == b->aligned && a->in_steps == b->in_steps;
+    return a->vector_width == b->vector_width && a->vectors == b->vectors &&
+           a->outputs == b->outputs && a->lanes == b->lanes &&
+           a->rows_per_group == b->rows_per_group && a->rows_per_item == b->rows_per_item &&
+           a->row_chunk == b->row_chunk && a->aligned == b->aligned && a->in_steps == b->in_steps;
 }
 
 // Also as a sweep, which a call falls back to where steps have no room.
@@ -72,12 +72,13 @@ static void check_problem(const weft_limits *limits, const weft_sparse_attention
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if (tiling.in_steps && (is_narrow || problem->d <= tiling.fold * tiling.outputs * tiling.lanes))
+    if (tiling.in_steps &&
+        (is_narrow || problem->d <= tiling.vector_width * tiling.outputs * tiling.lanes))
         fail_problem("steps where a sweep has everything", limits, problem, &tiling);
     tiling.in_steps = false;
     if (weft_sparse_attention_tiling_check(&tiling, limits, problem) != WEFT_OK)
         fail_problem(weft_last_error(), limits, problem, &tiling);
-    if (tiling.fold > (shorter > 0 ? shorter : 1))
+    if (tiling.vector_width > (shorter > 0 ? shorter : 1))
         fail_problem("a vector longer than k or d", limits, problem, &tiling);
     if (lanes * rows > limits->max_items || lanes > limits->max_items_along[0] ||
         rows > limits->max_items_along[1])
@@ -140,40 +141,53 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"nvidia-a100", 4096, 31, 33, 1, WEFT_F16,
-         "fold 1, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024"},
+         "vector_width 1, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024"},
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_F32,
-         "fold 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned, in_steps"},
         {"nvidia-a100", 4096, 64, 512, 64, WEFT_BF16,
-         "fold 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 1, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"nvidia-a100", 4096, 128, 128, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"intel-arc-a770", 4096, 128, 128, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 2, outputs 2, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"intel-arc-a770", 4096, 64, 64, 64, WEFT_F32,
-         "fold 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 1, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"intel-arc-a770", 4096, 256, 64, 64, WEFT_F32,
-         "fold 4, vectors 2, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, piece 1024, "
+         "vector_width 4, vectors 2, outputs 1, lanes 16, rows_per_group 8, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned"},
         {"amd-mi300x", 8192, 128, 128, 128, WEFT_F64,
-         "fold 2, vectors 2, outputs 2, lanes 16, rows_per_group 4, rows_per_item 1, piece 1024, "
+         "vector_width 2, vectors 2, outputs 2, lanes 16, rows_per_group 4, rows_per_item 1, "
+         "row_chunk 1024, "
          "aligned, in_steps"},
         {"intel-xeon-8380", 4096, 64, 64, 16, WEFT_F32,
-         "fold 16, vectors 4, outputs 4, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
+         "vector_width 16, vectors 4, outputs 4, lanes 1, rows_per_group 1, rows_per_item 1, "
+         "row_chunk 4096"},
         {"intel-xeon-8380", 4096, 64, 64, 16, WEFT_F64,
-         "fold 8, vectors 8, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
+         "vector_width 8, vectors 8, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, "
+         "row_chunk 4096"},
         {"intel-xeon-8380", 100, 64, 300, 16, WEFT_F32,
-         "fold 16, vectors 4, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096, "
+         "vector_width 16, vectors 4, outputs 8, lanes 1, rows_per_group 1, rows_per_item 1, "
+         "row_chunk 4096, "
          "in_steps"},
         {"arm-graviton2", 100, 5, 3, 1, WEFT_F32,
-         "fold 2, vectors 3, outputs 2, lanes 1, rows_per_group 1, rows_per_item 1, piece 4096"},
+         "vector_width 2, vectors 3, outputs 2, lanes 1, rows_per_group 1, rows_per_item 1, "
+         "row_chunk 4096"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_sparse_attention_problem problem = {.m = known[i].m,
@@ -198,12 +212,12 @@ static void test_known_tilings(void **state)
     }
 }
 
-// What of a tiling is part of a program: all but pieces and rows, which are arguments. Of the three
-// steps each has its own plans.
+// What of a tiling is part of a program: all but row chunks and rows, which are arguments. Of the
+// three steps each has its own plans.
 static bool is_new_program(weft_sparse_attention_tiling *known, int n_known,
                            weft_sparse_attention_tiling tiling)
 {
-    tiling.piece = tiling.rows_per_item = 1;
+    tiling.row_chunk = tiling.rows_per_item = 1;
     for (int i = 0; i < n_known; i++)
         if (are_equal(&known[i], &tiling))
             return false;
@@ -245,13 +259,13 @@ static const weft_sparse_attention_problem usual = {.m = 100,
                                                     .qk_adjacent = true,
                                                     .vo_adjacent = true,
                                                     .alignment = 8};
-static const weft_sparse_attention_tiling sound = {.fold = 8,
+static const weft_sparse_attention_tiling sound = {.vector_width = 8,
                                                    .vectors = 2,
                                                    .outputs = 3,
                                                    .lanes = 4,
                                                    .rows_per_group = 8,
                                                    .rows_per_item = 2,
-                                                   .piece = 32,
+                                                   .row_chunk = 32,
                                                    .aligned = true};
 
 static void refuse(weft_sparse_attention_tiling tiling,
@@ -291,10 +305,10 @@ static void test_wrong_vectors_are_refused(void **state)
 {
     (void)state;
     accept(sound);
-    REFUSE("tiling.fold is 0:", fold, 0);
-    REFUSE("tiling.fold is -8:", fold, -8);
-    REFUSE("tiling.fold is 3:", fold, 3);
-    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vector_width is 0:", vector_width, 0);
+    REFUSE("tiling.vector_width is -8:", vector_width, -8);
+    REFUSE("tiling.vector_width is 3:", vector_width, 3);
+    REFUSE("tiling.vector_width is 32:", vector_width, 32);
     REFUSE("tiling.vectors is 0: 1 to 8", vectors, 0);
     REFUSE("tiling.vectors is 9: 1 to 8", vectors, 9);
     REFUSE("tiling.outputs is 0: 1 to 8", outputs, 0);
@@ -306,7 +320,8 @@ static void test_wrong_vectors_are_refused(void **state)
     assert_int_equal(
         weft_sparse_attention_tiling_check(&sound, weft_profile_find("nvidia-a100"), &of_none),
         WEFT_OK);
-    REFUSE_FOR("tiling.aligned with fold 8: rows start on multiples of 8, k is 20, d 40", k, 20);
+    REFUSE_FOR("tiling.aligned with vector_width 8: rows start on multiples of 8, k is 20, d 40", k,
+               20);
     REFUSE_FOR("k is 24, d 36", d, 36);
     REFUSE_FOR("start on multiples of 4", alignment, 4);
     REFUSE_FOR("start on multiples of 1", alignment, 0);
@@ -349,10 +364,11 @@ static void test_wrong_groups_are_refused(void **state)
     problem.dtype = WEFT_F64;
     refuse(tiling, &problem, "share 68616 bytes");
     tiling.outputs = 8;
-    tiling.fold = 16;
+    tiling.vector_width = 16;
     tiling.aligned = false;
     refuse(tiling, &usual,
-           "tiling.fold 16 x vectors 2 or outputs 8 x lanes 64 are 8192 elements: at most 4096");
+           "tiling.vector_width 16 x vectors 2 or outputs 8 x lanes 64 are 8192 elements: at most "
+           "4096");
 }
 
 static void test_wrong_work_is_refused(void **state)
@@ -360,16 +376,16 @@ static void test_wrong_work_is_refused(void **state)
     (void)state;
     REFUSE("tiling.rows_per_item is 0: 1 to 64", rows_per_item, 0);
     REFUSE("tiling.rows_per_item is 65: 1 to 64", rows_per_item, 65);
-    REFUSE("tiling.piece is 0: 1 to ", piece, 0);
-    REFUSE("tiling.piece is -1: 1 to ", piece, -1);
-    REFUSE("tiling.piece is 9223372036854775807: 1 to ", piece, INT64_MAX);
+    REFUSE("tiling.row_chunk is 0: 1 to ", row_chunk, 0);
+    REFUSE("tiling.row_chunk is -1: 1 to ", row_chunk, -1);
+    REFUSE("tiling.row_chunk is 9223372036854775807: 1 to ", row_chunk, INT64_MAX);
 }
 
 // Nothing else of the tiling is looked at then.
 static void test_steps_want_wide_types(void **state)
 {
     (void)state;
-    const weft_sparse_attention_tiling in_steps = {.fold = -1, .in_steps = true};
+    const weft_sparse_attention_tiling in_steps = {.vector_width = -1, .in_steps = true};
     weft_sparse_attention_problem problem = usual;
     accept(in_steps);
     problem.dtype = WEFT_F16;

@@ -5,13 +5,13 @@
 #include "sparse_attention_case.h"
 
 // Every kernel of a sweep, and every step of the three.
-static const weft_sparse_attention_tiling all_kernels = {.fold = 2,
+static const weft_sparse_attention_tiling all_kernels = {.vector_width = 2,
                                                          .vectors = 2,
                                                          .outputs = 1,
                                                          .lanes = 2,
                                                          .rows_per_group = 2,
                                                          .rows_per_item = 2,
-                                                         .piece = 3};
+                                                         .row_chunk = 3};
 static const weft_sparse_attention_tiling in_steps = {.in_steps = true};
 
 static const weft_sparse_attention_tiling *const variants[] = {&all_kernels, &in_steps, NULL};
@@ -93,7 +93,7 @@ int main(void)
                                             .run_any = run_any,
                                             .here = {100, 12},
                                             .on_a_gpu = {50, 12},
-                                            .most_folded = 100,
+                                            .most_vectorized = 100,
                                             .most_spread = 100};
     return queue_main(&attention, NULL, 0);
 }

@@ -13,34 +13,34 @@ typedef struct variant {
     weft_sparse_attention_tiling tiling;
 } variant;
 
-// fold, vectors, outputs, lanes, rows_per_group, rows_per_item, piece, aligned
+// vector width, vectors, outputs, lanes, rows_per_group, rows_per_item, row chunk, aligned
 #define TILING(f, v, o, l, g, i, p, a)                                                             \
     {                                                                                              \
-        .fold = f, .vectors = v, .outputs = o, .lanes = l, .rows_per_group = g,                    \
-        .rows_per_item = i, .piece = p, .aligned = a                                               \
+        .vector_width = f, .vectors = v, .outputs = o, .lanes = l, .rows_per_group = g,            \
+        .rows_per_item = i, .row_chunk = p, .aligned = a                                           \
     }
 
-enum { NO_PIECES = 1 << 20 };
+enum { NO_ROW_CHUNKS = 1 << 20 };
 
 static const variant variants[] = {
     // as on CPUs: an item has whole products
-    {WEFT_F32, BOTH_ADJACENT, TILING(1, 3, 2, 1, 1, 1, NO_PIECES, false)},
+    {WEFT_F32, BOTH_ADJACENT, TILING(1, 3, 2, 1, 1, 1, NO_ROW_CHUNKS, false)},
     {WEFT_F32, QK_ADJACENT, TILING(2, 2, 2, 1, 3, 2, 4, false)},
     {WEFT_F32, BOTH_ADJACENT, TILING(4, 1, 3, 1, 1, 3, 5, false)},
     {WEFT_F32, BOTH_ADJACENT, TILING(8, 2, 1, 1, 1, 8, 3, false)},
     {WEFT_F32, BOTH_ADJACENT, TILING(16, 1, 2, 1, 1, 64, 8, false)},
     {WEFT_F64, BOTH_ADJACENT, TILING(8, 1, 1, 1, 1, 1, 3, false)},
-    {WEFT_F16, BOTH_ADJACENT, TILING(16, 1, 1, 1, 2, 1, NO_PIECES, false)},
+    {WEFT_F16, BOTH_ADJACENT, TILING(16, 1, 1, 1, 2, 1, NO_ROW_CHUNKS, false)},
     {WEFT_BF16, NONE_ADJACENT, TILING(4, 2, 1, 1, 1, 2, 2, false)},
-    {WEFT_BF16, BOTH_ADJACENT, TILING(4, 2, 1, 1, 1, 2, NO_PIECES, false)},
-    {WEFT_BF16, BOTH_ADJACENT, TILING(16, 2, 1, 1, 1, 2, NO_PIECES, false)},
+    {WEFT_BF16, BOTH_ADJACENT, TILING(4, 2, 1, 1, 1, 2, NO_ROW_CHUNKS, false)},
+    {WEFT_BF16, BOTH_ADJACENT, TILING(16, 2, 1, 1, 1, 2, NO_ROW_CHUNKS, false)},
     // by aligned vectors
     {WEFT_F32, BOTH_ADJACENT, TILING(4, 2, 1, 1, 2, 1, 6, true)},
     {WEFT_BF16, BOTH_ADJACENT, TILING(8, 1, 1, 1, 1, 1, 2, true)},
     {WEFT_F16, BOTH_ADJACENT, TILING(2, 1, 2, 2, 2, 1, 3, true)},
     {WEFT_F32, BOTH_ADJACENT, TILING(4, 1, 1, 8, 2, 2, 7, true)},
     // as on GPUs: lanes are items, and join their products
-    {WEFT_F32, BOTH_ADJACENT, TILING(1, 1, 1, 2, 3, 1, NO_PIECES, false)},
+    {WEFT_F32, BOTH_ADJACENT, TILING(1, 1, 1, 2, 3, 1, NO_ROW_CHUNKS, false)},
     {WEFT_F32, BOTH_ADJACENT, TILING(1, 2, 2, 4, 2, 3, 5, false)},
     {WEFT_F32, VO_ADJACENT, TILING(2, 2, 1, 8, 2, 1, 3, false)},
     {WEFT_F32, BOTH_ADJACENT, TILING(1, 1, 2, 16, 2, 1, 1, false)},
@@ -59,11 +59,12 @@ enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 // k or d: around what all lanes have at once, and several times that.
 static int64_t some_length(random_state *random, const weft_sparse_attention_tiling *t, int vectors)
 {
-    const int64_t fold = t->in_steps ? 1 : t->fold,
-                  tile = t->in_steps ? 5 : fold * vectors * t->lanes;
-    const int64_t choices[] = {fold, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1};
-    const int64_t length = choices[random_below(random, 6)], whole = length / fold * fold;
-    return length < fold ? fold : t->aligned ? whole : length;
+    const int64_t vector_width = t->in_steps ? 1 : t->vector_width,
+                  tile = t->in_steps ? 5 : vector_width * vectors * t->lanes;
+    const int64_t choices[] = {vector_width, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1};
+    const int64_t length = choices[random_below(random, 6)],
+                  whole = length / vector_width * vector_width;
+    return length < vector_width ? vector_width : t->aligned ? whole : length;
 }
 
 // Rows and columns are two at least: of one the elements would be neighbours.
@@ -81,7 +82,7 @@ static attention_case fitting_case(const variant *v, uint64_t seed)
     of.n_batches = of.n_heads > 0 ? random_below(&random, 3) : 0;
     for (int i = 0; t->aligned && i < N_OPERANDS; i++) {
         of.layout[i] = ROWS_ALIGNED;
-        of.start[i] *= t->fold;
+        of.start[i] *= t->vector_width;
     }
     return of;
 }
@@ -90,7 +91,7 @@ static bool is_taken(const variant *v)
 {
     const weft_limits *limits = weft_context_limits(ctx);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
-           (v->tiling.fold <= 4 || takes_wide_vectors()) &&
+           (v->tiling.vector_width <= 4 || takes_wide_vectors()) &&
            (size_t)v->tiling.lanes * (size_t)v->tiling.rows_per_group <= limits->max_items;
 }
 
@@ -98,7 +99,7 @@ static void test_every_variant(void **state)
 {
     (void)state;
     for (int i = 0; i < N_VARIANTS; i++) {
-        const bool is_wide = variants[i].tiling.fold > 4;
+        const bool is_wide = variants[i].tiling.vector_width > 4;
         const bool is_wanted = is_taken(&variants[i]) && has_turn_unless(is_wide, i);
         for (int j = 0; is_wanted && j < n_cases; j++) {
             const attention_case one = fitting_case(&variants[i], (uint64_t)(1000 * i + j));
@@ -107,7 +108,8 @@ static void test_every_variant(void **state)
     }
 }
 
-// What a group of several rows shares, when some have nothing, some a piece and some many entries.
+// What a group of several rows shares, when some have nothing, some a row chunk and some many
+// entries.
 static void test_groups_of_unlike_rows(void **state)
 {
     static const weft_sparse_attention_tiling tilings[] = {
@@ -180,7 +182,7 @@ static void test_as_planned_for_every_known_device(void **state)
     (void)state;
     const size_t every = n_cases < 40 ? 5 : 1;
     for (size_t i = 0; i < weft_profile_count(); i += every)
-        if (weft_profile_at(i)->fold <= 4 || takes_wide_vectors())
+        if (weft_profile_at(i)->vector_width <= 4 || takes_wide_vectors())
             run_profile(weft_profile_at(i), 3 * i);
 }
 

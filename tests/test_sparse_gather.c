@@ -142,7 +142,7 @@ static void test_nothing_to_do(void **state)
 
 enum { NNZ = 24 };
 
-// Of the running test: values 0 to 23, turned round.
+// Of the running test: values 0 to 23, transposed round.
 static guarded values, sources, out;
 
 static int create_operands(void **state)

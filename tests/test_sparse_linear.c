@@ -48,7 +48,7 @@ typedef struct layer {
     sparse_operand sparse;
     weft_csr W;
     operand bias, X, Y, dY, dX, dW;
-    weft_spmm_plan *plan, *turned; // of W and W^T
+    weft_spmm_plan *plan, *transposed; // of W and W^T
 } layer;
 
 static operand make_operand(const layer_case *of, weft_dtype as, random_state *random,
@@ -112,8 +112,8 @@ static void create(layer *l, const layer_case *of)
         l->X.view.ndim = l->dX.view.ndim = l->Y.view.ndim = l->dY.view.ndim = 1;
     if (of->with_plan)
         assert_ok(weft_spmm_plan_create(&l->plan, ctx, queue, &l->W, NULL));
-    assert_ok(
-        weft_spmm_plan_create(&l->turned, ctx, queue, &l->W, WEFT_SPMM_PLAN(.transpose_a = true)));
+    assert_ok(weft_spmm_plan_create(&l->transposed, ctx, queue, &l->W,
+                                    WEFT_SPMM_PLAN(.transpose_a = true)));
 }
 
 static void destroy(layer *l)
@@ -124,7 +124,7 @@ static void destroy(layer *l)
         free(operands[i]->before);
     }
     weft_spmm_plan_destroy(&l->plan);
-    weft_spmm_plan_destroy(&l->turned);
+    weft_spmm_plan_destroy(&l->transposed);
     sparse_destroy(&l->sparse);
 }
 
@@ -143,9 +143,10 @@ static weft_status forward(const layer *l)
 
 static weft_status by_input(const layer *l, const operand *dY)
 {
-    return weft_sparse_linear_dx(
-        ctx, queue, &l->W, &dY->view, &l->dX.view,
-        WEFT_SPARSE_LINEAR(.plan = l->turned, .workspace = workspace_of(l), .beta = l->of.beta));
+    return weft_sparse_linear_dx(ctx, queue, &l->W, &dY->view, &l->dX.view,
+                                 WEFT_SPARSE_LINEAR(.plan = l->transposed,
+                                                    .workspace = workspace_of(l),
+                                                    .beta = l->of.beta));
 }
 
 // W's values are not looked at.
@@ -485,9 +486,9 @@ static void test_events(void **state)
     create(&l, &of);
     assert_ok(weft_sparse_linear(ctx, queue, &l.W, &l.X.view, &l.Y.view,
                                  WEFT_SPARSE_LINEAR(.event = &done[0])));
-    assert_ok(weft_sparse_linear_dx(
-        ctx, queue, &l.W, &l.Y.view, &l.dX.view,
-        WEFT_SPARSE_LINEAR(.plan = l.turned, .n_wait = 1, .wait = &done[0], .event = &done[1])));
+    assert_ok(weft_sparse_linear_dx(ctx, queue, &l.W, &l.Y.view, &l.dX.view,
+                                    WEFT_SPARSE_LINEAR(.plan = l.transposed, .n_wait = 1,
+                                                       .wait = &done[0], .event = &done[1])));
     assert_ok(weft_sparse_linear_dw(
         ctx, queue, &l.dY.view, &l.X.view, &l.W, &l.dW.view,
         WEFT_SPARSE_LINEAR(.n_wait = 1, .wait = &done[1], .event = &done[2])));
@@ -558,7 +559,7 @@ static void assert_refused(weft_status got, weft_status want, const char *part, 
     REFUSE(shared.plan, weft_sparse_linear(ctx, queue, &l->W, &l->X.view, &l->Y.view, &c.params),  \
            status, part, change)
 #define BY_INPUT(status, part, change)                                                             \
-    REFUSE(shared.turned,                                                                          \
+    REFUSE(shared.transposed,                                                                      \
            weft_sparse_linear_dx(ctx, queue, &l->W, &l->dY.view, &l->dX.view, &c.params), status,  \
            part, change)
 #define BY_WEIGHTS(status, part, change)                                                           \
@@ -603,7 +604,7 @@ static void test_params_that_do_not_serve(void **state)
     FORWARD(status, "sparse_linear: params.activation is 7: no weft_activation",
             c.params.activation = (weft_activation)7);
     FORWARD(status, "sparse_linear: the plan was made for W^T, the call is for W",
-            c.params.plan = l->turned);
+            c.params.plan = l->transposed);
     BY_INPUT(status, "sparse_linear_dx: params.bias", c.params.bias = &l->bias.view);
     BY_INPUT(status, "sparse_linear_dx: params.activation is gelu: its backward comes first",
              c.params.activation = WEFT_ACTIVATION_GELU);

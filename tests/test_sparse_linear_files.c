@@ -25,7 +25,7 @@ typedef struct layer {
     weft_csr W;
     operand bias, X, dY; // read
     operand Y, dX, dW;   // written, full of NaN
-    weft_spmm_plan *plan, *turned;
+    weft_spmm_plan *plan, *transposed;
 } layer;
 
 // Where no element is there is a buffer all the same.
@@ -60,8 +60,8 @@ static void create(layer *l, const weft_csr_host *host)
     l->dX = make_operand(NULL, host->n_cols, N);
     l->dW = make_line(NULL, host->nnz);
     assert_ok(weft_spmm_plan_create(&l->plan, ctx, queue, &l->W, NULL));
-    assert_ok(
-        weft_spmm_plan_create(&l->turned, ctx, queue, &l->W, WEFT_SPMM_PLAN(.transpose_a = true)));
+    assert_ok(weft_spmm_plan_create(&l->transposed, ctx, queue, &l->W,
+                                    WEFT_SPMM_PLAN(.transpose_a = true)));
 }
 
 static void destroy(layer *l)
@@ -72,7 +72,7 @@ static void destroy(layer *l)
         free(operands[i]->host);
     }
     weft_spmm_plan_destroy(&l->plan);
-    weft_spmm_plan_destroy(&l->turned);
+    weft_spmm_plan_destroy(&l->transposed);
     weft_csr_destroy(&l->W);
 }
 
@@ -86,7 +86,7 @@ static weft_status forward(const layer *l)
 static weft_status by_input(const layer *l)
 {
     return weft_sparse_linear_dx(ctx, queue, &l->W, &l->dY.view, &l->dX.view,
-                                 WEFT_SPARSE_LINEAR(.plan = l->turned));
+                                 WEFT_SPARSE_LINEAR(.plan = l->transposed));
 }
 
 static weft_status by_weights(const layer *l)

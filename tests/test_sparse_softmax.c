@@ -16,10 +16,10 @@ typedef struct variant {
     weft_sparse_softmax_tiling tiling;
 } variant;
 
-// fold, lanes, rows_per_group, keep, chunk, piece
+// vector width, lanes, rows_per_group, keep, chunk, row chunk
 #define TILING(f, l, r, k, c, p)                                                                   \
     {                                                                                              \
-        .fold = f, .lanes = l, .rows_per_group = r, .keep = k, .chunk = c, .piece = p              \
+        .vector_width = f, .lanes = l, .rows_per_group = r, .keep = k, .chunk = c, .row_chunk = p  \
     }
 
 static const variant variants[] = {
@@ -87,7 +87,7 @@ static void run_variant(const variant *v, uint64_t seed, int n_cases)
 {
     for (int i = 0; fits_device(v) && i < n_cases; i++) {
         random_state random = {seed + (uint64_t)i};
-        const int64_t long_row = 4 * v->tiling.piece < 90 ? 4 * v->tiling.piece + 20 : 110;
+        const int64_t long_row = 4 * v->tiling.row_chunk < 90 ? 4 * v->tiling.row_chunk + 20 : 110;
         const sparse_case of = {
             .n_rows = random_below(&random, i % 3 ? 90 : 8),
             .longest = random_below(&random, i % 2 ? long_row : 20),
@@ -141,8 +141,8 @@ static void test_every_length(void **state)
         }
 }
 
-// As planned: one row much longer than two pieces, runs of empty rows, and more rows and entries
-// than a chunk has.
+// As planned: one row much longer than two row chunks, runs of empty rows, and more rows and
+// entries than a chunk has.
 static void test_as_planned(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_as_planned_for_every_known_device(void **state)
     (void)state;
     const size_t every = is_reduced ? 7 : 1;
     for (size_t i = 0; i < weft_profile_count(); i += every)
-        if (weft_profile_at(i)->fold == 1 || is_on("pocl"))
+        if (weft_profile_at(i)->vector_width == 1 || is_on("pocl"))
             run_profile(weft_profile_at(i), 100 * i);
 }
 

@@ -14,7 +14,7 @@ static sparse_operands o; // of the running test: backward, a batch of 2
 
 // Every kernel of a call.
 static const weft_sparse_softmax_tiling cutting = {
-    .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .piece = 9};
+    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .row_chunk = 9};
 
 // One call with everything that it is given: Y is the CSR's values.
 typedef struct call {
@@ -191,8 +191,8 @@ static void test_tilings_that_do_not_serve(void **state)
 {
     (void)state;
     weft_sparse_softmax_tiling t = cutting;
-    t.fold = 5;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 5",
+    t.vector_width = 5;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.vector_width is 5",
            c.params.tiling = TILING_TEXT(sparse_softmax, &t));
 }
 
@@ -209,12 +209,12 @@ static void test_workspace_of_the_size_asked_for(void **state)
     size_t bytes;
     call c = good_call();
     c.params.tiling = TILING_TEXT(sparse_softmax, &cutting);
-    c.Y.n_cols = 18; // a row may have 18 entries: no more than two pieces of 9
+    c.Y.n_cols = 18; // a row may have 18 entries: no more than two row chunks of 9
     assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
     assert_int_equal(bytes, 0);
     c.Y.n_cols = 19;
     assert_ok(weft_sparse_softmax_workspace(ctx, &c.Y, &c.dX, &c.params, &bytes));
-    assert_int_equal(bytes, rounded(2 * 4 * 8)); // matrices, pieces, and what each has found
+    assert_int_equal(bytes, rounded(2 * 4 * 8)); // matrices, row chunks, and what each has found
     sparse_call(&o);
     sparse_check(&o);
 }
@@ -232,7 +232,7 @@ static sparse_case heavy_case(uint64_t seed)
                          .tiling = &cutting};
 }
 
-static void test_workspace_of_all_pieces(void **state)
+static void test_workspace_of_all_row_chunks(void **state)
 {
     (void)state;
     sparse_operands p;
@@ -257,7 +257,7 @@ static void test_workspace_of_bad_calls(void **state)
     assert_int_equal(bytes, 0);
 }
 
-// The pool is bounded. Where nobody asked for short pieces, longer ones do.
+// The pool is bounded. Where nobody asked for short row chunks, longer ones do.
 static void test_scratch_memory_is_bounded(void **state)
 {
     (void)state;
@@ -295,7 +295,7 @@ static void test_describe(void **state)
     assert_int_equal(length, strlen(text));
     weft_sparse_softmax_tiling_print(&cutting, tiling_text, sizeof(tiling_text));
     assert_true(strncmp(text, tiling_text, strlen(tiling_text)) == 0);
-    assert_non_null(strstr(text, " pieces of long rows"));
+    assert_non_null(strstr(text, " row chunks of long rows"));
     assert_int_equal(
         weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, little, sizeof(little)), length);
     assert_int_equal(weft_sparse_softmax_describe(ctx, &p.csr, &p.out, &params, NULL, 0), length);
@@ -365,7 +365,7 @@ int main(void)
         with_operands(test_values_of_one_matrix_for_a_batch),
         with_operands(test_tilings_that_do_not_serve),
         with_operands(test_workspace_of_the_size_asked_for),
-        cmocka_unit_test(test_workspace_of_all_pieces),
+        cmocka_unit_test(test_workspace_of_all_row_chunks),
         with_operands(test_workspace_of_bad_calls),
         cmocka_unit_test(test_scratch_memory_is_bounded),
         cmocka_unit_test(test_describe),

@@ -52,11 +52,11 @@ static void check_problem(const weft_limits *limits, const weft_sparse_softmax_p
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (strcmp(text, other) != 0)
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if (limits->fold == 1 && tiling.fold != 1)
+    if (limits->vector_width == 1 && tiling.vector_width != 1)
         fail_problem("vectors where lanes are items", limits, problem, &tiling);
     if (tiling.lanes > limits->warp && tiling.lanes > 4)
         fail_problem("a row for more than a warp", limits, problem, &tiling);
-    if (tiling.keep > 2 * tiling.piece)
+    if (tiling.keep > 2 * tiling.row_chunk)
         fail_problem("kept rows would be long ones", limits, problem, &tiling);
 }
 
@@ -140,25 +140,25 @@ static void test_tilings_that_do_not_serve(void **state)
     assert_non_null(limits);
     weft_sparse_softmax_tiling good = weft_sparse_softmax_tiling_for(limits, &attention);
     assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
-    REFUSE("tiling.fold is 3", t.fold = 3);
-    REFUSE("tiling.fold is 32", t.fold = 32);
+    REFUSE("tiling.vector_width is 3", t.vector_width = 3);
+    REFUSE("tiling.vector_width is 32", t.vector_width = 32);
     REFUSE("tiling.lanes is 0", t.lanes = 0);
     REFUSE("tiling.lanes is 6", t.lanes = 6);
     REFUSE("tiling.rows_per_group is 3", t.rows_per_group = 3);
     REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
-    REFUSE("tiling.keep is 16: with fold 1 a multiple of 32 lanes up to 512", t.keep = 16);
+    REFUSE("tiling.keep is 16: with vector_width 1 a multiple of 32 lanes up to 512", t.keep = 16);
     REFUSE("tiling.keep is 544: with", t.keep = 544);
     REFUSE("tiling.keep is -32: with", t.keep = -32);
-    REFUSE("with fold 2 one item is wanted", (t.fold = 2, t.keep = 16));
+    REFUSE("with vector_width 2 one item is wanted", (t.vector_width = 2, t.keep = 16));
     REFUSE("tiling.chunk is 0", t.chunk = 0);
-    REFUSE("tiling.piece is -1", t.piece = -1);
+    REFUSE("tiling.row_chunk is -1", t.row_chunk = -1);
     good.keep = 0; // counts as the least
     assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
 
     good = (weft_sparse_softmax_tiling){
-        .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 4, .chunk = 1, .piece = 1};
+        .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 4, .chunk = 1, .row_chunk = 1};
     assert_int_equal(weft_sparse_softmax_tiling_check(&good, limits, &attention), WEFT_OK);
-    REFUSE("tiling.keep is 3: fold 4 to 8192", t.keep = 3);
+    REFUSE("tiling.keep is 3: vector_width 4 to 8192", t.keep = 3);
     REFUSE("tiling.keep is 8193", t.keep = 8193);
 }
 
@@ -166,15 +166,25 @@ static void test_print(void **state)
 {
     (void)state;
     char text[256], little[8];
-    weft_sparse_softmax_tiling t = {
-        .fold = 1, .lanes = 4, .rows_per_group = 32, .keep = 16, .chunk = 1000, .piece = 50};
+    weft_sparse_softmax_tiling t = {.vector_width = 1,
+                                    .lanes = 4,
+                                    .rows_per_group = 32,
+                                    .keep = 16,
+                                    .chunk = 1000,
+                                    .row_chunk = 50};
     const int length = weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
-    assert_string_equal(text, "fold 1, lanes 4, rows_per_group 32, keep 16, chunk 1000, piece 50");
+    assert_string_equal(
+        text, "vector_width 1, lanes 4, rows_per_group 32, keep 16, chunk 1000, row_chunk 50");
     assert_int_equal(weft_sparse_softmax_tiling_print(&t, little, sizeof(little)), length);
-    t = (weft_sparse_softmax_tiling){
-        .fold = 16, .lanes = 1, .rows_per_group = 1, .keep = 64, .chunk = 9, .piece = 8};
+    t = (weft_sparse_softmax_tiling){.vector_width = 16,
+                                     .lanes = 1,
+                                     .rows_per_group = 1,
+                                     .keep = 64,
+                                     .chunk = 9,
+                                     .row_chunk = 8};
     weft_sparse_softmax_tiling_print(&t, text, sizeof(text));
-    assert_string_equal(text, "fold 16, lanes 1, rows_per_group 1, keep 64, chunk 9, piece 8");
+    assert_string_equal(
+        text, "vector_width 16, lanes 1, rows_per_group 1, keep 64, chunk 9, row_chunk 8");
 }
 
 int main(void)

@@ -6,9 +6,9 @@
 
 // Every kernel of a call, by one item and by several.
 static const weft_sparse_softmax_tiling cutting = {
-    .fold = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .piece = 9};
+    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .row_chunk = 9};
 static const weft_sparse_softmax_tiling spread_cutting = {
-    .fold = 1, .lanes = 4, .rows_per_group = 2, .chunk = 40, .piece = 9};
+    .vector_width = 1, .lanes = 4, .rows_per_group = 2, .chunk = 40, .row_chunk = 9};
 
 static const struct variant {
     bool is_backward;
@@ -101,7 +101,7 @@ int main(void)
                                                  .run_any = run_any,
                                                  .here = {300, 40},
                                                  .on_a_gpu = {150, 12},
-                                                 .most_folded = 2,
+                                                 .most_vectorized = 2,
                                                  .most_spread = 12};
     return queue_main(&sparse_softmax, NULL, 0);
 }

@@ -333,7 +333,7 @@ static void test_long_rows_of_every_kind(void **state)
 
 // A row with more entries than are summed at once, in stretches of half as many columns as there
 // are sums.
-static void test_sums_in_pieces(void **state)
+static void test_sums_in_row_chunks(void **state)
 {
     (void)state;
     static const int64_t sizes[] = {1, 9, 70, 4200, 30};
@@ -550,7 +550,7 @@ int main(void)
         cmocka_unit_test(test_patterns_of_every_kind),
         cmocka_unit_test(test_all_data_types),
         cmocka_unit_test(test_long_rows_of_every_kind),
-        cmocka_unit_test(test_sums_in_pieces),
+        cmocka_unit_test(test_sums_in_row_chunks),
         cmocka_unit_test(test_many_long_rows),
         cmocka_unit_test(test_same_bits_in_every_tiling),
         cmocka_unit_test(test_matrices_out_of_files),

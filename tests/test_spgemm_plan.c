@@ -41,7 +41,7 @@ static void every_plan_is_sound(void **state)
         const weft_spgemm_tiling t = weft_spgemm_tiling_for(limits, &problem);
         if (weft_spgemm_tiling_check(&t, limits, &problem) != WEFT_OK)
             fail_msg("%s: %s", limits->name, weft_last_error());
-        assert_true(limits->fold == 1 || t.items == 1);
+        assert_true(limits->vector_width == 1 || t.items == 1);
         n_shared += t.long_from > 0;
     }
     assert_in_range(n_shared, N_RANDOM / 20, N_RANDOM - N_RANDOM / 20);

@@ -9,27 +9,37 @@ static int step; // of the small set: every step-th case
 static const weft_dtype narrow_dtypes[] = {WEFT_F16, WEFT_BF16};
 enum { N_NARROW = sizeof(narrow_dtypes) / sizeof(narrow_dtypes[0]) };
 
-// Slices of four columns, and of one: columns, rows, entries and pieces all end within 0 .. 5.
-static const weft_spmm_tiling folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-static const weft_spmm_tiling folded_narrow = {
-    .fold = 1, .vectors = 1, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-static const weft_spmm_tiling spread = {.fold = 2,
+// Slices of four columns, and of one: columns, rows, entries and row chunks all end within 0 .. 5.
+static const weft_spmm_tiling vectorized = {.vector_width = 2,
+                                            .vectors = 2,
+                                            .lanes = 1,
+                                            .rows_per_group = 2,
+                                            .load = 1,
+                                            .unroll = 2,
+                                            .row_chunk = 2};
+static const weft_spmm_tiling vectorized_narrow = {.vector_width = 1,
+                                                   .vectors = 1,
+                                                   .lanes = 1,
+                                                   .rows_per_group = 2,
+                                                   .load = 1,
+                                                   .unroll = 2,
+                                                   .row_chunk = 2};
+static const weft_spmm_tiling spread = {.vector_width = 2,
                                         .vectors = 1,
                                         .lanes = 2,
                                         .rows_per_group = 2,
                                         .stage = 2,
                                         .load = 2,
                                         .unroll = 1,
-                                        .piece = 2};
-static const weft_spmm_tiling spread_narrow = {.fold = 1,
+                                        .row_chunk = 2};
+static const weft_spmm_tiling spread_narrow = {.vector_width = 1,
                                                .vectors = 2,
                                                .lanes = 2,
                                                .rows_per_group = 2,
                                                .stage = 2,
                                                .load = 2,
                                                .unroll = 1,
-                                               .piece = 2};
+                                               .row_chunk = 2};
 
 // What changes from case to case without a program of its own.
 static spmm_case varied(spmm_case of, uint64_t seed)
@@ -44,7 +54,7 @@ static spmm_case varied(spmm_case of, uint64_t seed)
     if (of.alpha == 0)
         of.numbers = WILD_INPUT;
     of.with_plan = of.transpose_a || random_below(&random, 2);
-    of.plan_piece = random_below(&random, 4);
+    of.plan_row_chunk = random_below(&random, 4);
     of.offsets_start = random_below(&random, 3);
     of.indices_start = random_below(&random, 4);
     of.values_start = of.indices_start + 2 * random_below(&random, 3);
@@ -55,7 +65,7 @@ static spmm_case varied(spmm_case of, uint64_t seed)
     return of;
 }
 
-// A slice of one vector is wider than n = 1: there `narrow` is taken, or what the library plans.
+// A n-tile of one vector is wider than n = 1: there `narrow` is taken, or what the library plans.
 static void run_shapes(spmm_case of, const weft_spmm_tiling *wide, const weft_spmm_tiling *narrow)
 {
     static uint64_t seed;
@@ -79,10 +89,10 @@ static void test_small_shapes_as_planned(void **state)
 static void test_small_shapes_in_every_type(void **state)
 {
     (void)state;
-    run_shapes((spmm_case){.dtype = WEFT_F32}, &folded, &folded_narrow);
+    run_shapes((spmm_case){.dtype = WEFT_F32}, &vectorized, &vectorized_narrow);
     run_shapes((spmm_case){.dtype = WEFT_F32}, &spread, &spread_narrow);
     for (int i = 0; i < N_NARROW; i++) {
-        run_shapes((spmm_case){.dtype = narrow_dtypes[i], .has_wide_c = i == 0}, &folded, NULL);
+        run_shapes((spmm_case){.dtype = narrow_dtypes[i], .has_wide_c = i == 0}, &vectorized, NULL);
         run_shapes((spmm_case){.dtype = narrow_dtypes[i], .has_wide_c = i == 1}, &spread, NULL);
     }
 }
@@ -92,7 +102,7 @@ static void test_small_shapes_in_f64(void **state)
     (void)state;
     if (!weft_context_limits(ctx)->has_f64)
         skip();
-    run_shapes((spmm_case){.dtype = WEFT_F64}, &folded, NULL);
+    run_shapes((spmm_case){.dtype = WEFT_F64}, &vectorized, NULL);
     run_shapes((spmm_case){.dtype = WEFT_F64}, &spread, NULL);
 }
 
@@ -101,7 +111,7 @@ static void test_small_shapes_with_every_index_type(void **state)
     (void)state;
     run_shapes((spmm_case){.offset_dtype = WEFT_I64}, &spread, NULL);
     run_shapes((spmm_case){.index_dtype = WEFT_I16}, &spread, NULL);
-    run_shapes((spmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16}, &folded, NULL);
+    run_shapes((spmm_case){.offset_dtype = WEFT_I64, .index_dtype = WEFT_I16}, &vectorized, NULL);
 }
 
 static void test_small_shapes_transposed(void **state)
@@ -111,7 +121,7 @@ static void test_small_shapes_transposed(void **state)
     const spmm_case narrow = {.transpose_a = true, .index_dtype = WEFT_I16, .dtype = WEFT_BF16};
     const spmm_case wide = {.transpose_a = true, .offset_dtype = WEFT_I64, .dtype = WEFT_F16};
     run_shapes(of, &spread, NULL);
-    run_shapes(narrow, &folded, NULL);
+    run_shapes(narrow, &vectorized, NULL);
     run_shapes(wide, &spread, NULL);
 }
 

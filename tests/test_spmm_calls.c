@@ -104,10 +104,10 @@ static void test_plan_objects_are_told_apart(void **state)
         call c = good_call();
         weft_spmm_plan *plan;
         assert_ok(weft_spmm_plan_create(&plan, ctx, queue, &o.A,
-                                        WEFT_SPMM_PLAN(.piece = i % 2 == 0 ? 2 : 0)));
+                                        WEFT_SPMM_PLAN(.row_chunk = i % 2 == 0 ? 2 : 0)));
         c.params.plan = plan;
         assert_true(weft_spmm_describe(ctx, &c.A, &c.B, &c.C, &c.params, text, sizeof(text)) > 0);
-        assert_non_null(strstr(text, i % 2 == 0 ? ", 15 pieces" : ", 0 pieces"));
+        assert_non_null(strstr(text, i % 2 == 0 ? ", 15 row chunks" : ", 0 row chunks"));
         spmm_restore(&o);
         assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, &c.params));
         spmm_check(&o);
@@ -224,9 +224,10 @@ static void test_plans_and_tilings_that_do_not_serve(void **state)
     tiling.unroll = 5;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.unroll is 5", c.params.tiling = TILING_TEXT(spmm, &tiling));
     tiling.unroll = 1;
-    tiling.fold = 8;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.fold is 8", c.params.tiling = TILING_TEXT(spmm, &tiling));
-    tiling.fold = 1;
+    tiling.vector_width = 8;
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.vector_width is 8",
+           c.params.tiling = TILING_TEXT(spmm, &tiling));
+    tiling.vector_width = 1;
     tiling.lanes = 1 << 20;
     REFUSE(WEFT_BAD_ARGUMENT, "tiling.lanes is 1048576",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
@@ -236,13 +237,13 @@ static void test_plans_and_tilings_that_do_not_serve(void **state)
 
 static weft_spmm_tiling cutting_tiling(bool is_packed)
 {
-    return (weft_spmm_tiling){.fold = 2,
+    return (weft_spmm_tiling){.vector_width = 2,
                               .vectors = 2,
                               .lanes = 1,
                               .rows_per_group = 2,
                               .load = 1,
                               .unroll = 1,
-                              .piece = 2,
+                              .row_chunk = 2,
                               .packed = is_packed};
 }
 
@@ -253,7 +254,7 @@ static void check_workspace(bool is_packed)
     size_t bytes = 0;
     c.params.tiling = TILING_TEXT(spmm, &tiling);
     assert_ok(weft_spmm_workspace(ctx, &c.A, &c.B, &c.C, &c.params, &bytes));
-    assert_true(bytes >= 15 * 4 * 2 * sizeof(float)); // pieces of A, columns, matrices
+    assert_true(bytes >= 15 * 4 * 2 * sizeof(float)); // row chunks of A, columns, matrices
     cl_mem enough = buffer_zeroed(ctx, bytes, CL_MEM_READ_WRITE);
     c.params.workspace = enough;
     assert_ok(weft_spmm(ctx, queue, 1, &c.A, &c.B, 1, &c.C, &c.params));
@@ -302,8 +303,8 @@ static void test_scratch_memory_is_bounded(void **state)
     weft_context_destroy(&other);
 }
 
-// Nobody has seen the rows: they could be long, and none is. Scratch memory for pieces is no reason
-// to fail.
+// Nobody has seen the rows: they could be long, and none is. Scratch memory for row chunks is no
+// reason to fail.
 static void test_short_rows_need_no_scratch_memory(void **state)
 {
     (void)state;
@@ -327,14 +328,14 @@ static void test_describe(void **state)
     (void)state;
     char text[512], tiling_text[256], little[8];
     weft_spmm_tiling tiling = cutting_tiling(false);
-    tiling.team = tiling.rows_per_item = 1; // as 0 counts
+    tiling.row_split = tiling.rows_per_item = 1; // as 0 counts
     const weft_spmm_params *params = WEFT_SPMM(.tiling = TILING_TEXT(spmm, &tiling));
     const int length = weft_spmm_describe(ctx, &o.A, &o.B, &o.C, params, text, sizeof(text));
     assert_int_equal(length, strlen(text));
     weft_spmm_tiling_print(&tiling, tiling_text, sizeof(tiling_text));
     assert_true(strncmp(text, tiling_text, strlen(tiling_text)) == 0);
     assert_non_null(strstr(text, "no plan"));
-    assert_non_null(strstr(text, "15 pieces of long rows"));
+    assert_non_null(strstr(text, "15 row chunks of long rows"));
     assert_int_equal(weft_spmm_describe(ctx, &o.A, &o.B, &o.C, params, little, sizeof(little)),
                      length);
     assert_int_equal(strlen(little), sizeof(little) - 1);

@@ -9,15 +9,15 @@ static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 
-static const weft_spmm_tiling windowed = {.fold = 2,
-                                          .vectors = 1,
-                                          .lanes = 1,
-                                          .rows_per_group = 1,
-                                          .rows_per_item = 3,
-                                          .window = 2,
-                                          .load = 1,
-                                          .unroll = 1,
-                                          .piece = 5};
+static const weft_spmm_tiling k_blocked = {.vector_width = 2,
+                                           .vectors = 1,
+                                           .lanes = 1,
+                                           .rows_per_group = 1,
+                                           .rows_per_item = 3,
+                                           .k_block = 2,
+                                           .load = 1,
+                                           .unroll = 1,
+                                           .row_chunk = 5};
 
 // One build: what every case of a run shares.
 typedef struct variant {
@@ -31,35 +31,35 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {.tiling = &spmm_folded},
+    {.tiling = &spmm_vectorized},
     {.tiling = &spmm_spread, .offset_dtype = WEFT_I64},
     {.tiling = &spmm_staged, .index_dtype = WEFT_I16},
-    {.tiling = &windowed, .has_bias = true},
+    {.tiling = &k_blocked, .has_bias = true},
     {.tiling = &spmm_packed, .activation = WEFT_ACTIVATION_RELU},
-    {.tiling = &spmm_held, .has_bias = true, .index_dtype = WEFT_I16},
-    {.tiling = &spmm_held, .transpose_a = true, .dtype = WEFT_F16, .has_wide_c = true},
-    {.tiling = &spmm_folded, .dtype = WEFT_F16},
+    {.tiling = &spmm_staged_b, .has_bias = true, .index_dtype = WEFT_I16},
+    {.tiling = &spmm_staged_b, .transpose_a = true, .dtype = WEFT_F16, .has_wide_c = true},
+    {.tiling = &spmm_vectorized, .dtype = WEFT_F16},
     {.tiling = &spmm_staged,
      .dtype = WEFT_BF16,
      .has_bias = true,
      .activation = WEFT_ACTIVATION_RELU},
     {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MEAN},
-    {.tiling = &windowed, .reduction = WEFT_SPMM_MEAN, .dtype = WEFT_BF16, .has_wide_c = true},
-    {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
+    {.tiling = &k_blocked, .reduction = WEFT_SPMM_MEAN, .dtype = WEFT_BF16, .has_wide_c = true},
+    {.tiling = &spmm_vectorized, .reduction = WEFT_SPMM_MAX, .arguments = WEFT_I32},
     {.tiling = &spmm_spread, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I64, .has_bias = true},
-    {.tiling = &spmm_folded, .reduction = WEFT_SPMM_MAX},
-    {.tiling = &spmm_folded, .transpose_a = true, .dtype = WEFT_BF16},
+    {.tiling = &spmm_vectorized, .reduction = WEFT_SPMM_MAX},
+    {.tiling = &spmm_vectorized, .transpose_a = true, .dtype = WEFT_BF16},
     {.tiling = &spmm_staged,
      .transpose_a = true,
      .index_dtype = WEFT_I16,
      .offset_dtype = WEFT_I64},
-    {.tiling = &spmm_folded,
+    {.tiling = &spmm_vectorized,
      .transpose_a = true,
      .reduction = WEFT_SPMM_MAX,
      .arguments = WEFT_I32},
 };
 static const variant wide_variants[] = {
-    {.tiling = &spmm_folded, .dtype = WEFT_F64},
+    {.tiling = &spmm_vectorized, .dtype = WEFT_F64},
     {.tiling = &spmm_staged, .dtype = WEFT_F64, .has_bias = true},
     {.tiling = &spmm_spread, .dtype = WEFT_F64, .reduction = WEFT_SPMM_MIN, .arguments = WEFT_I32},
 };
@@ -92,7 +92,7 @@ static spmm_case varied(const variant *v, uint64_t seed)
     if (of.alpha == 0)
         of.numbers = WILD_INPUT;
     of.with_plan = of.transpose_a || random_below(&random, 2);
-    of.plan_piece = random_below(&random, 4);
+    of.plan_row_chunk = random_below(&random, 4);
     of.offsets_start = random_below(&random, 3);
     of.indices_start = of.values_start = random_below(&random, 4);
     of.n_batches = random_below(&random, 3);
@@ -116,11 +116,11 @@ static void run_shapes(const variant *v)
 {
     static uint64_t seed;
     const uint64_t step = is_reduced ? 7 : 1; // prime to the number of shapes
-    const int64_t fold = v->tiling ? v->tiling->fold : 1;
+    const int64_t vector_width = v->tiling ? v->tiling->vector_width : 1;
     for (int64_t m = 0; m <= 4; m++)
         for (int64_t k = 0; k <= 5; k++)
             for (int64_t n = 0; n <= 5; n++) {
-                if (++seed % step != 0 || (n > 0 && n < fold))
+                if (++seed % step != 0 || (n > 0 && n < vector_width))
                     continue;
                 spmm_case of = varied(v, seed);
                 of.m = m;
@@ -214,7 +214,7 @@ static void test_every_order(void **state)
             of.alpha = 2;
             of.numbers = WHOLE;
             of.with_plan = true;
-            of.plan_piece = 1 + (int64_t)seed % 3;
+            of.plan_row_chunk = 1 + (int64_t)seed % 3;
             of.order = (weft_spmm_order)order;
             spmm_run(ctx, &of);
         }
@@ -224,7 +224,7 @@ static void test_every_order(void **state)
 static void test_segments(void **state)
 {
     (void)state;
-    if (weft_context_limits(ctx)->fold == 1)
+    if (weft_context_limits(ctx)->vector_width == 1)
         skip();
     const spmm_case of = {.seed = 8,
                           .is_dcsr = true,
@@ -263,7 +263,7 @@ static void check_same_bits(const spmm_case *of)
     if (of->with_plan)
         assert_ok(weft_spmm_plan_create(
             &whole.plan, ctx, queue, &o.A,
-            WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .piece = of->plan_piece)));
+            WEFT_SPMM_PLAN(.transpose_a = of->transpose_a, .row_chunk = of->plan_row_chunk)));
     const weft_spmm_params params = spmm_params(&whole);
     size_t bytes;
     assert_ok(spmm_workspace(&whole, &params, &bytes));
@@ -284,7 +284,7 @@ static void check_same_bits(const spmm_case *of)
 static void test_same_bits_as_of_all_rows(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling *const tilings[] = {&spmm_folded, &spmm_staged, &windowed};
+    static const weft_spmm_tiling *const tilings[] = {&spmm_vectorized, &spmm_staged, &k_blocked};
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_BF16};
     static const weft_spmm_reduction reductions[] = {WEFT_SPMM_SUM, WEFT_SPMM_MEAN, WEFT_SPMM_MAX};
     for (uint64_t seed = 0; seed < 12; seed++) {
@@ -301,7 +301,7 @@ static void test_same_bits_as_of_all_rows(void **state)
                               .reduction = reductions[seed / 3 % (seed % 3 == 0 ? 3 : 2)],
                               .has_bias = seed % 5 == 0,
                               .with_plan = seed >= 6,
-                              .plan_piece = 3,
+                              .plan_row_chunk = 3,
                               .tiling = tilings[seed % 3]};
         check_same_bits(&of);
     }

@@ -125,15 +125,15 @@ static void test_nulls(void **state)
 static void test_plans_of_other_matrices(void **state)
 {
     (void)state;
-    weft_spmm_plan *of_csr, *turned;
+    weft_spmm_plan *of_csr, *transposed;
     const weft_csr alone = weft_dcsr_stored(&o.D);
     assert_ok(weft_spmm_plan_create(&of_csr, ctx, queue, &alone, NULL));
-    assert_ok(
-        weft_spmm_dcsr_plan_create(&turned, ctx, queue, &o.D, WEFT_SPMM_PLAN(.transpose_a = true)));
+    assert_ok(weft_spmm_dcsr_plan_create(&transposed, ctx, queue, &o.D,
+                                         WEFT_SPMM_PLAN(.transpose_a = true)));
     REFUSE(WEFT_BAD_ARGUMENT, "spmm: the plan was made for a CSR, A is a DCSR",
            c.params.plan = of_csr);
     REFUSE(WEFT_BAD_ARGUMENT, "the plan was made for A^T, the call is for A",
-           c.params.plan = turned);
+           c.params.plan = transposed);
     REFUSE(WEFT_BAD_ARGUMENT, "spmm: A^T wants a plan",
            (c.params.transpose_a = true, c.params.plan = NULL, c.B.shape[0] = 5, c.B.stride[0] = 0,
             c.C.shape[0] = 4, c.params.bias = NULL));
@@ -145,9 +145,9 @@ static void test_plans_of_other_matrices(void **state)
                      WEFT_BAD_ARGUMENT);
     assert_says("spmm: the plan was made for a DCSR, A is a CSR");
     assert_int_equal(weft_spmm_plan_rows(o.plan)->n_rows, o.D.n_stored);
-    assert_int_equal(weft_spmm_plan_rows(turned)->n_rows, 4);
+    assert_int_equal(weft_spmm_plan_rows(transposed)->n_rows, 4);
     weft_spmm_plan_destroy(&of_csr);
-    weft_spmm_plan_destroy(&turned);
+    weft_spmm_plan_destroy(&transposed);
 }
 
 // ---- numbers of rows
@@ -299,7 +299,7 @@ static void test_same_bits_run_after_run(void **state)
                               .beta = 0.3,
                               .transpose_a = i == 2,
                               .with_plan = i > 0,
-                              .plan_piece = 7};
+                              .plan_row_chunk = 7};
         spmm_check_same_bits(ctx, &of);
     }
 }

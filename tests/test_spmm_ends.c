@@ -12,15 +12,15 @@ static bool is_reduced;
 
 enum { N_ACTIVATIONS = WEFT_ACTIVATION_TANH + 1 };
 
-static const weft_spmm_tiling windowed = {.fold = 4,
-                                          .vectors = 1,
-                                          .lanes = 1,
-                                          .rows_per_group = 1,
-                                          .rows_per_item = 3,
-                                          .window = 2,
-                                          .load = 1,
-                                          .unroll = 1,
-                                          .piece = 5};
+static const weft_spmm_tiling k_blocked = {.vector_width = 4,
+                                           .vectors = 1,
+                                           .lanes = 1,
+                                           .rows_per_group = 1,
+                                           .rows_per_item = 3,
+                                           .k_block = 2,
+                                           .load = 1,
+                                           .unroll = 1,
+                                           .row_chunk = 5};
 
 // One build: what every case of a run shares.
 typedef struct variant {
@@ -33,29 +33,29 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
-    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_SUM, false},
-    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, false, WEFT_SPMM_SUM, true},
+    {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
+    {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_RELU, false, WEFT_SPMM_SUM, true},
     {&spmm_spread, WEFT_F32, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
     {&spmm_staged, WEFT_F32, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
-    {&windowed, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
+    {&k_blocked, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
     {&spmm_packed, WEFT_F32, WEFT_ACTIVATION_SIGMOID, false, WEFT_SPMM_SUM, false},
-    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
-    {&spmm_held, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
-    {&spmm_held, WEFT_F16, WEFT_ACTIVATION_NONE, false, WEFT_SPMM_MEAN, true},
-    {&spmm_folded, WEFT_F16, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_staged_b, WEFT_F32, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, false},
+    {&spmm_staged_b, WEFT_F16, WEFT_ACTIVATION_NONE, false, WEFT_SPMM_MEAN, true},
+    {&spmm_vectorized, WEFT_F16, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
     {&spmm_spread, WEFT_BF16, WEFT_ACTIVATION_SILU, true, WEFT_SPMM_SUM, true},
     {&spmm_staged, WEFT_F16, WEFT_ACTIVATION_NONE, true, WEFT_SPMM_SUM, false},
     {&spmm_staged, WEFT_BF16, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MEAN, false},
-    {&spmm_folded, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
+    {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
     {&spmm_spread, WEFT_F32, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_MIN, true},
 };
 static const variant wide_variants[] = {
-    {&spmm_folded, WEFT_F64, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
-    {&spmm_folded, WEFT_F64, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
+    {&spmm_vectorized, WEFT_F64, WEFT_ACTIVATION_GELU, true, WEFT_SPMM_SUM, false},
+    {&spmm_vectorized, WEFT_F64, WEFT_ACTIVATION_GELU_TANH, true, WEFT_SPMM_SUM, false},
     {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_SILU, false, WEFT_SPMM_SUM, false},
     {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_SIGMOID, true, WEFT_SPMM_SUM, true},
-    {&windowed, WEFT_F64, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
+    {&k_blocked, WEFT_F64, WEFT_ACTIVATION_TANH, true, WEFT_SPMM_SUM, false},
     {&spmm_spread, WEFT_F64, WEFT_ACTIVATION_RELU, true, WEFT_SPMM_MAX, false},
 };
 enum {
@@ -86,7 +86,7 @@ static spmm_case varied(const variant *v, uint64_t seed)
         of.numbers = WILD_INPUT;
     of.bias_step = v->has_bias ? steps[random_below(&random, 5)] : 0;
     of.with_plan = of.transpose_a || random_below(&random, 2);
-    of.plan_piece = random_below(&random, 4);
+    of.plan_row_chunk = random_below(&random, 4);
     of.indices_start = of.values_start = random_below(&random, 4);
     of.n_batches = random_below(&random, 3);
     of.b_layout = (dense_layout)random_below(&random, ROWS_BACKWARDS + 1);
@@ -103,7 +103,7 @@ static void run_shapes(const variant *v)
     for (int64_t m = 0; m <= 4; m++)
         for (int64_t k = 0; k <= 6; k++)
             for (int64_t n = 0; n <= 9; n++) {
-                if (++seed % step != 0 || (n > 0 && n < v->tiling->fold))
+                if (++seed % step != 0 || (n > 0 && n < v->tiling->vector_width))
                     continue;
                 spmm_case of = varied(v, seed);
                 of.m = m;
@@ -134,8 +134,8 @@ static void test_small_shapes_in_f64(void **state)
 static void test_layouts(void **state)
 {
     (void)state;
-    static const variant v = {&spmm_folded, WEFT_F32,      WEFT_ACTIVATION_SILU,
-                              true,         WEFT_SPMM_SUM, false};
+    static const variant v = {&spmm_vectorized, WEFT_F32, WEFT_ACTIVATION_SILU, true,
+                              WEFT_SPMM_SUM,    false};
     for (uint64_t seed = 0; seed < 2 * N_OUTPUT_LAYOUTS; seed++) {
         spmm_case of = varied(&v, 5000 + seed);
         of.m = 4;
@@ -164,7 +164,7 @@ static void test_nothing_to_add(void **state)
                                   .has_bias = true,
                                   .bias_step = 1,
                                   .activation = (weft_activation)f,
-                                  .tiling = &spmm_folded};
+                                  .tiling = &spmm_vectorized};
             spmm_run(ctx, &of);
         }
 }
@@ -240,7 +240,7 @@ static void run_segments(weft_dtype dtype, sparse_rows rows)
     const weft_spmm_params params = spmm_params(&o);
     assert_true(weft_spmm_describe(ctx, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
     assert_non_null(strstr(text, "in segments"));
-    assert_int_equal(strstr(text, "window_from 226") != NULL, rows == ROWS_ONE_FULL);
+    assert_int_equal(strstr(text, "k_block_from 226") != NULL, rows == ROWS_ONE_FULL);
     assert_non_null(strstr(text, "; bias; relu"));
     spmm_call(&o);
     spmm_check(&o);
@@ -250,7 +250,7 @@ static void run_segments(weft_dtype dtype, sparse_rows rows)
 static void test_segments(void **state)
 {
     (void)state;
-    if (weft_context_limits(ctx)->fold < 16)
+    if (weft_context_limits(ctx)->vector_width < 16)
         skip();
     run_segments(WEFT_F32, ROWS_RANDOM);
     run_segments(WEFT_F32, ROWS_ONE_FULL);
@@ -281,7 +281,7 @@ static int make_operands(void **state)
                           .has_bias = true,
                           .bias_step = 1,
                           .activation = WEFT_ACTIVATION_RELU,
-                          .tiling = &spmm_folded};
+                          .tiling = &spmm_vectorized};
     spmm_create(&o, ctx, queue, &of);
     return 0;
 }

@@ -81,7 +81,7 @@ static void test_with_bias_and_activation(void **state)
     each_matrix_file(run_layer);
 }
 
-static void test_means_and_peaks(void **state)
+static void test_means_and_max_min(void **state)
 {
     (void)state;
     each_matrix_file(run_others);
@@ -96,7 +96,7 @@ int main(void)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_by_the_transpose),
         cmocka_unit_test(test_with_bias_and_activation),
-        cmocka_unit_test(test_means_and_peaks),
+        cmocka_unit_test(test_means_and_max_min),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     weft_context_destroy(&ctx);

@@ -5,30 +5,30 @@
 #include "sparse/spmm_tiling.h"
 #include "spmm_arguments.h"
 
-static weft_context *folded, *spread; // as on CPUs, as on GPUs: groups fewer than bundles
+static weft_context *vectorized, *spread; // as on CPUs, as on GPUs: groups fewer than row blocks
 static bool is_reduced;
 
-// A GPU of 3 compute units and 4 groups at once, with bundles of 2 rows.
+// A GPU of 3 compute units and 4 groups at once, with row blocks of 2 rows.
 static weft_limits spread_limits(void)
 {
     weft_limits limits = *weft_profile_find("nvidia-a100");
     limits.warp = 8;
     limits.max_block = 16;
-    limits.max_team = 16;
+    limits.max_items_y = 16;
     limits.compute_units = 3;
     limits.max_blocks = 4;
     return limits;
 }
 
 // A CPU of 2 cores.
-static weft_limits folded_limits(void)
+static weft_limits vectorized_limits(void)
 {
     weft_context *ctx = open_context(NULL);
     weft_limits limits = *weft_context_limits(ctx);
-    limits.warp = limits.fold = 4;
+    limits.warp = limits.vector_width = 4;
     limits.vectors = 2;
     limits.max_block = 16;
-    limits.max_team = 1;
+    limits.max_items_y = 1;
     limits.compute_units = 2;
     limits.max_blocks = 2;
     weft_context_destroy(&ctx);
@@ -60,7 +60,7 @@ static int fill_lengths(lengths_case *of, int32_t *indices, int n_rows, const in
 }
 
 static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const int *lengths,
-                         int period, int64_t piece, weft_spmm_order order)
+                         int period, int64_t row_chunk, weft_spmm_order order)
 {
     int32_t indices[1024] = {0};
     float values[1024] = {0};
@@ -75,7 +75,7 @@ static void plan_lengths(lengths_case *of, weft_context *ctx, int n_rows, const 
         .values = buffer_of(ctx, values, sizeof(values)),
     };
     assert_ok(weft_spmm_plan_create(&of->plan, ctx, weft_context_queue(ctx), &of->A,
-                                    WEFT_SPMM_PLAN(.piece = piece, .order = order)));
+                                    WEFT_SPMM_PLAN(.row_chunk = row_chunk, .order = order)));
 }
 
 static void forget_lengths(lengths_case *of)
@@ -127,7 +127,7 @@ static void test_runs_that_alternate(void **state)
 {
     (void)state;
     static const int want[] = {6, 2, 9, 5, 1, 8, 4, -1, 0, 7, 3, 10};
-    check_listed(folded, 11, WEFT_SPMM_ORDER_ALTERNATING, want, 12);
+    check_listed(vectorized, 11, WEFT_SPMM_ORDER_ALTERNATING, want, 12);
 }
 
 static void describe_lengths(const lengths_case *of, weft_context *ctx, char *text, size_t size)
@@ -159,36 +159,39 @@ static void test_what_is_chosen(void **state)
         int n_rows;
         const int *lengths;
         int period;
-        int64_t piece;
+        int64_t row_chunk;
         const char *words;
     } known[] = {
         {spread, 8, even, 1, 0, "rows as they come, as lengths vary by 0 "},
         {spread, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
         {spread, 8, uneven, 2, 0,
-         "by length in 4 bundles, 4 at once, as lengths vary by 0.6 of their mean, 0 p"},
-        {spread, 10, uneven, 2, 0, "in a snake in 5 bundles, 4 at once, as lengths vary by 0.6 of"},
+         "by length in 4 row blocks, 4 at once, as lengths vary by 0.6 of their mean, 0 p"},
+        {spread, 10, uneven, 2, 0,
+         "in a snake in 5 row blocks, 4 at once, as lengths vary by 0.6 of"},
         {spread, 8, very_uneven, 8, 0,
-         "by length in 4 bundles, 4 at once, as lengths vary by 2.1 of"},
+         "by length in 4 row blocks, 4 at once, as lengths vary by 2.1 of"},
         {spread, 40, very_uneven, 8, 0,
-         "by length in 20 bundles, 4 at once, as lengths vary by 2.1 "},
-        {folded, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
-        {folded, 40, uneven, 2, 0,
+         "by length in 20 row blocks, 4 at once, as lengths vary by 2.1 "},
+        {vectorized, 40, even, 1, 0, "rows as they come, as lengths vary by 0 "},
+        {vectorized, 40, uneven, 2, 0,
          "rows as they come, as neighbouring ones give each of 2 units its "},
-        {folded, 40, fair, 40, 0, "rows as they come, as neighbouring ones give each of 2 units"},
-        {folded, 40, unfair, 40, 0, "runs of rows alternating, as lengths vary by 0.5"},
-        {folded, 40, slanted, 40, 0,
+        {vectorized, 40, fair, 40, 0,
+         "rows as they come, as neighbouring ones give each of 2 units"},
+        {vectorized, 40, unfair, 40, 0, "runs of rows alternating, as lengths vary by 0.5"},
+        {vectorized, 40, slanted, 40, 0,
          "runs of rows alternating, as lengths vary by 0.6 of their mean, "},
-        {folded, 40, very_uneven, 8, 0,
-         "alternating, as lengths vary by 2.1 of their mean, 0 pieces"},
+        {vectorized, 40, very_uneven, 8, 0,
+         "alternating, as lengths vary by 2.1 of their mean, 0 row chunks"},
         {spread, 8, even, 1, 1,
-         "by length in 4 bundles, 4 at once, as long ones are cut, 32 pieces"},
-        {folded, 40, even, 1, 1, "runs of rows alternating, as long ones are cut, 160 pieces"},
+         "by length in 4 row blocks, 4 at once, as long ones are cut, 32 row chunks"},
+        {vectorized, 40, even, 1, 1,
+         "runs of rows alternating, as long ones are cut, 160 row chunks"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         lengths_case of;
         char text[512];
         plan_lengths(&of, known[i].ctx, known[i].n_rows, known[i].lengths, known[i].period,
-                     known[i].piece, WEFT_SPMM_ORDER_DEFAULT);
+                     known[i].row_chunk, WEFT_SPMM_ORDER_DEFAULT);
         describe_lengths(&of, known[i].ctx, text, sizeof(text));
         if (!strstr(text, known[i].words))
             fail_msg("not in case %zu: \"%s\": %s", i, known[i].words, text);
@@ -224,7 +227,8 @@ static void test_what_is_asked_for(void **state)
     static const char *const words[] = {
         [WEFT_SPMM_ORDER_GIVEN] = "; rows as they come, as asked for",
         [WEFT_SPMM_ORDER_SORTED] = "; rows sorted by length, as asked for",
-        [WEFT_SPMM_ORDER_SNAKE] = "; rows sorted by length and dealt in a snake, as asked for",
+        [WEFT_SPMM_ORDER_SNAKE] =
+            "; rows sorted by length and distributed in a snake, as asked for",
         [WEFT_SPMM_ORDER_ALTERNATING] = "; runs of rows alternating, as asked for",
         [WEFT_SPMM_ORDER_QUEUE] = "; rows sorted by length and taken from a queue, as asked for",
     };
@@ -284,7 +288,7 @@ static spmm_case order_case(uint64_t seed, weft_spmm_order order)
                        .alpha = 1,
                        .beta = seed % 3 ? 0 : 2,
                        .with_plan = true,
-                       .plan_piece = 3,
+                       .plan_row_chunk = 3,
                        .order = order};
 }
 
@@ -292,21 +296,21 @@ static void test_every_order(void **state)
 {
     (void)state;
     static const sparse_rows rows[] = {ROWS_EMPTY, ROWS_ONE_FULL, ROWS_RANDOM, ROWS_SPARSE};
-    weft_context *const contexts[] = {folded, spread};
+    weft_context *const contexts[] = {vectorized, spread};
     for (int i = 0; i < 2; i++)
         for (int order = WEFT_SPMM_ORDER_GIVEN; order <= WEFT_SPMM_ORDER_QUEUE; order++)
             for (int j = 0; j < (is_reduced ? 4 : 8); j++) {
                 spmm_case of =
                     order_case((uint64_t)(100 * i + 10 * order + j), (weft_spmm_order)order);
                 of.rows = rows[j % 4];
-                of.plan_piece = j % 4 == 3 ? 0 : 3;
+                of.plan_row_chunk = j % 4 == 3 ? 0 : 3;
                 of.transpose_a = is_reduced ? j == 2 : j >= 4;
                 spmm_run(contexts[i], &of);
             }
 }
 
-// Rows that are all long, one row, and as many bundles as groups.
-static void test_queues_of_few_bundles(void **state)
+// Rows that are all long, one row, and as many row blocks as groups.
+static void test_queues_of_few_row_blocks(void **state)
 {
     (void)state;
     static const int64_t m[] = {1, 7, 8, 9};
@@ -318,7 +322,7 @@ static void test_queues_of_few_bundles(void **state)
     }
 }
 
-// A queue for each slice of each matrix; on one plan time and again.
+// A queue for each n-tile of each matrix; on one plan time and again.
 static void test_queues_of_a_batch(void **state)
 {
     (void)state;
@@ -328,8 +332,8 @@ static void test_queues_of_a_batch(void **state)
         of.n = 40;
         of.n_batches = 3;
         of.own_values = true;
-        of.plan_piece = seed % 8 < 4 ? 3 : 0;
-        weft_context *ctx = seed % 2 ? folded : spread;
+        of.plan_row_chunk = seed % 8 < 4 ? 3 : 0;
+        weft_context *ctx = seed % 2 ? vectorized : spread;
         spmm_check_same_bits(ctx, &of);
     }
 }
@@ -351,15 +355,15 @@ static void test_same_bits_in_every_order(void **state)
 {
     (void)state;
     static const weft_spmm_tiling tilings[] = {
-        {.fold = 2,
+        {.vector_width = 2,
          .vectors = 2,
          .lanes = 1,
          .rows_per_group = 1,
          .rows_per_item = 4,
          .load = 1,
          .unroll = 2,
-         .piece = 1},
-        {.fold = 1,
+         .row_chunk = 1},
+        {.vector_width = 1,
          .vectors = 1,
          .lanes = 4,
          .rows_per_group = 2,
@@ -367,27 +371,27 @@ static void test_same_bits_in_every_order(void **state)
          .stage = 4,
          .load = 2,
          .unroll = 2,
-         .piece = 1},
-        {.fold = 2,
+         .row_chunk = 1},
+        {.vector_width = 2,
          .vectors = 1,
          .lanes = 2,
          .rows_per_group = 2,
          .rows_per_item = 3,
-         .window = 4,
+         .k_block = 4,
          .load = 1,
          .unroll = 1,
-         .piece = 1},
-        {.fold = 2,
+         .row_chunk = 1},
+        {.vector_width = 2,
          .vectors = 2,
          .lanes = 1,
          .rows_per_group = 1,
          .rows_per_item = 2,
-         .window = 3,
-         .window_from = 2,
+         .k_block = 3,
+         .k_block_from = 2,
          .load = 1,
          .unroll = 2,
-         .piece = 1,
-         .bundles_per_copy = 3},
+         .row_chunk = 1,
+         .row_blocks_per_copy = 3},
     };
     for (int i = 0; i < 4; i++) {
         size_t bytes;
@@ -422,18 +426,18 @@ static void check_queue_gives_same_bits(weft_context *there, spmm_case of)
     free(want);
 }
 
-// Segments are added up as the windows are that a plan with a queue leaves to the kernel.
-static void test_same_bits_of_segments_and_windows(void **state)
+// Segments are added up as the k-blocks are that a plan with a queue leaves to the kernel.
+static void test_same_bits_of_segments_and_k_blocks(void **state)
 {
     (void)state;
-    weft_spmm_tiling tiling = {.fold = 2,
+    weft_spmm_tiling tiling = {.vector_width = 2,
                                .vectors = 2,
                                .lanes = 1,
                                .rows_per_group = 1,
-                               .window = 64,
+                               .k_block = 64,
                                .load = 1,
                                .unroll = 4,
-                               .piece = 4096};
+                               .row_chunk = 4096};
     spmm_case of = {.seed = 521,
                     .m = 30,
                     .k = 1500,
@@ -455,20 +459,20 @@ static void test_same_bits_of_segments_and_windows(void **state)
     weft_context_destroy(&there);
 }
 
-// A plan's segments are of the rows that its own tilings have in windows; a forced tiling that has
+// A plan's segments are of the rows that its own tilings have in k-blocks; a forced tiling that has
 // others there goes without.
 static void test_same_bits_beside_segments(void **state)
 {
     (void)state;
-    weft_spmm_tiling all_rows = {.fold = 4,
+    weft_spmm_tiling all_rows = {.vector_width = 4,
                                  .vectors = 2,
                                  .lanes = 1,
                                  .rows_per_group = 1,
-                                 .window = 64,
-                                 .window_from = 0,
+                                 .k_block = 64,
+                                 .k_block_from = 0,
                                  .load = 1,
                                  .unroll = 2,
-                                 .piece = 4096};
+                                 .row_chunk = 4096};
     spmm_case of = {.seed = 520,
                     .m = 30,
                     .k = 1500,
@@ -483,13 +487,13 @@ static void test_same_bits_beside_segments(void **state)
     weft_context *there = open_context(&limits);
     spmm_create(&o, there, weft_context_queue(there), &of);
     assert_non_null(o.plan->segments);
-    assert_int_equal(o.plan->window_from, 226);
+    assert_int_equal(o.plan->k_block_from, 226);
     all_rows.rows_per_item = (int)o.plan->run_rows;
     spmm_destroy(&o);
     of.tiling = &all_rows;
     check_queue_gives_same_bits(there, of);
-    all_rows.window_from = 226; // as the plan's
-    all_rows.bundles_per_copy = 2;
+    all_rows.k_block_from = 226; // as the plan's
+    all_rows.row_blocks_per_copy = 2;
     if (weft_context_limits(there)->local_bytes >= 1500 * 8 * sizeof(float)) {
         spmm_create(&o, there, weft_context_queue(there), &of);
         spmm_call(&o);
@@ -530,8 +534,8 @@ static void check_no_segments(weft_context *there)
         .m = 1000, .k = 1024, .n = 128, .given = &host, .alpha = 1, .with_plan = true};
     spmm_create(&o, there, weft_context_queue(there), &of);
     describe(&o, there, text, sizeof(text));
-    assert_non_null(strstr(text, "bundles_per_copy "));
-    assert_non_null(strstr(text, "window_from 257"));
+    assert_non_null(strstr(text, "row_blocks_per_copy "));
+    assert_non_null(strstr(text, "k_block_from 257"));
     assert_null(o.plan->segments);
     if (takes_wide_vectors()) {
         spmm_call(&o);
@@ -540,7 +544,7 @@ static void check_no_segments(weft_context *there)
     spmm_destroy(&o);
 }
 
-// A plan cuts rows for products with many columns. Those with few want other windows, and those
+// A plan cuts rows for products with many columns. Those with few want other k-blocks, and those
 // that hold B in local memory find theirs by themselves.
 static void test_segments_for_whom_they_are_cut(void **state)
 {
@@ -554,18 +558,18 @@ static void test_segments_for_whom_they_are_cut(void **state)
                     .rows = ROWS_RANDOM,
                     .alpha = 1,
                     .with_plan = true};
-    weft_limits limits = *weft_context_limits(folded);
-    limits.warp = limits.fold = 16;
+    weft_limits limits = *weft_context_limits(vectorized);
+    limits.warp = limits.vector_width = 16;
     limits.vectors = 8;
     limits.l1_bytes = 32 << 10;
     limits.l2_bytes = limits.local_bytes = 1 << 20;
     limits.max_turns = 0;
     weft_context *there = open_context(&limits);
     spmm_create(&o, there, weft_context_queue(there), &of);
-    assert_int_equal(o.plan->window, 64);
+    assert_int_equal(o.plan->k_block, 64);
     assert_non_null(o.plan->segments);
     describe(&o, there, text, sizeof(text));
-    assert_non_null(strstr(text, "window 256, window_from 376"));
+    assert_non_null(strstr(text, "k_block 256, k_block_from 376"));
     assert_null(strstr(text, "in segments"));
     if (takes_wide_vectors()) {
         spmm_call(&o);
@@ -585,7 +589,7 @@ static void test_segments_for_whom_they_are_cut(void **state)
 static void test_largest_products_from_a_queue(void **state)
 {
     (void)state;
-    weft_context *const contexts[] = {folded, spread};
+    weft_context *const contexts[] = {vectorized, spread};
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++) {
             spmm_case of = order_case((uint64_t)(600 + 2 * i + j), WEFT_SPMM_ORDER_QUEUE);
@@ -597,9 +601,9 @@ static void test_largest_products_from_a_queue(void **state)
         }
 }
 
-// ---- beside windows
+// ---- beside k-blocks
 
-static void test_a_queue_or_windows(void **state)
+static void test_a_queue_or_k_blocks(void **state)
 {
     (void)state;
     const weft_limits *limits = weft_profile_find("intel-xeon-8380");
@@ -611,9 +615,9 @@ static void test_a_queue_or_windows(void **state)
                                  .columns_adjacent = true,
                                  .rows = &rows,
                                  .order = WEFT_SPMM_ORDER_SORTED};
-    assert_in_range(weft_spmm_tiling_for(limits, &problem).window, 1, 2048);
+    assert_in_range(weft_spmm_tiling_for(limits, &problem).k_block, 1, 2048);
     problem.order = WEFT_SPMM_ORDER_QUEUE;
-    assert_int_equal(weft_spmm_tiling_for(limits, &problem).window, 0);
+    assert_int_equal(weft_spmm_tiling_for(limits, &problem).k_block, 0);
 }
 
 static void check_unqueued(const weft_spmm_tiling *tiling, const char *part, const char *why)
@@ -622,7 +626,7 @@ static void check_unqueued(const weft_spmm_tiling *tiling, const char *part, con
     char text[512];
     spmm_case of = order_case(700, WEFT_SPMM_ORDER_QUEUE);
     of.rows = ROWS_SPARSE;
-    of.plan_piece = 0;
+    of.plan_row_chunk = 0;
     of.tiling = tiling;
     spmm_create(&o, spread, weft_context_queue(spread), &of);
     const weft_spmm_params params = spmm_params(&o);
@@ -640,19 +644,20 @@ static void check_unqueued(const weft_spmm_tiling *tiling, const char *part, con
 static void test_tilings_that_are_forced_go_without_a_queue(void **state)
 {
     (void)state;
-    weft_spmm_tiling tiling = {.fold = 2,
+    weft_spmm_tiling tiling = {.vector_width = 2,
                                .vectors = 1,
                                .lanes = 2,
                                .rows_per_group = 2,
                                .rows_per_item = 3,
-                               .window = 4,
+                               .k_block = 4,
                                .load = 1,
                                .unroll = 1,
-                               .piece = 1};
-    check_unqueued(&tiling, "window 4,", "; rows sorted by length, as windows go without a queue,");
-    tiling.window = 0;
-    tiling.bundles_per_copy = 2;
-    check_unqueued(&tiling, "bundles_per_copy 2",
+                               .row_chunk = 1};
+    check_unqueued(&tiling, "k_block 4,",
+                   "; rows sorted by length, as k-blocks go without a queue,");
+    tiling.k_block = 0;
+    tiling.row_blocks_per_copy = 2;
+    check_unqueued(&tiling, "row_blocks_per_copy 2",
                    "; rows sorted by length, as B in local memory goes without a queue,");
 }
 
@@ -660,8 +665,8 @@ int main(void)
 {
     need_device();
     is_reduced = getenv("WEFT_TEST_REDUCED");
-    const weft_limits cpu = folded_limits(), gpu = spread_limits();
-    folded = open_context(&cpu);
+    const weft_limits cpu = vectorized_limits(), gpu = spread_limits();
+    vectorized = open_context(&cpu);
     spread = open_context(&gpu);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_snake),
@@ -672,18 +677,18 @@ int main(void)
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_no_such_order),
         cmocka_unit_test(test_every_order),
-        cmocka_unit_test(test_queues_of_few_bundles),
+        cmocka_unit_test(test_queues_of_few_row_blocks),
         cmocka_unit_test(test_queues_of_a_batch),
         cmocka_unit_test(test_same_bits_in_every_order),
-        cmocka_unit_test(test_same_bits_of_segments_and_windows),
+        cmocka_unit_test(test_same_bits_of_segments_and_k_blocks),
         cmocka_unit_test(test_same_bits_beside_segments),
         cmocka_unit_test(test_segments_for_whom_they_are_cut),
         cmocka_unit_test(test_largest_products_from_a_queue),
-        cmocka_unit_test(test_a_queue_or_windows),
+        cmocka_unit_test(test_a_queue_or_k_blocks),
         cmocka_unit_test(test_tilings_that_are_forced_go_without_a_queue),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    weft_context_destroy(&folded);
+    weft_context_destroy(&vectorized);
     weft_context_destroy(&spread);
     return failed;
 }

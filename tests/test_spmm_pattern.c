@@ -8,42 +8,42 @@ static weft_context *ctx;
 static cl_command_queue queue;
 static bool is_reduced;
 
-static const weft_spmm_tiling whole_rows = {.fold = 2,
+static const weft_spmm_tiling whole_rows = {.vector_width = 2,
                                             .vectors = 2,
                                             .lanes = 1,
                                             .rows_per_group = 2,
                                             .rows_per_item = 3,
                                             .load = 1,
                                             .unroll = 2,
-                                            .piece = 100000};
-static const weft_spmm_tiling staged_rows = {.fold = 2,
+                                            .row_chunk = 100000};
+static const weft_spmm_tiling staged_rows = {.vector_width = 2,
                                              .vectors = 1,
                                              .lanes = 2,
                                              .rows_per_group = 2,
                                              .stage = 2,
                                              .load = 2,
                                              .unroll = 1,
-                                             .piece = 100000};
+                                             .row_chunk = 100000};
 
-static void run_pieces(spmm_case of, weft_spmm_tiling tiling)
+static void run_row_chunks(spmm_case of, weft_spmm_tiling tiling)
 {
-    static const int64_t pieces[] = {1, 2, 3, 7, 1000};
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+    static const int64_t row_chunks[] = {1, 2, 3, 7, 1000};
+    for (size_t i = 0; i < sizeof(row_chunks) / sizeof(row_chunks[0]); i++) {
         of.seed++;
         of.tiling = &tiling;
-        tiling.piece = pieces[i];
+        tiling.row_chunk = row_chunks[i];
         if (!of.transpose_a) {
             of.with_plan = false;
             spmm_run(ctx, &of);
         }
-        tiling.piece = 100000; // a plan brings its own
+        tiling.row_chunk = 100000; // a plan brings its own
         of.with_plan = true;
-        of.plan_piece = pieces[i];
+        of.plan_row_chunk = row_chunks[i];
         spmm_run(ctx, &of);
     }
 }
 
-static void test_rows_cut_into_pieces(void **state)
+static void test_rows_cut_into_row_chunks(void **state)
 {
     (void)state;
     for (int rows = 0; rows < N_ROWS; rows++)
@@ -56,12 +56,12 @@ static void test_rows_cut_into_pieces(void **state)
                                   .numbers = (spmm_numbers)numbers,
                                   .alpha = -1,
                                   .beta = numbers % 2};
-            run_pieces(of, whole_rows);
-            run_pieces(of, staged_rows);
+            run_row_chunks(of, whole_rows);
+            run_row_chunks(of, staged_rows);
         }
 }
 
-static void test_transposed_rows_cut_into_pieces(void **state)
+static void test_transposed_rows_cut_into_row_chunks(void **state)
 {
     (void)state;
     for (int rows = 0; rows < N_ROWS; rows++) {
@@ -76,9 +76,9 @@ static void test_transposed_rows_cut_into_pieces(void **state)
                         .values_start = 2,
                         .transpose_a = true,
                         .alpha = 2};
-        run_pieces(of, whole_rows);
+        run_row_chunks(of, whole_rows);
         of.own_values = false; // they would not stand on a multiple of staged_rows.load
-        run_pieces(of, staged_rows);
+        run_row_chunks(of, staged_rows);
     }
 }
 
@@ -106,8 +106,8 @@ static double value_at(const spmm_operands *o, int64_t e)
     return scalar_get(o->sparse.host.dtype, o->sparse.host.values, e);
 }
 
-// One full row, of A or of A^T, and scratch memory without room for the plan's pieces: longer ones
-// do, with the same bits run after run; pieces that were asked for fail.
+// One full row, of A or of A^T, and scratch memory without room for the plan's row chunks: longer
+// ones do, with the same bits run after run; row chunks that were asked for fail.
 static void check_short_scratch(bool transpose_a)
 {
     enum { SIDE = 8, LONG = 9000, N = 100, NNZ = LONG + SIDE - 1, SCRATCH = 1024 };
@@ -149,24 +149,25 @@ static void check_short_scratch(bool transpose_a)
     const weft_tensor b = weft_matrix(buffer_of(small, B, sizeof(B)), WEFT_F32, LONG, N);
     const weft_tensor c =
         weft_matrix(buffer_zeroed(small, sizeof(wanted), CL_MEM_READ_WRITE), WEFT_F32, SIDE, N);
-    for (int piece = 0; piece < 2; piece++) {
+    for (int row_chunk = 0; row_chunk < 2; row_chunk++) {
         char text[512];
         weft_spmm_plan *plan;
         assert_ok(weft_spmm_plan_create(
             &plan, small, own, &A,
-            WEFT_SPMM_PLAN(.transpose_a = transpose_a, .piece = 1024 * piece)));
+            WEFT_SPMM_PLAN(.transpose_a = transpose_a, .row_chunk = 1024 * row_chunk)));
         const weft_spmm_params *params = WEFT_SPMM(.plan = plan, .transpose_a = transpose_a);
         for (int run = 0; run < 2; run++) {
             const weft_status status = weft_spmm(small, own, 1, &A, &b, 0, &c, params);
-            assert_int_equal(status, piece ? WEFT_NO_MEMORY : WEFT_OK);
-            if (piece)
+            assert_int_equal(status, row_chunk ? WEFT_NO_MEMORY : WEFT_OK);
+            if (row_chunk)
                 assert_says("bytes of scratch memory are needed, 1024 are allowed");
             void *now = buffer_now(own, c.buffer, sizeof(wanted));
             assert_memory_equal(now, wanted, sizeof(wanted));
             free(now);
         }
         assert_true(weft_spmm_describe(small, &A, &b, &c, params, text, sizeof(text)) > 0);
-        assert_true((strstr(text, "as they come: scratch memory has no room") != NULL) == !piece);
+        assert_true((strstr(text, "as they come: scratch memory has no room") != NULL) ==
+                    !row_chunk);
         weft_spmm_plan_destroy(&plan);
     }
     clReleaseMemObject(b.buffer);
@@ -284,8 +285,10 @@ static void test_what_plan_create_refuses(void **state)
     assert_int_equal(weft_spmm_plan_create(NULL, ctx, queue, &A, NULL), WEFT_BAD_ARGUMENT);
     assert_says("spmm_plan: out is NULL");
     refuse_plan(&A, &params, WEFT_BAD_ARGUMENT, "spmm_plan: params.size is 7");
-    refuse_plan(&A, WEFT_SPMM_PLAN(.piece = -1), WEFT_BAD_ARGUMENT, "spmm_plan: piece is -1");
-    refuse_plan(&A, WEFT_SPMM_PLAN(.piece = INT64_MAX), WEFT_BAD_ARGUMENT, "spmm_plan: piece is");
+    refuse_plan(&A, WEFT_SPMM_PLAN(.row_chunk = -1), WEFT_BAD_ARGUMENT,
+                "spmm_plan: row_chunk is -1");
+    refuse_plan(&A, WEFT_SPMM_PLAN(.row_chunk = INT64_MAX), WEFT_BAD_ARGUMENT,
+                "spmm_plan: row_chunk is");
     A.n_rows = -1;
     refuse_plan(&A, NULL, WEFT_BAD_ARGUMENT, "-1 x 4");
     A = o.A;
@@ -384,8 +387,8 @@ int main(void)
     ctx = open_context(NULL);
     queue = weft_context_queue(ctx);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows_cut_into_pieces),
-        cmocka_unit_test(test_transposed_rows_cut_into_pieces),
+        cmocka_unit_test(test_rows_cut_into_row_chunks),
+        cmocka_unit_test(test_transposed_rows_cut_into_row_chunks),
         cmocka_unit_test(test_huge_rows),
         cmocka_unit_test(test_plans_where_scratch_memory_is_short),
         cmocka_unit_test(test_values_may_change),

@@ -52,35 +52,36 @@ static void fail_problem(const char *what, const weft_limits *limits,
 
 static bool are_equal(const weft_spmm_tiling *a, const weft_spmm_tiling *b)
 {
-    return a->fold == b->fold && a->vectors == b->vectors && a->lanes == b->lanes &&
-           a->team == b->team && a->rows_per_group == b->rows_per_group &&
-           a->rows_per_item == b->rows_per_item && a->window == b->window &&
-           a->window_from == b->window_from && a->stage == b->stage && a->load == b->load &&
-           a->unroll == b->unroll && a->piece == b->piece && a->packed == b->packed &&
-           a->bundles_per_copy == b->bundles_per_copy && a->aligned == b->aligned;
+    return a->vector_width == b->vector_width && a->vectors == b->vectors && a->lanes == b->lanes &&
+           a->row_split == b->row_split && a->rows_per_group == b->rows_per_group &&
+           a->rows_per_item == b->rows_per_item && a->k_block == b->k_block &&
+           a->k_block_from == b->k_block_from && a->stage == b->stage && a->load == b->load &&
+           a->unroll == b->unroll && a->row_chunk == b->row_chunk && a->packed == b->packed &&
+           a->row_blocks_per_copy == b->row_blocks_per_copy && a->aligned == b->aligned;
 }
 
 static void check_problem(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_tiling tiling = weft_spmm_tiling_for(limits, problem);
     const weft_spmm_tiling again = weft_spmm_tiling_for(limits, problem);
-    const uint64_t team = tiling.team > 1 ? (uint64_t)tiling.team : 1;
-    const uint64_t items = (uint64_t)tiling.lanes * team * (uint64_t)tiling.rows_per_group;
+    const uint64_t row_split = tiling.row_split > 1 ? (uint64_t)tiling.row_split : 1;
+    const uint64_t items = (uint64_t)tiling.lanes * row_split * (uint64_t)tiling.rows_per_group;
     const uint64_t entry_bytes =
         4 + weft_dtype_size(problem->dtype == WEFT_DEFAULT ? WEFT_F32 : problem->dtype);
     const uint64_t columns =
-        (uint64_t)tiling.lanes * (uint64_t)tiling.vectors * (uint64_t)tiling.fold;
+        (uint64_t)tiling.lanes * (uint64_t)tiling.vectors * (uint64_t)tiling.vector_width;
     const uint64_t sum_bytes = problem->dtype == WEFT_F64 ? 8 : 4;
     const uint64_t staged_bytes = tiling.stage > 0 ? (uint64_t)tiling.stage * entry_bytes + 4 : 0;
     const uint64_t local_bytes =
-        (uint64_t)tiling.rows_per_group * (staged_bytes + (team - 1) * columns * sum_bytes);
+        (uint64_t)tiling.rows_per_group * (staged_bytes + (row_split - 1) * columns * sum_bytes);
     if (weft_spmm_tiling_check(&tiling, limits, problem) != WEFT_OK)
         fail_problem(weft_last_error(), limits, problem, &tiling);
     if (!are_equal(&tiling, &again))
         fail_problem("another tiling the second time", limits, problem, &tiling);
-    if (tiling.fold > (problem->n > 0 ? problem->n : 1))
+    if (tiling.vector_width > (problem->n > 0 ? problem->n : 1))
         fail_problem("a vector wider than C", limits, problem, &tiling);
-    if (items > limits->max_items || (size_t)tiling.lanes * team > limits->max_items_along[0] ||
+    if (items > limits->max_items ||
+        (size_t)tiling.lanes * row_split > limits->max_items_along[0] ||
         (size_t)tiling.rows_per_group > limits->max_items_along[1])
         fail_problem("a group too large", limits, problem, &tiling);
     if (local_bytes > limits->local_bytes)
@@ -140,23 +141,28 @@ static void test_known_tilings(void **state)
         const char *tiling;
     } known[] = {
         {"nvidia-a100", 2048, 2048, 128, 800000, 128, WEFT_F32,
-         "fold 4, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
-         "4, unroll 8, piece 1024, aligned"},
+         "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, aligned"},
         {"nvidia-a100", 2048, 2048, 31, 800000, 1, WEFT_F16,
-         "fold 1, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
-         "4, unroll 8, piece 1024"},
+         "vector_width 1, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024"},
         {"nvidia-a100", 20000, 2048, 128, 800000, 128, WEFT_F32,
-         "fold 4, vectors 1, lanes 32, team 1, rows_per_group 2, rows_per_item 1, stage 128, load "
-         "4, unroll 8, piece 1024, aligned"},
+         "vector_width 4, vectors 1, lanes 32, row_split 1, rows_per_group 2, rows_per_item 1, "
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, aligned"},
         {"amd-mi300x", 8192, 8192, 256, 600000, 256, WEFT_F32,
-         "fold 4, vectors 1, lanes 64, team 1, rows_per_group 1, rows_per_item 1, stage 128, load "
-         "4, unroll 8, piece 256, aligned"},
+         "vector_width 4, vectors 1, lanes 64, row_split 1, rows_per_group 1, rows_per_item 1, "
+         "stage 128, load "
+         "4, unroll 8, row_chunk 256, aligned"},
         {"intel-arc-a770", 100, 100, 8, 1000, 8, WEFT_F32,
-         "fold 4, vectors 1, lanes 4, team 1, rows_per_group 16, rows_per_item 1, stage 128, load "
-         "4, unroll 8, piece 1024, aligned"},
+         "vector_width 4, vectors 1, lanes 4, row_split 1, rows_per_group 16, rows_per_item 1, "
+         "stage 128, load "
+         "4, unroll 8, row_chunk 1024, aligned"},
         {"intel-xeon-8380", 100, 100, 5, 300, 1, WEFT_F32,
-         "fold 4, vectors 2, lanes 1, rows_per_group 1, rows_per_item 4, load 1, unroll 4, "
-         "piece 4096"},
+         "vector_width 4, vectors 2, lanes 1, rows_per_group 1, rows_per_item 4, load 1, unroll 4, "
+         "row_chunk 4096"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const weft_spmm_problem problem = {.m = known[i].m,
@@ -179,11 +185,12 @@ static void test_known_tilings(void **state)
 
 typedef struct {
     int64_t k, n, percent; // of places that hold entries, in 2048 rows
-    int no_plan, planned;  // windows
+    int no_plan, planned;  // k-blocks
     bool packed;
-} windows;
+} k_blocks;
 
-static void check_windows(const windows *known, size_t count, uint64_t l1_bytes, uint64_t l2_bytes)
+static void check_k_blocks(const k_blocks *known, size_t count, uint64_t l1_bytes,
+                           uint64_t l2_bytes)
 {
     weft_limits limits = *weft_profile_find("intel-xeon-8380");
     limits.l1_bytes = l1_bytes;
@@ -198,20 +205,20 @@ static void check_windows(const windows *known, size_t count, uint64_t l1_bytes,
         const weft_spmm_tiling plain = weft_spmm_tiling_for(&limits, &problem);
         problem.rows = &rows;
         const weft_spmm_tiling planned = weft_spmm_tiling_for(&limits, &problem);
-        if (plain.window != known[i].no_plan || planned.window != known[i].planned ||
+        if (plain.k_block != known[i].no_plan || planned.k_block != known[i].planned ||
             plain.packed != known[i].packed || planned.packed != known[i].packed)
             fail_msg("L1 %" PRIu64 ", L2 %" PRIu64 ", k %" PRId64 ", n %" PRId64 ", %" PRId64
-                     "%%: windows %d and %d, packed %d and %d",
-                     l1_bytes, l2_bytes, known[i].k, known[i].n, known[i].percent, plain.window,
-                     planned.window, plain.packed, planned.packed);
+                     "%%: k-blocks %d and %d, packed %d and %d",
+                     l1_bytes, l2_bytes, known[i].k, known[i].n, known[i].percent, plain.k_block,
+                     planned.k_block, plain.packed, planned.packed);
     }
 }
 
 // As measured on three machines; docs/kernels/spmm.md has the figures.
-static void test_windows_follow_the_caches(void **state)
+static void test_k_blocks_follow_the_caches(void **state)
 {
     (void)state;
-    static const windows sapphire_rapids[] = {
+    static const k_blocks sapphire_rapids[] = {
         {512, 128, 50, 64, 64, false},   {512, 128, 30, 96, 64, false},
         {512, 128, 10, 96, 0, false},    {512, 256, 30, 96, 64, true},
         {2048, 128, 50, 64, 64, false},  {2048, 128, 30, 96, 64, false},
@@ -219,7 +226,7 @@ static void test_windows_follow_the_caches(void **state)
         {2048, 128, 5, 96, 0, false},    {2048, 256, 10, 96, 192, true},
         {2048, 32, 30, 384, 384, false}, {256, 256, 30, 96, 64, false},
         {4096, 128, 10, 112, 192, false}};
-    static const windows zen_4[] = {
+    static const k_blocks zen_4[] = {
         {512, 128, 50, 64, 64, false},   {512, 128, 30, 64, 64, false},
         {512, 128, 10, 64, 0, false},    {512, 256, 30, 64, 64, true},
         {2048, 128, 50, 64, 64, false},  {2048, 128, 30, 64, 64, false},
@@ -228,10 +235,10 @@ static void test_windows_follow_the_caches(void **state)
         {2048, 32, 30, 256, 256, false}, {256, 256, 30, 64, 64, true},
         {1024, 128, 10, 64, 128, false}};
     const size_t count = sizeof(zen_4) / sizeof(zen_4[0]);
-    check_windows(sapphire_rapids, sizeof(sapphire_rapids) / sizeof(sapphire_rapids[0]), 48 << 10,
-                  2 << 20);
-    check_windows(zen_4, count, 32 << 10, 1 << 20);
-    check_windows(zen_4, count, 0, 0);
+    check_k_blocks(sapphire_rapids, sizeof(sapphire_rapids) / sizeof(sapphire_rapids[0]), 48 << 10,
+                   2 << 20);
+    check_k_blocks(zen_4, count, 32 << 10, 1 << 20);
+    check_k_blocks(zen_4, count, 0, 0);
 
     const weft_row_stats rows = {.n_rows = 2048};
     weft_spmm_problem problem = {.m = 2048,
@@ -241,27 +248,27 @@ static void test_windows_follow_the_caches(void **state)
                                  .dtype = WEFT_F16,
                                  .columns_adjacent = true,
                                  .rows = &rows};
-    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).window, 0);
+    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).k_block, 0);
 
-    // of few columns: not where sums wait for their conversion, nor for rows cut into pieces
+    // of few columns: not where sums wait for their conversion, nor for rows cut into row chunks
     problem.n = 32;
     problem.rows = NULL;
     problem.nnz = 1200000;
-    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).window, 0);
+    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).k_block, 0);
     problem.dtype = WEFT_F32;
-    assert_true(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).window > 0);
+    assert_true(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).k_block > 0);
     problem.k = 40000;
-    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).window, 0);
+    assert_int_equal(weft_spmm_tiling_for(weft_profile_find("xeon"), &problem).k_block, 0);
 }
 
-// Rows that are dense by themselves go through windows alone: of rows of different lengths, and of
+// Rows that are dense by themselves go through k-blocks alone: of rows of different lengths, and of
 // those that nobody has looked at.
-static void test_windows_for_dense_rows(void **state)
+static void test_k_blocks_for_dense_rows(void **state)
 {
     (void)state;
     static const struct {
         int64_t k, percent, longest; // entries; below 0: no plan
-        int window, from;
+        int k_block, from;
     } known[] = {{512, 10, -1, 96, 77},   {512, 10, 512, 96, 77},   {512, 10, 77, 96, 77},
                  {512, 10, 76, 0, 0},     {2048, 10, -1, 112, 164}, {2048, 10, 2048, 96, 164},
                  {2048, 10, 163, 0, 0},   {2048, 5, -1, 96, 308},   {2048, 5, 2048, 96, 308},
@@ -279,9 +286,9 @@ static void test_windows_for_dense_rows(void **state)
                                            .columns_adjacent = true,
                                            .rows = known[i].longest < 0 ? NULL : &rows};
         const weft_spmm_tiling t = weft_spmm_tiling_for(&limits, &problem);
-        if (t.window != known[i].window || t.window_from != known[i].from)
+        if (t.k_block != known[i].k_block || t.k_block_from != known[i].from)
             fail_msg("k %" PRId64 ", %" PRId64 "%%, longest row %" PRId64 ": %d rows of B from %d",
-                     known[i].k, known[i].percent, known[i].longest, t.window, t.window_from);
+                     known[i].k, known[i].percent, known[i].longest, t.k_block, t.k_block_from);
     }
 }
 
@@ -290,9 +297,9 @@ typedef struct {
     int64_t k, n, percent; // of places that hold entries, in 2048 rows
     double cov;            // below 0: no plan
     int vectors, unroll;
-} slices;
+} n_tiles;
 
-static void check_slices(const slices *known, size_t count, uint64_t l2_bytes)
+static void check_n_tiles(const n_tiles *known, size_t count, uint64_t l2_bytes)
 {
     weft_limits limits = *weft_profile_find("intel-xeon-8380");
     limits.l1_bytes = 32 << 10;
@@ -309,16 +316,16 @@ static void check_slices(const slices *known, size_t count, uint64_t l2_bytes)
         const weft_spmm_tiling tiling = weft_spmm_tiling_for(&limits, &problem);
         const bool is_narrow = tiling.vectors == 2;
         if (tiling.vectors != known[i].vectors || tiling.unroll != known[i].unroll ||
-            (is_narrow && (!tiling.packed || tiling.window > 0)))
-            fail_problem("other slices than expected", &limits, &problem, &tiling);
+            (is_narrow && (!tiling.packed || tiling.k_block > 0)))
+            fail_problem("other n-tiles than expected", &limits, &problem, &tiling);
     }
 }
 
 // As measured, for even rows, uneven ones and rows that nobody has looked at.
-static void test_narrow_slices_bring_B_nearer(void **state)
+static void test_narrow_n_tiles_bring_B_nearer(void **state)
 {
     (void)state;
-    static const slices small_L2[] = {
+    static const n_tiles small_L2[] = {
         {WEFT_F32, 2048, 128, 5, 0.1, 2, 8},  {WEFT_F32, 2048, 128, 5, 0.7, 2, 8},
         {WEFT_F32, 2048, 128, 5, 0.8, 8, 1},  {WEFT_F32, 2048, 128, 5, -1, 8, 1},
         {WEFT_F32, 2048, 256, 5, 0.1, 2, 8},  {WEFT_F32, 2048, 128, 2, 0.1, 8, 1},
@@ -326,11 +333,11 @@ static void test_narrow_slices_bring_B_nearer(void **state)
         {WEFT_F32, 4096, 128, 5, 2, 2, 8},    {WEFT_F32, 4096, 128, 5, -1, 2, 8},
         {WEFT_F32, 4096, 128, 2, 0.1, 8, 1},  {WEFT_F32, 4096, 64, 5, 0.1, 2, 8},
         {WEFT_F64, 2048, 128, 5, 0.1, 2, 4},  {WEFT_F16, 4096, 128, 5, 0.1, 8, 1}};
-    static const slices large_L2[] = {{WEFT_F32, 2048, 128, 5, 0.1, 8, 1},
-                                      {WEFT_F32, 4096, 128, 5, 0.1, 2, 8},
-                                      {WEFT_F32, 4096, 128, 5, 2, 8, 1}};
-    check_slices(small_L2, sizeof(small_L2) / sizeof(small_L2[0]), 1 << 20);
-    check_slices(large_L2, sizeof(large_L2) / sizeof(large_L2[0]), 2 << 20);
+    static const n_tiles large_L2[] = {{WEFT_F32, 2048, 128, 5, 0.1, 8, 1},
+                                       {WEFT_F32, 4096, 128, 5, 0.1, 2, 8},
+                                       {WEFT_F32, 4096, 128, 5, 2, 8, 1}};
+    check_n_tiles(small_L2, sizeof(small_L2) / sizeof(small_L2[0]), 1 << 20);
+    check_n_tiles(large_L2, sizeof(large_L2) / sizeof(large_L2[0]), 2 << 20);
 }
 
 // What a core of two has near, as on the machine that was measured.
@@ -347,7 +354,7 @@ typedef struct {
     weft_dtype dtype;
     int64_t k, n, percent; // of places that hold entries, in 2048 rows
     double cov;            // below 0: no plan
-    int held, window, from;
+    int staged_b, k_block, from;
 } copies;
 
 static weft_spmm_problem problem_of(const copies *of, const weft_row_stats *rows)
@@ -361,15 +368,15 @@ static weft_spmm_problem problem_of(const copies *of, const weft_row_stats *rows
                                .rows = of->cov < 0 ? NULL : rows};
 }
 
-// As measured: for rows of B that are far and wide and wanted often, but not for windows.
-static void test_B_is_held_where_it_pays(void **state)
+// As measured: for rows of B that are far and wide and wanted often, but not for k-blocks.
+static void test_B_is_staged_b_where_it_pays(void **state)
 {
     (void)state;
     static const copies known[] = {
         // all rows with each copy, as two cores then have two copies each
         {WEFT_F32, 512, 128, 10, 0.1, 128, 0, 0},
         {WEFT_F32, 512, 128, 10, -1, 128, 256, 129},
-        {WEFT_F32, 512, 128, 10, 2, 0, 64, 77}, // known to go well through windows
+        {WEFT_F32, 512, 128, 10, 2, 0, 64, 77}, // known to go well through k-blocks
         {WEFT_F32, 512, 256, 10, 0.1, 128, 0, 0},
         {WEFT_F32, 512, 256, 10, 2, 128, 256, 129}, // which would be packed
         {WEFT_F32, 512, 128, 24, 0.1, 64, 0, 0},
@@ -397,54 +404,54 @@ static void test_B_is_held_where_it_pays(void **state)
         const weft_row_stats rows = {.n_rows = 2048, .max = known[i].k, .cov = known[i].cov};
         const weft_spmm_problem problem = problem_of(&known[i], &rows);
         const weft_spmm_tiling t = weft_spmm_tiling_for(&limits, &problem);
-        if (t.bundles_per_copy != known[i].held ||
-            (t.bundles_per_copy > 0 && (t.rows_per_item != 16 || t.packed)) ||
-            t.window != known[i].window || t.window_from != known[i].from)
-            fail_problem("held otherwise than expected", &limits, &problem, &t);
+        if (t.row_blocks_per_copy != known[i].staged_b ||
+            (t.row_blocks_per_copy > 0 && (t.rows_per_item != 16 || t.packed)) ||
+            t.k_block != known[i].k_block || t.k_block_from != known[i].from)
+            fail_problem("staged_b otherwise than expected", &limits, &problem, &t);
     }
 }
 
-static void expect_not_held(const weft_limits *limits, const weft_spmm_problem *problem)
+static void expect_not_staged_b(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_tiling t = weft_spmm_tiling_for(limits, problem);
-    if (t.bundles_per_copy != 0)
-        fail_problem("held", limits, problem, &t);
+    if (t.row_blocks_per_copy != 0)
+        fail_problem("staged_b", limits, problem, &t);
 }
 
 // Nor where there is no room, no use, or another way.
-static void test_B_is_not_held_everywhere(void **state)
+static void test_B_is_not_staged_b_everywhere(void **state)
 {
     (void)state;
     static const copies of = {WEFT_F32, 512, 128, 10, -1, 128, 256, 129};
     const weft_limits usual_limits = two_cores();
     const weft_spmm_problem usual_problem = problem_of(&of, NULL);
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).bundles_per_copy, 128);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &usual_problem).row_blocks_per_copy, 128);
     weft_limits limits = usual_limits;
     limits.local_bytes = 512 * 128 - 1;
-    expect_not_held(&limits, &usual_problem);
+    expect_not_staged_b(&limits, &usual_problem);
     limits = usual_limits;
     limits.compute_units = 4; // each with two
-    assert_int_equal(weft_spmm_tiling_for(&limits, &usual_problem).bundles_per_copy, 64);
-    // four slices and a bit: in two runs of rows, or one core would have three of five copies
+    assert_int_equal(weft_spmm_tiling_for(&limits, &usual_problem).row_blocks_per_copy, 64);
+    // four n-tiles and a bit: in two runs of rows, or one core would have three of five copies
     weft_spmm_problem rest = usual_problem;
     rest.n = 130;
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &rest).bundles_per_copy, 64);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &rest).row_blocks_per_copy, 64);
     limits.compute_units = 80; // whose copies would each be used for a few rows
-    expect_not_held(&limits, &usual_problem);
+    expect_not_staged_b(&limits, &usual_problem);
     limits = usual_limits;
     limits.max_turns = 1 << 16;
-    expect_not_held(&limits, &usual_problem);
+    expect_not_staged_b(&limits, &usual_problem);
     weft_spmm_problem problem = usual_problem;
     problem.order = WEFT_SPMM_ORDER_QUEUE;
-    expect_not_held(&usual_limits, &problem);
+    expect_not_staged_b(&usual_limits, &problem);
     problem = usual_problem;
     problem.reduction = WEFT_SPMM_MIN;
-    expect_not_held(&usual_limits, &problem);
+    expect_not_staged_b(&usual_limits, &problem);
     problem = usual_problem;
     problem.columns_adjacent = false; // one more reason
-    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).bundles_per_copy, 128);
+    assert_int_equal(weft_spmm_tiling_for(&usual_limits, &problem).row_blocks_per_copy, 128);
 
-    // dense enough for windows of a B that is far, but with such caches it is not
+    // dense enough for k-blocks of a B that is far, but with such caches it is not
     const weft_row_stats rows = {.n_rows = 2048, .max = 700, .cov = 0.1};
     problem = usual_problem;
     problem.k = 700;
@@ -453,12 +460,12 @@ static void test_B_is_not_held_everywhere(void **state)
     limits = usual_limits;
     limits.l1_bytes = 48 << 10;
     limits.l2_bytes = 512 << 10;
-    assert_int_equal(weft_spmm_tiling_for(&limits, &problem).bundles_per_copy, 128);
+    assert_int_equal(weft_spmm_tiling_for(&limits, &problem).row_blocks_per_copy, 128);
 }
 
 // Rows too few for the device are shared, those of a batch as those of one matrix; so are uneven
 // ones until the longest are no longer waited for; but no more than local memory has room for.
-static void test_teams_fill_the_device(void **state)
+static void test_row_splits_fill_the_device(void **state)
 {
     (void)state;
     const weft_row_stats even = {.n_rows = 2048, .max = 260, .mean = 205, .cov = 0.1};
@@ -470,7 +477,7 @@ static void test_teams_fill_the_device(void **state)
         int64_t m, n, nnz, n_batches;
         const weft_row_stats *rows;
         size_t local_bytes;
-        int team;
+        int row_split;
     } known[] = {
         {2048, 128, 419430, 1, NULL, 0, 4},        {2048, 128, 419430, 100, NULL, 0, 4},
         {2048, 128, 419430, 1, &even, 0, 4},       {2048, 128, 419430, 1, &uneven, 0, 8},
@@ -494,9 +501,9 @@ static void test_teams_fill_the_device(void **state)
                                            .alignment = 4,
                                            .entry_alignment = 4,
                                            .rows = known[i].rows};
-        const int team = weft_spmm_tiling_for(&limits, &problem).team;
-        if (team != known[i].team)
-            fail_msg("case %zu: a team of %d: %d is wanted", i, team, known[i].team);
+        const int row_split = weft_spmm_tiling_for(&limits, &problem).row_split;
+        if (row_split != known[i].row_split)
+            fail_msg("case %zu: a row_split of %d: %d is wanted", i, row_split, known[i].row_split);
     }
 }
 
@@ -509,9 +516,9 @@ static void expect_same(const weft_spmm_tiling *got, const weft_spmm_tiling *wan
 }
 
 // Largest and smallest products: what helps sums is left out, and nothing else changes but the rows
-// of an item, of which windows want more, and of a group, of which teams want fewer. Means are as
-// sums.
-static void test_tilings_of_peaks(void **state)
+// of an item, of which k-blocks want more, and of a group, of which row splits want fewer. Means
+// are as sums.
+static void test_tilings_of_max_min(void **state)
 {
     (void)state;
     static const char *const profiles[] = {"xeon", "nvidia-a100"};
@@ -526,12 +533,12 @@ static void test_tilings_of_peaks(void **state)
                                          .alignment = 16,
                                          .entry_alignment = 4};
             weft_spmm_tiling sum = weft_spmm_tiling_for(limits, &problem);
-            assert_true(sum.window > 0 || sum.stage > 0);
+            assert_true(sum.k_block > 0 || sum.stage > 0);
             assert_int_equal(sum.packed, !adjacent);
             problem.reduction = WEFT_SPMM_MEAN;
             const weft_spmm_tiling mean = weft_spmm_tiling_for(limits, &problem);
             expect_same(&mean, &sum);
-            sum.window = sum.stage = 0;
+            sum.k_block = sum.stage = 0;
             sum.packed = false;
             sum.load = 1;
             for (int peak = WEFT_SPMM_MAX; peak <= WEFT_SPMM_MIN; peak++) {
@@ -539,8 +546,8 @@ static void test_tilings_of_peaks(void **state)
                 const weft_spmm_tiling found = weft_spmm_tiling_for(limits, &problem);
                 assert_true(found.rows_per_item <= sum.rows_per_item);
                 sum.rows_per_item = found.rows_per_item;
-                assert_true(found.team <= 1 && found.rows_per_group >= sum.rows_per_group);
-                sum.team = found.team;
+                assert_true(found.row_split <= 1 && found.rows_per_group >= sum.rows_per_group);
+                sum.row_split = found.row_split;
                 sum.rows_per_group = found.rows_per_group;
                 expect_same(&found, &sum);
             }
@@ -555,13 +562,13 @@ int main(void)
         cmocka_unit_test(test_lower_limits_of_a_kernel),
         cmocka_unit_test(test_random_limits),
         cmocka_unit_test(test_known_tilings),
-        cmocka_unit_test(test_windows_follow_the_caches),
-        cmocka_unit_test(test_windows_for_dense_rows),
-        cmocka_unit_test(test_narrow_slices_bring_B_nearer),
-        cmocka_unit_test(test_B_is_held_where_it_pays),
-        cmocka_unit_test(test_B_is_not_held_everywhere),
-        cmocka_unit_test(test_teams_fill_the_device),
-        cmocka_unit_test(test_tilings_of_peaks),
+        cmocka_unit_test(test_k_blocks_follow_the_caches),
+        cmocka_unit_test(test_k_blocks_for_dense_rows),
+        cmocka_unit_test(test_narrow_n_tiles_bring_B_nearer),
+        cmocka_unit_test(test_B_is_staged_b_where_it_pays),
+        cmocka_unit_test(test_B_is_not_staged_b_everywhere),
+        cmocka_unit_test(test_row_splits_fill_the_device),
+        cmocka_unit_test(test_tilings_of_max_min),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

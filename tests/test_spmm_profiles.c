@@ -6,7 +6,7 @@
 static weft_context *ctx;
 static bool is_reduced;
 
-// Matrices as wide as layers are: windows of B, packed or not, with and without a plan.
+// Matrices as wide as layers are: k-blocks of B, packed or not, with and without a plan.
 static void test_as_planned_for_layers(void **state)
 {
     (void)state;
@@ -27,13 +27,13 @@ static void test_as_planned_for_layers(void **state)
     }
 }
 
-// Layers of which two cores hold slices of B in local memory, whatever the device at hand.
+// Layers of which two cores hold n-tiles of B in local memory, whatever the device at hand.
 static void test_as_planned_with_copies_of_B(void **state)
 {
     (void)state;
     static const weft_dtype dtypes[] = {WEFT_F32, WEFT_F16, WEFT_F64};
     weft_limits limits = *weft_context_limits(ctx);
-    if (limits.fold < 8 || limits.local_bytes < 512 * 128 || limits.max_turns > 0 ||
+    if (limits.vector_width < 8 || limits.local_bytes < 512 * 128 || limits.max_turns > 0 ||
         !takes_wide_vectors())
         skip();
     limits.compute_units = 2;
@@ -59,7 +59,7 @@ static void test_as_planned_with_copies_of_B(void **state)
         spmm_create(&o, there, weft_context_queue(there), &of);
         const weft_spmm_params params = spmm_params(&o);
         assert_true(weft_spmm_describe(there, &o.A, &o.B, &o.C, &params, text, sizeof(text)) > 0);
-        if (!strstr(text, "bundles_per_copy "))
+        if (!strstr(text, "row_blocks_per_copy "))
             fail_msg("%d: %s", (int)seed, text);
         spmm_call(&o);
         spmm_check(&o);
@@ -84,7 +84,7 @@ static void run_profile(const weft_limits *limits, uint64_t seed)
                              .alpha = 1,
                              .beta = j % 2 ? 0.5 : 0,
                              .with_plan = (i + j) % 2,
-                             .plan_piece = j == 1 ? 3 : 0,
+                             .plan_row_chunk = j == 1 ? 3 : 0,
                              .b_layout = widths[i] % 4 ? ROW_MAJOR : ROWS_ALIGNED,
                              .c_layout = ROW_MAJOR};
             spmm_run(there, &one);

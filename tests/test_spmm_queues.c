@@ -4,17 +4,17 @@
 #include "sparse/spmm_tiling.h"
 #include "spmm_case.h"
 
-// Every kernel of a product: B packed, rows, pieces of the long ones, and these combined.
-static const weft_spmm_tiling all_kernels = {.fold = 2,
+// Every kernel of a product: B packed, rows, row chunks of the long ones, and these combined.
+static const weft_spmm_tiling all_kernels = {.vector_width = 2,
                                              .vectors = 2,
                                              .lanes = 2,
                                              .rows_per_group = 2,
                                              .load = 1,
                                              .unroll = 2,
-                                             .piece = 3,
+                                             .row_chunk = 3,
                                              .packed = true};
 
-// QUEUED: bundles of rows from queues too, in scratch memory.
+// QUEUED: row blocks of rows from queues too, in scratch memory.
 enum { ALL_KERNELS, QUEUED, AS_CHOSEN, N_VARIANTS };
 
 static spmm_case case_of(queue_pick pick)
@@ -29,7 +29,7 @@ static spmm_case case_of(queue_pick pick)
                        .alpha = 0.7,
                        .beta = pick.seed % 2 ? 0.3 : 0,
                        .with_plan = pick.variant == QUEUED || pick.seed % 2,
-                       .plan_piece = 3,
+                       .plan_row_chunk = 3,
                        .order =
                            pick.variant == QUEUED ? WEFT_SPMM_ORDER_QUEUE : WEFT_SPMM_ORDER_DEFAULT,
                        .tiling = pick.variant == AS_CHOSEN ? NULL : &all_kernels};
@@ -129,7 +129,7 @@ int main(void)
                                        .run_any = run_any,
                                        .here = {1000, 60},
                                        .on_a_gpu = {150, 12},
-                                       .most_folded = 12,
+                                       .most_vectorized = 12,
                                        .most_spread = 12};
     static const struct CMUnitTest more[] = {cmocka_unit_test(test_two_products_of_one_plan)};
     return queue_main(&spmm, more, 1);

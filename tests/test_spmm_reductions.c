@@ -9,28 +9,38 @@
 static weft_context *ctx;
 static bool is_reduced;
 
-// Columns, rows, entries and pieces all end within 0 .. 5.
-static const weft_spmm_tiling folded = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
-static const weft_spmm_tiling spread = {
-    .fold = 1, .vectors = 2, .lanes = 2, .rows_per_group = 2, .load = 1, .unroll = 1, .piece = 2};
-static const weft_spmm_tiling staged = {.fold = 2,
+// Columns, rows, entries and row chunks all end within 0 .. 5.
+static const weft_spmm_tiling vectorized = {.vector_width = 2,
+                                            .vectors = 2,
+                                            .lanes = 1,
+                                            .rows_per_group = 2,
+                                            .load = 1,
+                                            .unroll = 2,
+                                            .row_chunk = 2};
+static const weft_spmm_tiling spread = {.vector_width = 1,
+                                        .vectors = 2,
+                                        .lanes = 2,
+                                        .rows_per_group = 2,
+                                        .load = 1,
+                                        .unroll = 1,
+                                        .row_chunk = 2};
+static const weft_spmm_tiling staged = {.vector_width = 2,
                                         .vectors = 1,
                                         .lanes = 2,
                                         .rows_per_group = 2,
                                         .stage = 2,
                                         .load = 2,
                                         .unroll = 1,
-                                        .piece = 2};
-static const weft_spmm_tiling windowed = {.fold = 2,
-                                          .vectors = 1,
-                                          .lanes = 1,
-                                          .rows_per_group = 1,
-                                          .rows_per_item = 2,
-                                          .window = 2,
-                                          .load = 1,
-                                          .unroll = 1,
-                                          .piece = 4};
+                                        .row_chunk = 2};
+static const weft_spmm_tiling k_blocked = {.vector_width = 2,
+                                           .vectors = 1,
+                                           .lanes = 1,
+                                           .rows_per_group = 1,
+                                           .rows_per_item = 2,
+                                           .k_block = 2,
+                                           .load = 1,
+                                           .unroll = 1,
+                                           .row_chunk = 4};
 
 // One build: what every case of a run shares. arguments 0: nobody wants them.
 typedef struct variant {
@@ -42,20 +52,20 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {WEFT_SPMM_MAX, &folded, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
-    {WEFT_SPMM_MAX, &folded, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MAX, &vectorized, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MAX, &vectorized, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
     {WEFT_SPMM_MIN, &spread, WEFT_F32, WEFT_I64, WEFT_I32, WEFT_I32, false, 0},
-    {WEFT_SPMM_MIN, &folded, WEFT_F16, WEFT_I32, WEFT_I32, WEFT_I16, false, 0},
+    {WEFT_SPMM_MIN, &vectorized, WEFT_F16, WEFT_I32, WEFT_I32, WEFT_I16, false, 0},
     {WEFT_SPMM_MAX, &spread, WEFT_BF16, WEFT_I32, WEFT_I64, WEFT_I32, false, 2},
-    {WEFT_SPMM_MAX, &folded, WEFT_F32, WEFT_I64, WEFT_I64, WEFT_I16, true, 0},
+    {WEFT_SPMM_MAX, &vectorized, WEFT_F32, WEFT_I64, WEFT_I64, WEFT_I16, true, 0},
     {WEFT_SPMM_MIN, &spread, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, true, 3},
     {WEFT_SPMM_MIN, &spread, WEFT_BF16, WEFT_DEFAULT, WEFT_I32, WEFT_I32, true, 0},
-    {WEFT_SPMM_MEAN, &folded, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MEAN, &vectorized, WEFT_F32, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
     {WEFT_SPMM_MEAN, &staged, WEFT_F16, WEFT_DEFAULT, WEFT_I64, WEFT_I32, false, 0},
-    {WEFT_SPMM_MEAN, &windowed, WEFT_BF16, WEFT_DEFAULT, WEFT_I32, WEFT_I16, true, 0},
+    {WEFT_SPMM_MEAN, &k_blocked, WEFT_BF16, WEFT_DEFAULT, WEFT_I32, WEFT_I16, true, 0},
 };
 static const variant wide_variants[] = {
-    {WEFT_SPMM_MAX, &folded, WEFT_F64, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
+    {WEFT_SPMM_MAX, &vectorized, WEFT_F64, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
     {WEFT_SPMM_MIN, &spread, WEFT_F64, WEFT_I64, WEFT_I64, WEFT_I32, true, 0},
     {WEFT_SPMM_MEAN, &staged, WEFT_F64, WEFT_DEFAULT, WEFT_I32, WEFT_I32, false, 0},
 };
@@ -85,7 +95,7 @@ static spmm_case varied(const variant *v, uint64_t seed)
     if (of.alpha == 0)
         of.numbers = WILD_INPUT;
     of.with_plan = of.transpose_a || random_below(&random, 2);
-    of.plan_piece = random_below(&random, 4);
+    of.plan_row_chunk = random_below(&random, 4);
     of.offsets_start = random_below(&random, 3);
     of.indices_start = random_below(&random, 4);
     of.values_start = of.indices_start + 2 * random_below(&random, 3);
@@ -114,7 +124,8 @@ static void run_shapes(const variant *v)
     for (int64_t m = 0; m <= 3; m++)
         for (int64_t k = 0; k <= 5; k++)
             for (int64_t n = 0; n <= 5; n++) {
-                if (++seed % step != 0 || (n > 0 && n < v->tiling->fold) || (n == 1 && v->step > 1))
+                if (++seed % step != 0 || (n > 0 && n < v->tiling->vector_width) ||
+                    (n == 1 && v->step > 1))
                     continue;
                 spmm_case of = varied(v, seed);
                 of.m = m;
@@ -142,25 +153,26 @@ static void test_small_shapes_in_f64(void **state)
         run_shapes(&wide_variants[i]);
 }
 
-// Turns of the main loop and rests, rows of an item, slices and rests of them, rows in many pieces.
+// Turns of the main loop and rests, rows of an item, n-tiles and rests of them, rows in many row
+// chunks.
 static void test_larger_shapes(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling wide = {.fold = 4,
+    static const weft_spmm_tiling wide = {.vector_width = 4,
                                           .vectors = 2,
                                           .lanes = 1,
                                           .rows_per_group = 1,
                                           .rows_per_item = 5,
                                           .load = 1,
                                           .unroll = 4,
-                                          .piece = 9};
-    static const weft_spmm_tiling group = {.fold = 2,
+                                          .row_chunk = 9};
+    static const weft_spmm_tiling group = {.vector_width = 2,
                                            .vectors = 1,
                                            .lanes = 4,
                                            .rows_per_group = 2,
                                            .load = 1,
                                            .unroll = 4,
-                                           .piece = 6};
+                                           .row_chunk = 6};
     static const variant larger[] = {
         {WEFT_SPMM_MIN, &wide, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
         {WEFT_SPMM_MAX, &group, WEFT_F32, WEFT_I32, WEFT_I32, WEFT_I32, false, 0},
@@ -171,7 +183,7 @@ static void test_larger_shapes(void **state)
         spmm_case of = varied(v, 4000 + seed);
         of.m = random_between(&random, 1, 30);
         of.k = random_between(&random, 1, is_reduced ? 30 : 90);
-        of.n = random_between(&random, v->tiling->fold, 21);
+        of.n = random_between(&random, v->tiling->vector_width, 21);
         run(v, &of);
     }
 }
@@ -180,16 +192,16 @@ static void test_larger_shapes(void **state)
 static void test_layouts(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling aligned = {.fold = 4,
+    static const weft_spmm_tiling aligned = {.vector_width = 4,
                                              .vectors = 1,
                                              .lanes = 2,
                                              .rows_per_group = 2,
                                              .load = 1,
                                              .unroll = 1,
-                                             .piece = 3,
+                                             .row_chunk = 3,
                                              .aligned = true};
-    static const variant apart = {WEFT_SPMM_MAX, &folded,  WEFT_F32, WEFT_I32,
-                                  WEFT_I32,      WEFT_I32, false,    0};
+    static const variant apart = {WEFT_SPMM_MAX, &vectorized, WEFT_F32, WEFT_I32,
+                                  WEFT_I32,      WEFT_I32,    false,    0};
     static const variant together = {WEFT_SPMM_MAX, &aligned, WEFT_F32, WEFT_I64,
                                      WEFT_I32,      WEFT_I32, false,    0};
     for (uint64_t seed = 0; seed < 3 * N_OUTPUT_LAYOUTS; seed++) {
@@ -248,7 +260,7 @@ static void test_as_planned(void **state)
 static void test_of_dense_rows_with_a_plan(void **state)
 {
     (void)state;
-    if (is_reduced || weft_context_limits(ctx)->fold < 16)
+    if (is_reduced || weft_context_limits(ctx)->vector_width < 16)
         skip();
     spmm_case of = {.seed = 8,
                     .m = 70,

@@ -11,8 +11,13 @@
 static weft_context *ctx;
 static cl_command_queue queue;
 
-static const weft_spmm_tiling cutting = {
-    .fold = 2, .vectors = 2, .lanes = 1, .rows_per_group = 2, .load = 1, .unroll = 2, .piece = 2};
+static const weft_spmm_tiling cutting = {.vector_width = 2,
+                                         .vectors = 2,
+                                         .lanes = 1,
+                                         .rows_per_group = 2,
+                                         .load = 1,
+                                         .unroll = 2,
+                                         .row_chunk = 2};
 
 // A 5 x 6, full, n 4, a batch of 2.
 static spmm_case small_case(weft_spmm_reduction reduction)
@@ -117,22 +122,24 @@ static void test_more_entries_than_i32_counts(void **state)
     REFUSE(WEFT_BAD_BUFFER, "spmm: A's", (c.A.offset_dtype = WEFT_I64, c.A.nnz = most));
 }
 
-static void test_tilings_that_share_what_peaks_do_not(void **state)
+static void test_tilings_that_share_what_max_min_do_not(void **state)
 {
     (void)state;
     weft_spmm_tiling tiling = cutting;
-    tiling.window = 3;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.window is 3, stage 0, bundles_per_copy 0, team 0, not packed",
+    tiling.k_block = 3;
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "tiling.k_block is 3, stage 0, row_blocks_per_copy 0, row_split 0, not packed",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
-    tiling.window = 0;
+    tiling.k_block = 0;
     tiling.packed = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 0, team 0, packed: a min goes without",
+    REFUSE(WEFT_BAD_ARGUMENT, "row_blocks_per_copy 0, row_split 0, packed: a min goes without",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.params.reduction = WEFT_SPMM_MIN));
     tiling.packed = false;
-    tiling.bundles_per_copy = 1;
-    REFUSE(WEFT_BAD_ARGUMENT, "bundles_per_copy 1, team 0, not packed: a max goes without all five",
+    tiling.row_blocks_per_copy = 1;
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "row_blocks_per_copy 1, row_split 0, not packed: a max goes without all five",
            c.params.tiling = TILING_TEXT(spmm, &tiling));
-    tiling.bundles_per_copy = 0;
+    tiling.row_blocks_per_copy = 0;
     tiling.lanes = tiling.stage = 2;
     REFUSE(WEFT_BAD_ARGUMENT, "stage 2", c.params.tiling = TILING_TEXT(spmm, &tiling));
 }
@@ -141,11 +148,12 @@ static void test_aligned_vectors_want_aligned_arguments(void **state)
 {
     (void)state;
     weft_spmm_tiling tiling = cutting;
-    tiling.fold = 4;
+    tiling.vector_width = 4;
     tiling.aligned = true;
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4: rows of B and C start on multiples of 1",
+    REFUSE(WEFT_BAD_ARGUMENT,
+           "tiling.aligned with vector_width 4: rows of B and C start on multiples of 1",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.arguments.offset += 1));
-    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with fold 4",
+    REFUSE(WEFT_BAD_ARGUMENT, "tiling.aligned with vector_width 4",
            (c.params.tiling = TILING_TEXT(spmm, &tiling), c.arguments.stride[0] += 1));
     a.view.offset -= 4; // as good as any other multiple
     call c = good_call();
@@ -271,16 +279,16 @@ static cl_mem buffer_with(const void *data, size_t bytes)
     return buffer;
 }
 
-static void check_row(const row_case *r, weft_spmm_reduction reduction, int64_t piece)
+static void check_row(const row_case *r, weft_spmm_reduction reduction, int64_t row_chunk)
 {
     static const int32_t offsets[] = {0, 6}, indices[] = {0, 1, 2, 3, 4, 5};
-    const weft_spmm_tiling tiling = {.fold = 2,
+    const weft_spmm_tiling tiling = {.vector_width = 2,
                                      .vectors = 1,
                                      .lanes = 1,
                                      .rows_per_group = 1,
                                      .load = 1,
                                      .unroll = 2,
-                                     .piece = piece};
+                                     .row_chunk = row_chunk};
     float values[6], dense[12], c[2] = {0};
     int32_t found[2] = {7, 7};
     for (int i = 0; i < 6; i++) {
@@ -319,9 +327,10 @@ static void test_what_wins(void **state)
 {
     (void)state;
     for (int i = 0; i < N_ROWS_CASES; i++)
-        for (int64_t piece = 1; piece <= 4; piece++) { // the row whole, and in two to six pieces
-            check_row(&rows[i], WEFT_SPMM_MAX, piece);
-            check_row(&rows[i], WEFT_SPMM_MIN, piece);
+        for (int64_t row_chunk = 1; row_chunk <= 4;
+             row_chunk++) { // the row whole, and in two to six row chunks
+            check_row(&rows[i], WEFT_SPMM_MAX, row_chunk);
+            check_row(&rows[i], WEFT_SPMM_MIN, row_chunk);
         }
 }
 
@@ -335,7 +344,7 @@ static void test_workspace(void **state)
     assert_ok(weft_spmm_workspace(ctx, &c.A, &c.B, &c.C, &c.params, &bytes[0]));
     c.params.arguments = &c.arguments;
     assert_ok(weft_spmm_workspace(ctx, &c.A, &c.B, &c.C, &c.params, &bytes[1]));
-    assert_true(bytes[0] >= 15 * 4 * 2 * sizeof(float)); // pieces of A, columns, matrices
+    assert_true(bytes[0] >= 15 * 4 * 2 * sizeof(float)); // row chunks of A, columns, matrices
     assert_true(bytes[1] >= bytes[0] + 15 * 4 * 2 * sizeof(int32_t));
     spmm_arguments_call(&a, &o);
     spmm_check(&o);
@@ -385,7 +394,7 @@ static cl_command_queue new_queue(cl_command_queue_properties properties)
     return code == CL_SUCCESS ? made : NULL;
 }
 
-// Rows, pieces and these combined wait for each other, and C for alpha 0 and -1 for the event.
+// Rows, row chunks and these combined wait for each other, and C for alpha 0 and -1 for the event.
 static void run_on_queue(cl_command_queue on)
 {
     for (uint64_t seed = 2; seed < 26; seed += 4) {
@@ -447,7 +456,7 @@ int main(void)
         with_operands(test_reductions_that_do_not_serve),
         with_operands(test_arguments_that_do_not_serve),
         with_operands(test_more_entries_than_i32_counts),
-        with_operands(test_tilings_that_share_what_peaks_do_not),
+        with_operands(test_tilings_that_share_what_max_min_do_not),
         with_operands(test_aligned_vectors_want_aligned_arguments),
         cmocka_unit_test(test_alpha_0),
         cmocka_unit_test(test_no_entries),

@@ -18,16 +18,16 @@ static const weft_spmm_problem usual = {.m = 100,
                                         .columns_adjacent = true,
                                         .alignment = 8,
                                         .entry_alignment = 2};
-static const weft_spmm_tiling sound = {.fold = 8,
+static const weft_spmm_tiling sound = {.vector_width = 8,
                                        .vectors = 2,
                                        .lanes = 4,
                                        .rows_per_group = 8,
                                        .rows_per_item = 2,
-                                       .window = 10,
+                                       .k_block = 10,
                                        .stage = 16,
                                        .load = 2,
                                        .unroll = 4,
-                                       .piece = 100,
+                                       .row_chunk = 100,
                                        .aligned = true};
 
 static void refuse(weft_spmm_tiling tiling, const weft_spmm_problem *problem, const char *part)
@@ -53,17 +53,17 @@ static void test_wrong_columns_are_refused(void **state)
     weft_spmm_problem problem = usual;
     assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
-    REFUSE("tiling.fold is 0:", fold, 0);
-    REFUSE("tiling.fold is -8:", fold, -8);
-    REFUSE("tiling.fold is 3:", fold, 3);
-    REFUSE("tiling.fold is 32:", fold, 32);
+    REFUSE("tiling.vector_width is 0:", vector_width, 0);
+    REFUSE("tiling.vector_width is -8:", vector_width, -8);
+    REFUSE("tiling.vector_width is 3:", vector_width, 3);
+    REFUSE("tiling.vector_width is 32:", vector_width, 32);
     REFUSE("tiling.vectors is 0:", vectors, 0);
     REFUSE("tiling.vectors is 9:", vectors, 9);
     problem.n = 7;
     refuse(sound, &problem, "at most n = 7");
     problem.n = 20;
     refuse(sound, &problem,
-           "tiling.aligned with fold 8: rows of B and C start on multiples of 8, "
+           "tiling.aligned with vector_width 8: rows of B and C start on multiples of 8, "
            "n is 20");
     problem = usual;
     problem.alignment = 4;
@@ -96,46 +96,51 @@ static void test_wrong_groups_are_refused(void **state)
     REFUSE("tiling.rows_per_group is 1025: 1 to 1024", rows_per_group, 1025);
     REFUSE("tiling.rows_per_item is -1:", rows_per_item, -1);
     REFUSE("tiling.rows_per_item is 65:", rows_per_item, 65);
-    REFUSE("tiling.window is -1:", window, -1);
-    REFUSE("tiling.window is 4097: 0 to 4096", window, 4097);
-    REFUSE("tiling.window_from is -1: 0 or more", window_from, -1);
+    REFUSE("tiling.k_block is -1:", k_block, -1);
+    REFUSE("tiling.k_block is 4097: 0 to 4096", k_block, 4097);
+    REFUSE("tiling.k_block_from is -1: 0 or more", k_block_from, -1);
     tiling.lanes = tiling.rows_per_group = 64;
     tiling.stage = 0;
     tiling.load = 1;
     refuse(tiling, &usual,
-           "tiling.lanes 64 x team 1 x rows_per_group 64 are more than the 1024 items");
+           "tiling.lanes 64 x row_split 1 x rows_per_group 64 are more than the 1024 items");
     tiling = sound;
     tiling.lanes = 128;
     tiling.vectors = 8;
-    refuse(tiling, &usual, "tiling.fold 8 x vectors 8 x lanes 128 are 8192 columns");
+    refuse(tiling, &usual, "tiling.vector_width 8 x vectors 8 x lanes 128 are 8192 columns");
 }
 
-static void test_wrong_teams_are_refused(void **state)
+static void test_wrong_row_splits_are_refused(void **state)
 {
     (void)state;
     weft_spmm_tiling tiling = sound;
-    REFUSE("tiling.team is -1: 0 to 32 is wanted", team, -1);
-    REFUSE("tiling.team is 33: 0 to 32 is wanted", team, 33);
-    REFUSE("tiling.team is 2, window 10, bundles_per_copy 0: windows and held B", team, 2);
-    tiling.window = 0;
-    tiling.bundles_per_copy = 1;
-    tiling.team = 2;
-    refuse(tiling, &usual, "tiling.team is 2, window 0, bundles_per_copy 1: windows and held B");
-    tiling.bundles_per_copy = 0;
+    REFUSE("tiling.row_split is -1: 0 to 32 is wanted", row_split, -1);
+    REFUSE("tiling.row_split is 33: 0 to 32 is wanted", row_split, 33);
+    REFUSE("tiling.row_split is 2, k_block 10, row_blocks_per_copy 0: k-blocks and staged B",
+           row_split, 2);
+    tiling.k_block = 0;
+    tiling.row_blocks_per_copy = 1;
+    tiling.row_split = 2;
+    refuse(tiling, &usual,
+           "tiling.row_split is 2, k_block 0, row_blocks_per_copy 1: k-blocks and staged B");
+    tiling.row_blocks_per_copy = 0;
     assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &usual),
                      WEFT_OK);
     tiling.lanes = 6;
-    refuse(tiling, &usual, "tiling.team is 2, lanes 6: with teams a power of two is wanted");
+    refuse(tiling, &usual,
+           "tiling.row_split is 2, lanes 6: with row splits a power of two is wanted");
     tiling.lanes = 64;
-    tiling.team = 32;
-    refuse(tiling, &usual, "tiling.lanes 64 x team 32 are 2048 items: at most 1024 are wanted");
-    tiling.team = 16;
+    tiling.row_split = 32;
+    refuse(tiling, &usual,
+           "tiling.lanes 64 x row_split 32 are 2048 items: at most 1024 are wanted");
+    tiling.row_split = 16;
     tiling.rows_per_group = 2;
-    refuse(tiling, &usual, "lanes 64 x team 16 x rows_per_group 2 are more than the 1024 items");
-    tiling.team = 8; // 7 x 64 lanes x 16 columns of f32 for each row, and entries
-    tiling.fold = 8;
+    refuse(tiling, &usual,
+           "lanes 64 x row_split 16 x rows_per_group 2 are more than the 1024 items");
+    tiling.row_split = 8; // 7 x 64 lanes x 16 columns of f32 for each row, and entries
+    tiling.vector_width = 8;
     tiling.vectors = 2;
-    refuse(tiling, &usual, "for each of 2 rows, team 8; local memory has 49152 bytes");
+    refuse(tiling, &usual, "for each of 2 rows, row_split 8; local memory has 49152 bytes");
 }
 
 static void test_wrong_entries_are_refused(void **state)
@@ -143,8 +148,8 @@ static void test_wrong_entries_are_refused(void **state)
     (void)state;
     weft_spmm_problem problem = usual;
     REFUSE("tiling.stage is -2", stage, -2);
-    REFUSE("tiling.stage is 1000 entries for each of 8 rows, team 0; local memory has 49152", stage,
-           1000);
+    REFUSE("tiling.stage is 1000 entries for each of 8 rows, row_split 0; local memory has 49152",
+           stage, 1000);
     REFUSE("tiling.stage is 2147483646 entries", stage, INT32_MAX - 1);
     REFUSE("tiling.stage is 16, but one lane", lanes, 1);
     REFUSE("tiling.load is 0:", load, 0);
@@ -156,20 +161,20 @@ static void test_wrong_entries_are_refused(void **state)
     REFUSE("tiling.unroll is 0:", unroll, 0);
     REFUSE("tiling.unroll is 3:", unroll, 3);
     REFUSE("tiling.unroll is 16:", unroll, 16);
-    REFUSE("tiling.piece is 0:", piece, 0);
-    REFUSE("tiling.piece is 9223372036854775807:", piece, INT64_MAX);
+    REFUSE("tiling.row_chunk is 0:", row_chunk, 0);
+    REFUSE("tiling.row_chunk is 9223372036854775807:", row_chunk, INT64_MAX);
     problem.entry_alignment = 0;
     refuse(sound, &problem, "distance of indices and values, 1,");
     problem = usual;
     problem.dtype = WEFT_F64;
-    refuse((weft_spmm_tiling){.fold = 1,
+    refuse((weft_spmm_tiling){.vector_width = 1,
                               .vectors = 1,
                               .lanes = 2,
                               .rows_per_group = 1,
                               .stage = 4096,
                               .load = 1,
                               .unroll = 1,
-                              .piece = 1},
+                              .row_chunk = 1},
            &problem, "tiling.stage is 4096");
 }
 
@@ -178,10 +183,10 @@ static void test_a_copy_without_room_is_refused(void **state)
     (void)state;
     weft_spmm_problem problem = usual;
     weft_spmm_tiling tiling = sound;
-    REFUSE("tiling.bundles_per_copy is -1: 0 or more is wanted", bundles_per_copy, -1);
-    tiling.bundles_per_copy = 2;
+    REFUSE("tiling.row_blocks_per_copy is -1: 0 or more is wanted", row_blocks_per_copy, -1);
+    tiling.row_blocks_per_copy = 2;
     tiling.packed = true;
-    refuse(tiling, &usual, "tiling.bundles_per_copy is 2: a packed B is not held");
+    refuse(tiling, &usual, "tiling.row_blocks_per_copy is 2: a packed B is not staged_b");
     // 64 columns of f32, and entries in local memory: 8 rows of 16 and a number
     tiling.packed = false;
     problem.k = (49152 - 8 * (16 * 8 + 4)) / 256;
@@ -189,47 +194,49 @@ static void test_a_copy_without_room_is_refused(void **state)
                      WEFT_OK);
     ++problem.k;
     refuse(tiling, &problem,
-           "tiling.bundles_per_copy is 2: 188 rows of 256 bytes of B; local memory has 49152 "
+           "tiling.row_blocks_per_copy is 2: 188 rows of 256 bytes of B; local memory has 49152 "
            "bytes, of which "
            "entries take 1056");
     problem.k = INT32_MAX;
-    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 2147483647 rows of 256 bytes");
+    refuse(tiling, &problem, "tiling.row_blocks_per_copy is 2: 2147483647 rows of 256 bytes");
     // a copy is as wide as sums are
     problem.dtype = WEFT_F16;
     problem.k = 150;
     assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
     problem.k = 190;
-    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 190 rows of 256 bytes");
+    refuse(tiling, &problem, "tiling.row_blocks_per_copy is 2: 190 rows of 256 bytes");
     problem.k = 100;
     problem.dtype = WEFT_F64;
-    refuse(tiling, &problem, "tiling.bundles_per_copy is 2: 100 rows of 512 bytes");
+    refuse(tiling, &problem, "tiling.row_blocks_per_copy is 2: 100 rows of 512 bytes");
 }
 
-static void test_what_peaks_go_without_is_refused(void **state)
+static void test_what_max_min_go_without_is_refused(void **state)
 {
     (void)state;
     weft_spmm_problem problem = usual;
     problem.reduction = WEFT_SPMM_MAX;
     refuse(sound, &problem,
-           "tiling.window is 10, stage 16, bundles_per_copy 0, team 0, not packed: a max goes "
+           "tiling.k_block is 10, stage 16, row_blocks_per_copy 0, row_split 0, not packed: a max "
+           "goes "
            "without");
     weft_spmm_tiling tiling = sound;
-    tiling.window = tiling.stage = 0;
+    tiling.k_block = tiling.stage = 0;
     tiling.load = 1;
     assert_int_equal(weft_spmm_tiling_check(&tiling, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
     problem.reduction = WEFT_SPMM_MIN;
     tiling.packed = true;
     refuse(tiling, &problem,
-           "tiling.window is 0, stage 0, bundles_per_copy 0, team 0, packed: a min goes without");
+           "tiling.k_block is 0, stage 0, row_blocks_per_copy 0, row_split 0, packed: a min goes "
+           "without");
     tiling.packed = false;
-    tiling.bundles_per_copy = 7;
+    tiling.row_blocks_per_copy = 7;
     refuse(tiling, &problem,
-           "stage 0, bundles_per_copy 7, team 0, not packed: a min goes without all five");
-    tiling.bundles_per_copy = 0;
-    tiling.window = 1;
-    refuse(tiling, &problem, "tiling.window is 1,");
+           "stage 0, row_blocks_per_copy 7, row_split 0, not packed: a min goes without all five");
+    tiling.row_blocks_per_copy = 0;
+    tiling.k_block = 1;
+    refuse(tiling, &problem, "tiling.k_block is 1,");
     problem.reduction = WEFT_SPMM_MEAN;
     assert_int_equal(weft_spmm_tiling_check(&sound, weft_profile_find("nvidia-a100"), &problem),
                      WEFT_OK);
@@ -241,10 +248,10 @@ int main(void)
         cmocka_unit_test(test_wrong_columns_are_refused),
         cmocka_unit_test(test_the_margin_bounds_groups_too),
         cmocka_unit_test(test_wrong_groups_are_refused),
-        cmocka_unit_test(test_wrong_teams_are_refused),
+        cmocka_unit_test(test_wrong_row_splits_are_refused),
         cmocka_unit_test(test_wrong_entries_are_refused),
         cmocka_unit_test(test_a_copy_without_room_is_refused),
-        cmocka_unit_test(test_what_peaks_go_without_is_refused),
+        cmocka_unit_test(test_what_max_min_go_without_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

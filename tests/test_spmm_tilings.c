@@ -11,26 +11,29 @@ typedef struct variant {
     weft_spmm_tiling tiling;
 } variant;
 
-// fold, vectors, lanes, rows_per_group, rows_per_item, window, stage, load, unroll, piece, aligned,
-// packed
+// vector width, vectors, lanes, rows_per_group, rows_per_item, k-block, stage, load, unroll, row
+// chunk, aligned, packed
 #define TILING(f, v, l, g, i, w, s, a, u, p, x, b)                                                 \
     {                                                                                              \
-        .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
-        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .packed = b                  \
+        .vector_width = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i,      \
+        .k_block = w, .stage = s, .load = a, .unroll = u, .row_chunk = p, .aligned = x,            \
+        .packed = b                                                                                \
     }
 
-// The same of B in local memory, for so many bundles.
-#define HELD(h, f, v, l, g, i, w, s, a, u, p, x)                                                   \
+// The same of B in local memory, for so many row blocks.
+#define STAGED_B(h, f, v, l, g, i, w, s, a, u, p, x)                                               \
     {                                                                                              \
-        .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i, .window = w, \
-        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .bundles_per_copy = h        \
+        .vector_width = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i,      \
+        .k_block = w, .stage = s, .load = a, .unroll = u, .row_chunk = p, .aligned = x,            \
+        .row_blocks_per_copy = h                                                                   \
     }
 
-// The same in teams of so many.
-#define TEAM(n, f, v, l, g, i, s, a, u, p, x, b)                                                   \
+// The same in row splits of so many.
+#define ROW_SPLIT(n, f, v, l, g, i, s, a, u, p, x, b)                                              \
     {                                                                                              \
-        .team = n, .fold = f, .vectors = v, .lanes = l, .rows_per_group = g, .rows_per_item = i,   \
-        .stage = s, .load = a, .unroll = u, .piece = p, .aligned = x, .packed = b                  \
+        .row_split = n, .vector_width = f, .vectors = v, .lanes = l, .rows_per_group = g,          \
+        .rows_per_item = i, .stage = s, .load = a, .unroll = u, .row_chunk = p, .aligned = x,      \
+        .packed = b                                                                                \
     }
 
 static const variant variants[] = {
@@ -47,7 +50,7 @@ static const variant variants[] = {
     {WEFT_BF16, TILING(4, 2, 1, 1, 3, 0, 0, 1, 2, 7, false, false)},
     {WEFT_BF16, TILING(8, 4, 1, 1, 3, 0, 0, 1, 1, 7, false, false)},
     {WEFT_BF16, TILING(16, 2, 1, 1, 2, 0, 0, 1, 1, 7, false, true)},
-    // through windows of B
+    // through k-blocks of B
     {WEFT_F32, TILING(2, 2, 2, 2, 64, 1, 0, 1, 1, 3, false, false)},
     {WEFT_BF16, TILING(1, 1, 1, 1, 2, 100, 0, 1, 1, 7, false, false)},
     {WEFT_BF16, TILING(2, 4, 1, 2, 8, 3, 0, 1, 1, 1000, false, false)},
@@ -57,17 +60,17 @@ static const variant variants[] = {
     {WEFT_F32, TILING(2, 1, 2, 2, 0, 0, 4, 2, 1, 1000, false, true)},
     {WEFT_F16, TILING(2, 2, 2, 1, 4, 3, 0, 1, 1, 2, true, true)},
     // of B in local memory
-    {WEFT_F32, HELD(1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false)},
-    {WEFT_F32, HELD(3, 4, 2, 1, 1, 4, 0, 0, 1, 4, 7, false)},
-    {WEFT_F32, HELD(5, 16, 2, 1, 1, 16, 5, 0, 1, 4, 1000, false)},
-    {WEFT_F32, HELD(2, 2, 3, 4, 2, 5, 3, 0, 1, 2, 1000, false)},
-    {WEFT_F32, HELD(2, 2, 2, 1, 4, 3, 0, 0, 1, 2, 2, false)},
-    {WEFT_F32, HELD(4, 4, 1, 4, 3, 0, 0, 8, 4, 2, 3, true)},
-    {WEFT_F32, HELD(INT32_MAX, 2, 1, 3, 2, 20, 2, 4, 2, 1, 1000, false)},
-    {WEFT_F64, HELD(2, 8, 2, 1, 1, 7, 3, 0, 1, 2, 5, false)},
-    {WEFT_F16, HELD(3, 16, 1, 1, 1, 3, 0, 0, 1, 4, 7, false)},
-    {WEFT_F16, HELD(2, 2, 2, 2, 2, 1, 0, 4, 2, 1, 2, true)},
-    {WEFT_BF16, HELD(2, 4, 2, 1, 1, 32, 2, 0, 1, 2, 1000, false)},
+    {WEFT_F32, STAGED_B(1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, false)},
+    {WEFT_F32, STAGED_B(3, 4, 2, 1, 1, 4, 0, 0, 1, 4, 7, false)},
+    {WEFT_F32, STAGED_B(5, 16, 2, 1, 1, 16, 5, 0, 1, 4, 1000, false)},
+    {WEFT_F32, STAGED_B(2, 2, 3, 4, 2, 5, 3, 0, 1, 2, 1000, false)},
+    {WEFT_F32, STAGED_B(2, 2, 2, 1, 4, 3, 0, 0, 1, 2, 2, false)},
+    {WEFT_F32, STAGED_B(4, 4, 1, 4, 3, 0, 0, 8, 4, 2, 3, true)},
+    {WEFT_F32, STAGED_B(INT32_MAX, 2, 1, 3, 2, 20, 2, 4, 2, 1, 1000, false)},
+    {WEFT_F64, STAGED_B(2, 8, 2, 1, 1, 7, 3, 0, 1, 2, 5, false)},
+    {WEFT_F16, STAGED_B(3, 16, 1, 1, 1, 3, 0, 0, 1, 4, 7, false)},
+    {WEFT_F16, STAGED_B(2, 2, 2, 2, 2, 1, 0, 4, 2, 1, 2, true)},
+    {WEFT_BF16, STAGED_B(2, 4, 2, 1, 1, 32, 2, 0, 1, 2, 1000, false)},
     // as on GPUs: entries staged in local memory
     {WEFT_F32, TILING(1, 1, 4, 2, 0, 0, 1, 1, 1, 1, false, false)},
     {WEFT_F32, TILING(1, 2, 8, 4, 0, 0, 8, 4, 2, 7, false, false)},
@@ -76,24 +79,25 @@ static const variant variants[] = {
     {WEFT_F64, TILING(1, 1, 4, 2, 0, 0, 4, 4, 1, 7, false, false)},
     {WEFT_F16, TILING(2, 1, 4, 2, 0, 0, 8, 4, 2, 3, false, false)},
     {WEFT_BF16, TILING(4, 1, 2, 2, 0, 0, 4, 4, 1, 1, true, false)},
-    // and a row's entries dealt out to a team
-    {WEFT_F32, TEAM(2, 4, 1, 2, 2, 0, 8, 4, 8, 3, true, false)},
-    {WEFT_F32, TEAM(3, 1, 2, 4, 2, 3, 16, 4, 4, 1000, false, false)},
-    {WEFT_F32, TEAM(32, 2, 1, 2, 1, 2, 8, 2, 2, 20, false, true)},
-    {WEFT_F32, TEAM(4, 4, 2, 1, 2, 2, 0, 1, 4, 7, false, false)},
-    {WEFT_F64, TEAM(4, 2, 1, 4, 1, 0, 32, 1, 8, 1000, true, false)},
-    {WEFT_F16, TEAM(5, 2, 1, 2, 3, 2, 4, 4, 2, 3, false, false)},
-    {WEFT_BF16, TEAM(2, 4, 1, 8, 1, 0, 16, 4, 8, 40, true, false)},
+    // and a row's entries distributed out to a row split
+    {WEFT_F32, ROW_SPLIT(2, 4, 1, 2, 2, 0, 8, 4, 8, 3, true, false)},
+    {WEFT_F32, ROW_SPLIT(3, 1, 2, 4, 2, 3, 16, 4, 4, 1000, false, false)},
+    {WEFT_F32, ROW_SPLIT(32, 2, 1, 2, 1, 2, 8, 2, 2, 20, false, true)},
+    {WEFT_F32, ROW_SPLIT(4, 4, 2, 1, 2, 2, 0, 1, 4, 7, false, false)},
+    {WEFT_F64, ROW_SPLIT(4, 2, 1, 4, 1, 0, 32, 1, 8, 1000, true, false)},
+    {WEFT_F16, ROW_SPLIT(5, 2, 1, 2, 3, 2, 4, 4, 2, 3, false, false)},
+    {WEFT_BF16, ROW_SPLIT(2, 4, 1, 8, 1, 0, 16, 4, 8, 40, true, false)},
 };
 enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
 
 static int64_t random_n(random_state *random, const weft_spmm_tiling *t)
 {
-    const int64_t slice = (int64_t)t->fold * t->vectors * t->lanes;
-    const int64_t choices[] = {t->fold, slice - 1, slice, slice + 1, 2 * slice, 2 * slice + 1};
+    const int64_t n_tile = (int64_t)t->vector_width * t->vectors * t->lanes;
+    const int64_t choices[] = {t->vector_width, n_tile - 1, n_tile,
+                               n_tile + 1,      2 * n_tile, 2 * n_tile + 1};
     const int64_t n = choices[random_below(random, 6)];
-    const int64_t whole = n / t->fold * t->fold;
-    return n < t->fold ? t->fold : t->aligned && whole > 0 ? whole : n;
+    const int64_t whole = n / t->vector_width * t->vector_width;
+    return n < t->vector_width ? t->vector_width : t->aligned && whole > 0 ? whole : n;
 }
 
 // Starts, layouts and a batch that the tiling can bear.
@@ -102,26 +106,26 @@ static spmm_case fitting_case(const weft_spmm_tiling *t, weft_dtype dtype, uint6
     static const double scalars[] = {1, -2, 0.5};
     random_state random = {seed};
     spmm_case of = {.seed = seed, .dtype = dtype, .tiling = t};
-    const int64_t bundles = (t->bundles_per_copy < 5 ? t->bundles_per_copy : 5) + 2;
-    of.m = random_below(&random, bundles * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
-    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->team + t->window % 9) + 2);
+    const int64_t row_blocks = (t->row_blocks_per_copy < 5 ? t->row_blocks_per_copy : 5) + 2;
+    of.m = random_below(&random, row_blocks * t->rows_per_group * (t->rows_per_item % 63 + 1) + 2);
+    of.k = random_below(&random, 4 * (t->stage + t->unroll + t->row_split + t->k_block % 9) + 2);
     of.n = random_n(&random, t);
     of.rows = (sparse_rows)random_below(&random, N_ROWS);
     of.numbers = (spmm_numbers)random_below(&random, WILD_INPUT);
     of.alpha = scalars[random_below(&random, 3)];
     of.beta = random_below(&random, 2) ? scalars[random_below(&random, 3)] : 0;
     of.with_plan = random_below(&random, 2);
-    of.plan_piece = random_below(&random, 4);
+    of.plan_row_chunk = random_below(&random, 4);
     of.n_batches = random_below(&random, 3);
     of.own_values = t->load == 1 && random_below(&random, 2);
     of.indices_start = random_below(&random, 6);
     of.values_start = of.indices_start + t->load * random_below(&random, 3);
     of.b_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, ROWS_ALIGNED + 1);
     of.c_layout = t->aligned ? ROWS_ALIGNED : (dense_layout)random_below(&random, COLUMN_MAJOR);
-    if ((t->packed || t->bundles_per_copy > 0) && !t->aligned)
+    if ((t->packed || t->row_blocks_per_copy > 0) && !t->aligned)
         of.b_layout = (dense_layout)random_below(&random, N_LAYOUTS);
-    of.b_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
-    of.c_start = (t->aligned ? t->fold : 1) * random_below(&random, 3);
+    of.b_start = (t->aligned ? t->vector_width : 1) * random_below(&random, 3);
+    of.c_start = (t->aligned ? t->vector_width : 1) * random_below(&random, 3);
     return of;
 }
 
@@ -129,8 +133,8 @@ static bool is_taken(const variant *v)
 {
     const weft_limits *limits = weft_context_limits(ctx);
     return (v->dtype != WEFT_F64 || limits->has_f64) &&
-           (v->dtype != WEFT_BF16 || v->tiling.fold <= 4 || takes_wide_vectors()) &&
-           (size_t)weft_spmm_team_items(&v->tiling) * (size_t)v->tiling.rows_per_group <=
+           (v->dtype != WEFT_BF16 || v->tiling.vector_width <= 4 || takes_wide_vectors()) &&
+           (size_t)weft_spmm_row_items(&v->tiling) * (size_t)v->tiling.rows_per_group <=
                limits->max_items;
 }
 
@@ -139,11 +143,11 @@ static void test_every_variant(void **state)
     (void)state;
     for (int i = 0; i < N_VARIANTS; i++) {
         const weft_spmm_tiling *t = &variants[i].tiling;
-        const bool is_for_pocl = t->fold > 4 || t->bundles_per_copy > 0;
+        const bool is_for_pocl = t->vector_width > 4 || t->row_blocks_per_copy > 0;
         const bool is_wanted = is_taken(&variants[i]) && has_turn_unless(is_for_pocl, i);
         for (int j = 0; is_wanted && j < n_cases; j++) {
             weft_spmm_tiling tiling = variants[i].tiling;
-            tiling.window_from = tiling.window > 0 ? j % 4 : 0; // some rows have fewer
+            tiling.k_block_from = tiling.k_block > 0 ? j % 4 : 0; // some rows have fewer
             spmm_case one = fitting_case(&tiling, variants[i].dtype, (uint64_t)(1000 * i + j));
             one.has_wide_c = weft_dtype_size(one.dtype) == 2 && i / 2 % 2 == 0;
             spmm_run(ctx, &one);

@@ -93,13 +93,13 @@ static void test_rounding_of_narrow_results(void **state)
 static void test_batches(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling cut = {.fold = 2,
+    static const weft_spmm_tiling cut = {.vector_width = 2,
                                          .vectors = 2,
                                          .lanes = 1,
                                          .rows_per_group = 2,
                                          .load = 1,
                                          .unroll = 2,
-                                         .piece = 2};
+                                         .row_chunk = 2};
     for (uint64_t seed = 9000; seed < 9200; seed++) {
         random_state random = {seed};
         const bool is_cut = random_below(&random, 2);
@@ -119,7 +119,7 @@ static void test_batches(void **state)
                                .beta = random_below(&random, 2),
                                .transpose_a = transpose_a,
                                .with_plan = transpose_a || random_below(&random, 2),
-                               .plan_piece = is_cut ? 2 : 0,
+                               .plan_row_chunk = is_cut ? 2 : 0,
                                .tiling = is_cut ? &cut : NULL};
         if (is_taken(seed))
             spmm_run(ctx, &one);
@@ -163,14 +163,14 @@ static void test_vectors(void **state)
 static void test_starts_of_the_arrays(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling tiling = {.fold = 1,
+    static const weft_spmm_tiling tiling = {.vector_width = 1,
                                             .vectors = 1,
                                             .lanes = 2,
                                             .rows_per_group = 2,
                                             .stage = 4,
                                             .load = 4,
                                             .unroll = 1,
-                                            .piece = 5};
+                                            .row_chunk = 5};
     static const weft_dtype indices[] = {WEFT_I32, WEFT_I16};
     uint64_t seed = 20000;
     for (int start = 0; start < 9; start++)
@@ -190,7 +190,7 @@ static void test_starts_of_the_arrays(void **state)
                                            .values_start = start + 4 * apart,
                                            .alpha = 1,
                                            .with_plan = seed % 2,
-                                           .plan_piece = 3,
+                                           .plan_row_chunk = 3,
                                            .tiling = &tiling};
                     if (is_taken(seed))
                         spmm_run(ctx, &one);

@@ -144,21 +144,24 @@ static void test_tables_have_all_of_the_struct(void **state)
 static void test_print(void **state)
 {
     (void)state;
-    static const weft_spmm_tiling spmm = {.fold = 8,
+    static const weft_spmm_tiling spmm = {.vector_width = 8,
                                           .vectors = 2,
                                           .lanes = 16,
                                           .rows_per_group = 4,
-                                          .piece = 4096,
+                                          .row_chunk = 4096,
                                           .aligned = true},
                                   nothing = {0};
-    static const weft_matmul_tiling dots = {.method = WEFT_MATMUL_DOTS, .turned = true, .fold = 2},
-                                    blocks = {.piece = -5},
+    static const weft_matmul_tiling dots = {.method = WEFT_MATMUL_DOTS,
+                                            .transposed = true,
+                                            .vector_width = 2},
+                                    blocks = {.chunk = -5},
                                     none = {.method = (weft_matmul_method)7};
-    assert_string_equal(TILING_TEXT(spmm, &spmm),
-                        "fold 8, vectors 2, lanes 16, rows_per_group 4, piece 4096, aligned");
+    assert_string_equal(
+        TILING_TEXT(spmm, &spmm),
+        "vector_width 8, vectors 2, lanes 16, rows_per_group 4, chunk 4096, aligned");
     assert_string_equal(TILING_TEXT(spmm, &nothing), "");
-    assert_string_equal(TILING_TEXT(matmul, &dots), "method dots, turned, fold 2");
-    assert_string_equal(TILING_TEXT(matmul, &blocks), "method blocks, piece -5");
+    assert_string_equal(TILING_TEXT(matmul, &dots), "method dots, transposed, vector_width 2");
+    assert_string_equal(TILING_TEXT(matmul, &blocks), "method blocks, chunk -5");
     assert_string_equal(TILING_TEXT(matmul, &none), "method 7");
     assert_null(TILING_TEXT(matmul, (const weft_matmul_tiling *)NULL));
 }
@@ -166,30 +169,32 @@ static void test_print(void **state)
 static void test_order_and_spaces_are_free(void **state)
 {
     (void)state;
-    static const char *const texts[] = {
-        "method rows, turned, fold 8, piece 40", "piece 40,fold 8,turned,method rows",
-        " fold\t8 ,\n turned , piece  40,method rows ", "fold 008, method rows, piece 40, turned"};
+    static const char *const texts[] = {"method rows, transposed, vector_width 8, chunk 40",
+                                        "chunk 40,vector_width 8,transposed,method rows",
+                                        " vector_width\t8 ,\n transposed , chunk  40,method rows ",
+                                        "vector_width 008, method rows, chunk 40, transposed"};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         weft_matmul_tiling t;
         bool is_forced = false;
         memset(&t, 1, sizeof(t));
         expect(weft_tiling_read(&is_forced, &t, &weft_matmul_tiling_table, "", texts[i]), WEFT_OK,
                NULL);
-        assert_string_equal(TILING_TEXT(matmul, &t), "method rows, turned, fold 8, piece 40");
+        assert_string_equal(TILING_TEXT(matmul, &t),
+                            "method rows, transposed, vector_width 8, chunk 40");
     }
 }
 
 static void test_nothing_is_forced_by_null_and_zeros_by_an_empty_text(void **state)
 {
     (void)state;
-    weft_axis_tiling t = {.fold = 7, .keep = true};
+    weft_axis_tiling t = {.vector_width = 7, .keep = true};
     bool is_forced = true;
     expect(weft_tiling_read(&is_forced, &t, &weft_axis_tiling_table, "", NULL), WEFT_OK, NULL);
     assert_false(is_forced);
-    assert_int_equal(t.fold, 7);
+    assert_int_equal(t.vector_width, 7);
     expect(weft_tiling_read(&is_forced, &t, &weft_axis_tiling_table, "", " "), WEFT_OK, NULL);
     assert_true(is_forced);
-    assert_true(t.fold == 0 && !t.keep);
+    assert_true(t.vector_width == 0 && !t.keep);
 }
 
 // ---- what is refused
@@ -200,40 +205,44 @@ static void test_refusals(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        {"fold 8, vector 2", "there is no field 'vector', at character 9"},
+        {"vector_width 8, vector 2", "there is no field 'vector', at character 9"},
         {"Fold 8", "there is no field 'Fold', at character 1"},
         {"fol 8", "there is no field 'fol', at character 1"},
-        {"folds 8", "there is no field 'folds', at character 1"},
-        {"fold=8", "there is no field 'fold=8', at character 1"},
-        {"fold 8; turned", "'fold' is '8;': a whole number is wanted, at character 6"},
-        {"fold 8,", "the name of a field is wanted, at character 8"},
-        {", fold 8", "the name of a field is wanted, at character 1"},
-        {"fold 8,, turned", "the name of a field is wanted, at character 8"},
-        {"fold", "the number of 'fold' is missing, at character 5"},
-        {"fold , turned", "the number of 'fold' is missing, at character 6"},
-        {"fold eight", "'fold' is 'eight': a whole number is wanted, at character 6"},
-        {"fold 8.5", "'fold' is '8.5': a whole number is wanted, at character 6"},
-        {"fold 0x8", "'fold' is '0x8': a whole number is wanted, at character 6"},
-        {"fold +8", "'fold' is '+8': a whole number is wanted, at character 6"},
-        {"fold -", "'fold' is '-': a whole number is wanted, at character 6"},
-        {"fold --8", "'fold' is '--8': a whole number is wanted, at character 6"},
-        {"fold 2147483648",
-         "'fold' is 2147483648: -2147483648 to 2147483647 is wanted, at character 6"},
-        {"fold -2147483649",
-         "'fold' is -2147483649: -2147483648 to 2147483647 is wanted, at character 6"},
-        {"piece 9223372036854775808", "'piece' is 9223372036854775808: -9223372036854775808 to "
+        {"vector widths 8", "there is no field 'vector widths', at character 1"},
+        {"vector_width=8", "there is no field 'vector_width=8', at character 1"},
+        {"vector_width 8; transposed",
+         "'vector_width' is '8;': a whole number is wanted, at character 6"},
+        {"vector_width 8,", "the name of a field is wanted, at character 8"},
+        {", vector_width 8", "the name of a field is wanted, at character 1"},
+        {"vector_width 8,, transposed", "the name of a field is wanted, at character 8"},
+        {"vector_width", "the number of 'vector_width' is missing, at character 5"},
+        {"vector_width , transposed", "the number of 'vector_width' is missing, at character 6"},
+        {"vector_width eight",
+         "'vector_width' is 'eight': a whole number is wanted, at character 6"},
+        {"vector_width 8.5", "'vector_width' is '8.5': a whole number is wanted, at character 6"},
+        {"vector_width 0x8", "'vector_width' is '0x8': a whole number is wanted, at character 6"},
+        {"vector_width +8", "'vector_width' is '+8': a whole number is wanted, at character 6"},
+        {"vector_width -", "'vector_width' is '-': a whole number is wanted, at character 6"},
+        {"vector_width --8", "'vector_width' is '--8': a whole number is wanted, at character 6"},
+        {"vector_width 2147483648",
+         "'vector_width' is 2147483648: -2147483648 to 2147483647 is wanted, at character 6"},
+        {"vector_width -2147483649",
+         "'vector_width' is -2147483649: -2147483648 to 2147483647 is wanted, at character 6"},
+        {"chunk 9223372036854775808", "'chunk' is 9223372036854775808: -9223372036854775808 to "
                                       "9223372036854775807 is wanted, at character 7"},
-        {"piece -9223372036854775809", "'piece' is -9223372036854775809: -9223372036854775808 to "
+        {"chunk -9223372036854775809", "'chunk' is -9223372036854775809: -9223372036854775808 to "
                                        "9223372036854775807 is wanted, at character 7"},
-        {"piece 99999999999999999999999999999999999999999999999999",
-         "'piece' is 9999999999999999999999999999999999999999: -"},
-        {"fold 8, rows 2, fold 8", "'fold' is there twice, at character 17"},
-        {"turned, turned", "'turned' is there twice, at character 9"},
-        {"turned 1", "'turned' takes no value, but '1' follows, at character 8"},
-        {"turned yes, fold 8", "'turned' takes no value, but 'yes' follows, at character 8"},
-        {"fold 8 vectors 2", "a comma is wanted before 'vectors', at character 8"},
+        {"chunk 99999999999999999999999999999999999999999999999999",
+         "'chunk' is 9999999999999999999999999999999999999999: -"},
+        {"vector_width 8, rows 2, vector_width 8",
+         "'vector_width' is there twice, at character 17"},
+        {"transposed, transposed", "'transposed' is there twice, at character 9"},
+        {"transposed 1", "'transposed' takes no value, but '1' follows, at character 8"},
+        {"transposed yes, vector_width 8",
+         "'transposed' takes no value, but 'yes' follows, at character 8"},
+        {"vector_width 8 vectors 2", "a comma is wanted before 'vectors', at character 8"},
         {"method", "the word of 'method' is missing, at character 7"},
-        {"method , fold 8", "the word of 'method' is missing, at character 8"},
+        {"method , vector_width 8", "the word of 'method' is missing, at character 8"},
         {"method block", "there is no method 'block', at character 8"},
         {"method 0", "there is no method '0', at character 8"},
     };

@@ -121,8 +121,8 @@ static unsigned tried_of(const weft_limits *limits)
 {
     return WEFT_TRIAL_FMA | WEFT_TRIAL_FETCHES | WEFT_TRIAL_STRUCTS |
            (limits->has_f64 ? WEFT_TRIAL_F64 : 0U) | (limits->has_f16 ? WEFT_TRIAL_F16 : 0U) |
-           (limits->fold > 1 ? WEFT_TRIAL_STREAMS | WEFT_TRIAL_SELECTS : 0U) | WEFT_TRIAL_TREES |
-           WEFT_TRIAL_BARRIERS | WEFT_TRIAL_SHUFFLES | WEFT_TRIAL_SIZES;
+           (limits->vector_width > 1 ? WEFT_TRIAL_STREAMS | WEFT_TRIAL_SELECTS : 0U) |
+           WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS | WEFT_TRIAL_SHUFFLES | WEFT_TRIAL_SIZES;
 }
 
 static bool was_tried(void)

@@ -86,7 +86,7 @@ static void test_what_is_given_back_is_used_again(void **state)
     assert_int_equal(held(), both);
 }
 
-static void test_the_smallest_piece_that_serves(void **state)
+static void test_the_smallest_block_that_serves(void **state)
 {
     (void)state;
     cl_mem large = taken(queue, 300000), small = taken(queue, 10000);
@@ -96,7 +96,7 @@ static void test_the_smallest_piece_that_serves(void **state)
     assert_ptr_equal(taken(queue, 10000), large);
 }
 
-static void test_a_piece_in_use_is_shared_on_its_own_queue_only(void **state)
+static void test_a_block_in_use_is_shared_on_its_own_queue_only(void **state)
 {
     (void)state;
     cl_command_queue other = second_queue(0);
@@ -153,7 +153,7 @@ static void test_sizes_are_rounded_up_only_where_that_fits(void **state)
 }
 
 // The bound of the pool may pass what the device allows for one buffer.
-static void test_no_piece_passes_the_largest_buffer(void **state)
+static void test_no_block_passes_the_largest_buffer(void **state)
 {
     (void)state;
     weft_limits limits = *weft_context_limits(ctx);
@@ -181,15 +181,15 @@ static void test_a_call_that_ended_by_an_error_is_over(void **state)
     clReleaseCommandQueue(other);
 }
 
-static void test_idle_pieces_make_room(void **state)
+static void test_idle_blocks_make_room(void **state)
 {
     (void)state;
-    cl_mem pieces[4];
+    cl_mem blocks[4];
     for (int i = 0; i < 4; i++)
-        pieces[i] = taken(queue, bound / 4);
+        blocks[i] = taken(queue, bound / 4);
     assert_int_equal(held(), bound);
     for (int i = 0; i < 4; i++)
-        weft_workspace_give(ctx, queue, pieces[i], NULL);
+        weft_workspace_give(ctx, queue, blocks[i], NULL);
     cl_mem half = taken(queue, bound / 2);
     assert_int_equal(held(), bound);
     weft_workspace_give(ctx, queue, half, NULL);
@@ -199,7 +199,7 @@ static void test_idle_pieces_make_room(void **state)
 
 typedef struct later {
     cl_event gate;   // opened, or NULL
-    cl_mem piece;    // given back, or NULL
+    cl_mem block;    // given back, or NULL
     cl_event closed; // not waited for, or NULL: opened only where somebody does
     atomic_bool done, is_over, is_late;
 } later;
@@ -211,8 +211,8 @@ static void *do_later(void *argument)
     l->done = true;
     if (l->gate)
         clSetUserEventStatus(l->gate, CL_COMPLETE);
-    if (l->piece)
-        weft_workspace_give(ctx, queue, l->piece, NULL);
+    if (l->block)
+        weft_workspace_give(ctx, queue, l->block, NULL);
     for (int i = 0; l->closed && i < 500 && !l->is_over; i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     l->is_late = !l->is_over;
@@ -247,12 +247,12 @@ static void test_beyond_the_bound_calls_in_flight_are_waited_for(void **state)
     clReleaseEvent(l.gate);
 }
 
-static void test_beyond_the_bound_pieces_taken_are_waited_for(void **state)
+static void test_beyond_the_bound_blocks_taken_are_waited_for(void **state)
 {
     (void)state;
     if (is_on("oclgrind"))
         skip();
-    later l = {.piece = taken(queue, bound)};
+    later l = {.block = taken(queue, bound)};
     wait_while(&l, bound / 2);
 }
 
@@ -264,9 +264,9 @@ static void test_whichever_call_in_flight_ends_first(void **state)
     cl_command_queue second = second_queue(0);
     for (int i = 0; i < 2; i++) {
         cl_event gates[2] = {gate_create(), gate_create()};
-        cl_mem pieces[2] = {taken(queue, bound / 2), taken(second, bound / 2)};
-        weft_workspace_give(ctx, queue, pieces[0], gates[0]);
-        weft_workspace_give(ctx, second, pieces[1], gates[1]);
+        cl_mem blocks[2] = {taken(queue, bound / 2), taken(second, bound / 2)};
+        weft_workspace_give(ctx, queue, blocks[0], gates[0]);
+        weft_workspace_give(ctx, second, blocks[1], gates[1]);
         wait_while(&(later){.gate = gates[i], .closed = gates[1 - i]}, bound / 2);
         clReleaseEvent(gates[0]);
         clReleaseEvent(gates[1]);
@@ -274,12 +274,12 @@ static void test_whichever_call_in_flight_ends_first(void **state)
     clReleaseCommandQueue(second);
 }
 
-static void test_a_piece_is_given_before_a_call_in_flight_ends(void **state)
+static void test_a_block_is_given_before_a_call_in_flight_ends(void **state)
 {
     (void)state;
     if (is_on("oclgrind"))
         skip();
-    later l = {.closed = gate_create(), .piece = taken(queue, bound / 2)};
+    later l = {.closed = gate_create(), .block = taken(queue, bound / 2)};
     weft_workspace_give(ctx, queue, taken(queue, bound / 2), l.closed);
     wait_while(&l, bound / 2);
     clReleaseEvent(l.closed);
@@ -308,7 +308,7 @@ static void test_work_that_was_not_flushed_is_waited_for(void **state)
     }
 }
 
-static void test_a_context_goes_while_its_pieces_are_in_use(void **state)
+static void test_a_context_goes_while_its_blocks_are_in_use(void **state)
 {
     (void)state;
     weft_kernel *kernel;
@@ -365,7 +365,7 @@ static void *use_scratch(void *argument)
     return NULL;
 }
 
-static void test_threads_never_share_a_piece_in_use(void **state)
+static void test_threads_never_share_a_block_in_use(void **state)
 {
     (void)state;
     if (is_on("oclgrind"))
@@ -387,21 +387,21 @@ int main(void)
     need_device();
     const struct CMUnitTest tests[] = {
         with_context(test_what_is_given_back_is_used_again),
-        with_context(test_the_smallest_piece_that_serves),
-        with_context(test_a_piece_in_use_is_shared_on_its_own_queue_only),
+        with_context(test_the_smallest_block_that_serves),
+        with_context(test_a_block_in_use_is_shared_on_its_own_queue_only),
         with_context(test_an_out_of_order_queue_shares_nothing_in_use),
         with_context(test_too_much_is_refused_with_numbers),
         with_context(test_sizes_are_rounded_up_only_where_that_fits),
-        with_context(test_no_piece_passes_the_largest_buffer),
+        with_context(test_no_block_passes_the_largest_buffer),
         with_context(test_a_call_that_ended_by_an_error_is_over),
-        with_context(test_idle_pieces_make_room),
+        with_context(test_idle_blocks_make_room),
         with_context(test_beyond_the_bound_calls_in_flight_are_waited_for),
-        with_context(test_beyond_the_bound_pieces_taken_are_waited_for),
+        with_context(test_beyond_the_bound_blocks_taken_are_waited_for),
         with_context(test_whichever_call_in_flight_ends_first),
-        with_context(test_a_piece_is_given_before_a_call_in_flight_ends),
+        with_context(test_a_block_is_given_before_a_call_in_flight_ends),
         with_context(test_work_that_was_not_flushed_is_waited_for),
-        with_context(test_a_context_goes_while_its_pieces_are_in_use),
-        with_context(test_threads_never_share_a_piece_in_use),
+        with_context(test_a_context_goes_while_its_blocks_are_in_use),
+        with_context(test_threads_never_share_a_block_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

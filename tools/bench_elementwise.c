@@ -10,7 +10,7 @@
 #include "buffer.h"
 #include "progress.h"
 
-static const double X = 2; // whole numbers can be reckoned with it too
+static const double X = 2; // whole numbers can be computed with it too
 
 // A case on the device.
 typedef struct bench_stage {

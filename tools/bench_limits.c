@@ -152,8 +152,8 @@ static void add_asking_shapes(bench_limits *limits)
 static void add_shapes(bench_limits *limits)
 {
     const weft_limits *device = weft_context_limits(limits->ctx);
-    const int narrow = device->max_team == 1 ? 1 : NARROW_GROUP;
-    const int wide = device->max_team == 1 ? 1 : WIDE_GROUP;
+    const int narrow = device->max_items_y == 1 ? 1 : NARROW_GROUP;
+    const int wide = device->max_items_y == 1 ? 1 : WIDE_GROUP;
     for (int items = narrow; items <= wide; items *= WIDE_GROUP / NARROW_GROUP)
         for (int width = 1; width <= WIDEST; width = width == 1 ? 4 : width * 2) {
             add_stream_shapes(&limits->families[BENCH_COPY], BENCH_COPY, "copy", width, items,
@@ -411,7 +411,7 @@ bool bench_limits_measure(bench_limits *limits, complaint *why)
 bool bench_limits_launch(const bench_limits *limits, double *ms, complaint *why)
 {
     const weft_limits *device = weft_context_limits(limits->ctx);
-    const size_t local = device->max_team == 1 ? 1 : NARROW_GROUP;
+    const size_t local = device->max_items_y == 1 ? 1 : NARROW_GROUP;
     const size_t global = local * (size_t)device->compute_units;
     const double start = timing_now_ms();
     cl_int code = clEnqueueNDRangeKernel(limits->queue.cl, limits->nothing, 1, NULL, &global,

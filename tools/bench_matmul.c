@@ -26,18 +26,20 @@ typedef struct bench_stage {
 
 // ---- operands
 
-static weft_tensor matrices(const bench_product *of, int64_t n_rows, int64_t n_columns, bool turned)
+static weft_tensor matrices(const bench_product *of, int64_t n_rows, int64_t n_columns,
+                            bool transposed)
 {
-    const int64_t shape[] = {of->batch, turned ? n_columns : n_rows, turned ? n_rows : n_columns};
+    const int64_t shape[] = {of->batch, transposed ? n_columns : n_rows,
+                             transposed ? n_rows : n_columns};
     const weft_tensor view = bench_view(NULL, of->dtype, 3, shape);
-    return turned ? weft_tensor_transposed(&view) : view;
+    return transposed ? weft_tensor_transposed(&view) : view;
 }
 
 static void lay_out(bench_stage *stage)
 {
     const bench_product *of = &stage->spec->of;
-    stage->operands[0] = matrices(of, of->m, of->k, of->flags & BENCH_TURNED_A);
-    stage->operands[1] = matrices(of, of->k, of->n, of->flags & BENCH_TURNED_B);
+    stage->operands[0] = matrices(of, of->m, of->k, of->flags & BENCH_TRANSPOSED_A);
+    stage->operands[1] = matrices(of, of->k, of->n, of->flags & BENCH_TRANSPOSED_B);
     stage->operands[2] = matrices(of, of->m, of->n, false);
 }
 
@@ -170,7 +172,7 @@ void bench_matmul_print(const bench_rows *rows, FILE *out)
         const char *what;
     } lines[] = {
         {BENCH_MATMUL_SQUARE, "share of multiply-adds, f32 products of squares"},
-        {BENCH_MATMUL_TURNED, "the same, A or B transposed"},
+        {BENCH_MATMUL_TRANSPOSED, "the same, A or B transposed"},
         {BENCH_MATMUL_BATCH, "the same of a batch of 64 x 64 x 64"},
         {BENCH_MATMUL_VECTOR, "share of reading, a matrix times a vector"},
     };

@@ -11,15 +11,15 @@
 typedef enum bench_matmul_goal {
     BENCH_NO_MATMUL_GOAL,
     BENCH_MATMUL_SQUARE,
-    BENCH_MATMUL_TURNED, // A or B stands transposed in memory
+    BENCH_MATMUL_TRANSPOSED, // A or B stands transposed in memory
     BENCH_MATMUL_BATCH,
     BENCH_MATMUL_VECTOR,
 } bench_matmul_goal;
 
 enum {
     BENCH_MATMUL_QUICK = 1, // among the few
-    BENCH_TURNED_A = 2,     // column-major; else row-major
-    BENCH_TURNED_B = 4,
+    BENCH_TRANSPOSED_A = 2, // column-major; else row-major
+    BENCH_TRANSPOSED_B = 4,
 };
 
 // A product, and how its factors stand in memory.

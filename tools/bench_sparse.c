@@ -291,8 +291,8 @@ static int describe_layer(const bench_stage *stage, char *text, size_t size)
     if (stage->spec->kind == BENCH_LINEAR_DX)
         return weft_spmm_describe(stage->ctx, &stage->C, &x[0], &x[1],
                                   WEFT_SPMM(.plan = stage->plan, .transpose_a = true), text, size);
-    const weft_tensor turned = weft_tensor_transposed(&x[1]);
-    return weft_sddmm_describe(stage->ctx, &x[0], &turned, &stage->C, &x[2],
+    const weft_tensor transposed = weft_tensor_transposed(&x[1]);
+    return weft_sddmm_describe(stage->ctx, &x[0], &transposed, &stage->C, &x[2],
                                WEFT_SDDMM(.indicator = true), text, size);
 }
 

@@ -170,7 +170,7 @@ static bool finish(const elementwise_job *job, complaint *why)
     return code == CL_SUCCESS || complain_cl(why, "clFinish", code);
 }
 
-// Whether the formula can be reckoned in whole numbers, which only the library knows: it refuses.
+// Whether the formula can be computed in whole numbers, which only the library knows: it refuses.
 static bool is_whole(elementwise_job *job)
 {
     const weft_status status = make_plan(job, has_input(job, WEFT_I64) ? WEFT_I64 : WEFT_I32);

@@ -58,20 +58,20 @@ static bool take_array(formula_operands *out, explain_stage *s, const char *name
     const weft_dtype dtype = type != NULL ? weft_dtype_find(type) : s->options->dtype;
     int ndim;
     int64_t shape[WEFT_MAX_NDIM];
-    bool turned;
+    bool transposed;
     char words[256];
     if (dtype == WEFT_DEFAULT)
         return complain_usage(s->why, "%s: there is no data type '%s'", name, type);
     if (out->n_inputs == WEFT_ELEMENTWISE_INPUTS)
         return complain_usage(s->why, "elementwise: more than %d arrays", out->n_inputs);
-    if (!stage_shape(&ndim, shape, &turned, text, s->why))
+    if (!stage_shape(&ndim, shape, &transposed, text, s->why))
         return false;
     stage_say(s, ", %s %s%s", name, dense_shape_text(ndim, shape, words, sizeof(words)),
-              turned ? " turned" : "");
+              transposed ? " transposed" : "");
     if (type != NULL)
         stage_say(s, " of %s", type);
     weft_tensor *tensor = &out->tensors[out->n_inputs];
-    *tensor = stage_view(s, dtype, ndim, shape, turned);
+    *tensor = stage_view(s, dtype, ndim, shape, transposed);
     out->inputs[out->n_inputs++] = (weft_elementwise_input){name, tensor};
     return true;
 }

@@ -68,12 +68,12 @@ static bool make_sparse(weft_csr_host *out, const explain_options *options, cons
 {
     int ndim;
     int64_t shape[WEFT_MAX_NDIM] = {0};
-    bool turned;
+    bool transposed;
     if (is_file(text))
         return operand_read_sparse(out, text, OPERAND(.dtype = WEFT_F32, .seed = SEED), why);
-    if (!stage_shape(&ndim, shape, &turned, text, why))
+    if (!stage_shape(&ndim, shape, &transposed, text, why))
         return false;
-    if (ndim != 2 || turned)
+    if (ndim != 2 || transposed)
         return complain_usage(why, "%s: a sparse shape has two extents, rows and columns", text);
     const double all = (double)shape[0] * (double)shape[1];
     const int64_t nnz = options->nnz >= 0 ? options->nnz : (int64_t)llround(options->density * all);

@@ -21,12 +21,12 @@ void stage_say(explain_stage *s, const char *format, ...)
     va_end(arguments);
 }
 
-bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const char *text,
+bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *transposed, const char *text,
                  complaint *why)
 {
     const char *next = text;
     double count = 1;
-    *turned = false;
+    *transposed = false;
     for (*ndim = 0; *ndim < WEFT_MAX_NDIM; next++) {
         char *end;
         errno = 0;
@@ -35,11 +35,11 @@ bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const ch
             break;
         shape[(*ndim)++] = extent;
         count *= (double)extent;
-        *turned = *end == 't' && *ndim >= 2;
-        next = end + *turned;
+        *transposed = *end == 't' && *ndim >= 2;
+        next = end + *transposed;
         if (*next == '\0')
             return count < 0x1p60 || complain_usage(why, "'%s' has 2^60 elements or more", text);
-        if (*next != 'x' || *turned)
+        if (*next != 'x' || *transposed)
             break;
     }
     return complain_usage(why, "'%s' is no shape of up to %d extents, such as 8x2048x64", text,
@@ -47,10 +47,10 @@ bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const ch
 }
 
 weft_tensor stage_view(explain_stage *s, weft_dtype dtype, int ndim, const int64_t *shape,
-                       bool turned)
+                       bool transposed)
 {
     weft_tensor view = bench_view(weft_rehearsal_buffer(s->ctx, NULL), dtype, ndim, shape);
-    if (turned) {
+    if (transposed) {
         weft_tensor stored = view;
         stored.shape[ndim - 2] = shape[ndim - 1];
         stored.shape[ndim - 1] = shape[ndim - 2];
@@ -76,15 +76,15 @@ bool stage_operand(weft_tensor *out, explain_stage *s, int i, const char *name)
 {
     int ndim;
     int64_t shape[WEFT_MAX_NDIM];
-    bool turned;
+    bool transposed;
     char text[256];
     if (i >= s->options->n_words)
         return complain_usage(s->why, "%s: the shape of %s is missing", s->options->words[0], name);
-    if (!stage_shape(&ndim, shape, &turned, s->options->words[i], s->why))
+    if (!stage_shape(&ndim, shape, &transposed, s->options->words[i], s->why))
         return false;
-    *out = stage_view(s, s->options->dtype, ndim, shape, turned);
+    *out = stage_view(s, s->options->dtype, ndim, shape, transposed);
     stage_say(s, "%s%s %s%s", separator(s), name, dense_shape_text(ndim, shape, text, sizeof(text)),
-              turned ? " turned" : "");
+              transposed ? " transposed" : "");
     return true;
 }
 

@@ -34,14 +34,14 @@ extern const explain_operation explain_sparse_operations[], explain_format_opera
 // Adds to the operands in words.
 void stage_say(explain_stage *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// "8x2048x64t" as a shape; *turned where it ends with a t.
-bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *turned, const char *text,
+// "8x2048x64t" as a shape; *transposed where it ends with a t.
+bool stage_shape(int *ndim, int64_t shape[WEFT_MAX_NDIM], bool *transposed, const char *text,
                  complaint *why);
 
-// A view of a buffer of the rehearsal, row-major but for its last two axes where `turned`. Its
+// A view of a buffer of the rehearsal, row-major but for its last two axes where `transposed`. Its
 // bytes are counted.
 weft_tensor stage_view(explain_stage *s, weft_dtype dtype, int ndim, const int64_t *shape,
-                       bool turned);
+                       bool transposed);
 double stage_elements(const weft_tensor *view);
 
 // Word `i` of the command line as such a view, of --dtype; of fewer words a complaint.

@@ -23,10 +23,10 @@ typedef struct device_fact {
 
 static const device_fact facts[] = {
     FACT(warp, FACT_INT, "lanes that execute together"),
-    FACT(fold, FACT_INT, "lanes of one OpenCL vector"),
-    FACT(vectors, FACT_INT, "vectors that one work-item carries"),
+    FACT(vector_width, FACT_INT, "lanes of one OpenCL vector"),
+    FACT(vectors, FACT_INT, "vectors that one work-item compensations"),
     FACT(max_block, FACT_INT, "lanes of a work-group"),
-    FACT(max_team, FACT_INT, "work-items that share one output, at most"),
+    FACT(max_items_y, FACT_INT, "work-items that share one output, at most"),
     FACT(max_blocks, FACT_INT, "work-groups to aim for"),
     FACT(max_items, FACT_SIZE, "work-items of a work-group, at most"),
     FACT(local_bytes, FACT_SIZE, "local memory of a work-group"),
@@ -108,8 +108,8 @@ void facts_print_geometry(const weft_limits *limits, FILE *out)
         out,
         "    (%d, %d, %d) along the middle: blocks of %d x %d lanes in %d x %d work-items, grid "
         "%" PRId64 " x %" PRId64 "\n",
-        EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW, g.block_x, g.block_y, g.block_x / g.fold_x,
-        g.block_y / g.fold_y, g.grid_x, g.grid_y);
+        EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW, g.block_x, g.block_y, g.block_x / g.vector_width_x,
+        g.block_y / g.vector_width_y, g.grid_x, g.grid_y);
 }
 
 static json_t *pair(int64_t x, int64_t y)
@@ -121,8 +121,8 @@ static json_t *example_json(const weft_limits *limits)
 {
     const weft_geometry g = weft_geometry_for(limits, EXAMPLE_HIGH, EXAMPLE_MID, EXAMPLE_LOW);
     return json_pack("{s: [i, i, i], s: o, s: o, s: o}", "shape", EXAMPLE_HIGH, EXAMPLE_MID,
-                     EXAMPLE_LOW, "block", pair(g.block_x, g.block_y), "fold",
-                     pair(g.fold_x, g.fold_y), "grid", pair(g.grid_x, g.grid_y));
+                     EXAMPLE_LOW, "block", pair(g.block_x, g.block_y), "vector_width",
+                     pair(g.vector_width_x, g.vector_width_y), "grid", pair(g.grid_x, g.grid_y));
 }
 
 static json_t *whole_json(uint64_t value)

@@ -13,7 +13,7 @@
 
 // ---- in
 
-// Room for all that is left, where that is known, or for a first piece of it.
+// Room for all that is left, where that is known, or for a first row chunk of it.
 static size_t first_room(const input_stream *in)
 {
     enum { FIRST = 1 << 16, MOST = 1 << 30 };

@@ -216,13 +216,14 @@ static bool show_devices(const info_options *info, complaint *why)
 
 static void print_profiles(void)
 {
-    printf("%-34s %5s %5s %5s %6s %6s %6s %8s %9s %9s\n", "profile", "warp", "fold", "block",
-           "groups", "units", "local", "cache", "GB/s", "GFLOP/s");
+    printf("%-34s %5s %5s %5s %6s %6s %6s %8s %9s %9s\n", "profile", "warp", "vector_width",
+           "block", "groups", "units", "local", "cache", "GB/s", "GFLOP/s");
     for (size_t i = 0; i < weft_profile_count(); i++) {
         const weft_limits *p = weft_profile_at(i);
-        printf("%-34s %5d %5d %5d %6d %6d %5zuK %7.4gM %9g %9g\n", p->name, p->warp, p->fold,
-               p->max_block, p->max_blocks, p->compute_units, p->local_bytes / 1024,
-               (double)p->cache_bytes / 1048576, p->peak_gbps, p->peak_gflops);
+        printf("%-34s %5d %5d %5d %6d %6d %5zuK %7.4gM %9g %9g\n", p->name, p->warp,
+               p->vector_width, p->max_block, p->max_blocks, p->compute_units,
+               p->local_bytes / 1024, (double)p->cache_bytes / 1048576, p->peak_gbps,
+               p->peak_gflops);
     }
 }
 

@@ -53,8 +53,9 @@ static bool read_B(const dense_job *job, matmul_run *run, complaint *why)
 static bool lay_out_B(const dense_job *job, matmul_run *run, complaint *why)
 {
     const int64_t k = extent_of(&job->host_X, run->options.transpose_a, 1);
-    const bool is_turned = run->options.transpose_b;
-    const int64_t shape[] = {is_turned ? run->options.n : k, is_turned ? k : run->options.n};
+    const bool is_transposed = run->options.transpose_b;
+    const int64_t shape[] = {is_transposed ? run->options.n : k,
+                             is_transposed ? k : run->options.n};
     return dense_lay_out(&run->host_B, job->ctx, job->options->dtype, 2, shape, b_name(run), why);
 }
 
@@ -213,7 +214,7 @@ static host_tensor host_of(const weft_tensor *view, const void *data)
     return t;
 }
 
-// Sums have the type that the formula is reckoned in.
+// Sums have the type that the formula is computed in.
 static bool apply(const dense_job *job, reference_values *values, complaint *why)
 {
     const matmul_run *run = job->own;

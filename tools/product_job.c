@@ -104,7 +104,7 @@ static bool convert(const product_file *file, weft_dtype dtype, complaint *why)
                                : sparse_convert(file->sparse, dtype, file->path, why);
 }
 
-bool product_settle(product_job *job, complaint *why)
+bool product_renormalize(product_job *job, complaint *why)
 {
     const weft_limits *limits = weft_context_limits(job->ctx);
     const int first = find_typed(job, 0), second = find_typed(job, first + 1);

@@ -82,7 +82,7 @@ bool product_read(operand *out, product_job *job, const char *path, complaint *w
 
 // Once all files are read: --dtype, else what dense files have that hold floating-point numbers,
 // which is one type, else f32. Converts what was read.
-bool product_settle(product_job *job, complaint *why);
+bool product_renormalize(product_job *job, complaint *why);
 
 // A matrix without numbers, which fits one buffer of the device; and random numbers in it.
 bool product_lay_out(npy_array *out, const product_job *job, const char *name, int64_t n_rows,

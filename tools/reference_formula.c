@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas as the library reads them, reckoned on the host.
+// Formulas as the library reads them, computed on the host.
 #include "reference_formula.h"
 
 #include <float.h>
@@ -168,7 +168,7 @@ static wide ulp(const range *r, wide x)
 // ---- what errors of operands make of a function
 
 // Where a function is looked at for an operand: its ends, and 0, where truths, poles, cuts and
-// peaks are.
+// max/min are.
 typedef struct candidates {
     wide at[4];
     int n;
@@ -226,7 +226,7 @@ static wide spread_of_remainder(const reference_function *f, const formula_numbe
 }
 
 // Of clamp_backward(dy, x, low, high).
-static wide spread_of_window(const reference_function *f, const formula_number *x, wide value)
+static wide spread_of_k_block(const reference_function *f, const formula_number *x, wide value)
 {
     const bool is_low_sure = fabsl(x[1].real - x[2].real) > x[1].error + x[2].error;
     const bool is_high_sure = fabsl(x[3].real - x[1].real) > x[1].error + x[3].error;
@@ -255,8 +255,8 @@ static wide spread(const reference_function *f, const formula_number *x, wide va
         return fabsl(x[0].real - x[1].real) <= x[0].error + x[1].error ? 1 : 0;
     case REFERENCE_REMAINDER:
         return spread_of_remainder(f, x, value);
-    case REFERENCE_WINDOW:
-        return spread_of_window(f, x, value);
+    case REFERENCE_K_BLOCK:
+        return spread_of_k_block(f, x, value);
     case REFERENCE_TANGENT:
         return spread_of_tangent(f, x, value);
     case REFERENCE_WAVES:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas (weft/elementwise.h) reckoned on the host, and how far devices may be off.
+// Formulas (weft/elementwise.h) computed on the host, and how far devices may be off.
 //
-// What is reckoned is the code that a device's compiler is given for the text (cl/formula), as a
+// What is computed is the code that a device's compiler is given for the text (cl/formula), as a
 // rehearsed call tells it. Whether the library reads texts rightly, the vectors of
 // tests/data/formulas.txt know.
 //
@@ -11,10 +11,10 @@
 //
 //   E = largest |f(x_1', x_2', ...) - f(x_1, x_2, ...)| + ulps ulp + flushed
 //
-// over x' = x - E, x + E, and 0 where that lies between: there are truths, poles, cuts and peaks.
-// (Near other peaks the end behind them is farther off.) The ulps are f's own, of its result or of
-// a larger term (reference_function.h). `flushed`, where the result is smaller than 1024 times the
-// smallest normal number t, is that for what is made of several functions, and 2 t for others:
+// over x' = x - E, x + E, and 0 where that lies between: there are truths, poles, cuts and max/min.
+// (Near other max/min the end behind them is farther off.) The ulps are f's own, of its result or
+// of a larger term (reference_function.h). `flushed`, where the result is smaller than 1024 times
+// the smallest normal number t, is that for what is made of several functions, and 2 t for others:
 // devices may give 0 for subnormal results. What is exactly 0 is so.
 //
 // A truth that errors leave open is off by 1, and a choice may be either of its two; a % b may be

@@ -380,7 +380,7 @@ static const reference_function functions[] = {
     BOTH(abs_backward, 2, 0, PLAIN),
     BOTH(square_backward, 2, 1, BACKWARD),
     BOTH(relu_backward, 2, 0, PLAIN),
-    BOTH(clamp_backward, 4, 0, WINDOW),
+    BOTH(clamp_backward, 4, 0, K_BLOCK),
     REALS(sqrt_backward, 2, 6, BACKWARD),
     REALS(exp_backward, 2, 4, BACKWARD),
     REALS(log_backward, 2, 2.5, BACKWARD),

@@ -17,7 +17,7 @@ typedef enum reference_trait {
     REFERENCE_WHERE,     // takes the second or the third operand
     REFERENCE_SELECT,    // the second or the first
     REFERENCE_REMAINDER, // jumps where the quotient does
-    REFERENCE_WINDOW,    // 0 but where the second lies between the third and the fourth
+    REFERENCE_K_BLOCK,   // 0 but where the second lies between the third and the fourth
     REFERENCE_WAVES,     // rises and falls, in steps of about 1
     REFERENCE_TANGENT,   // goes through poles besides
     REFERENCE_BACKWARD,  // dy times a derivative

@@ -34,7 +34,7 @@ typedef struct reference_matmul {
                       // to C's
     host_tensor C;    // before the product: its shape and data type; its elements count only where
                       // beta is not 0
-    bool unstored;    // floats as they are reckoned, before a formula is applied to them
+    bool unstored;    // floats as they are computed, before a formula is applied to them
 } reference_matmul;
 
 // Makes the values of C, which belong to the caller; without a formula. False

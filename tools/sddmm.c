@@ -96,8 +96,8 @@ static bool load(product_job *job, complaint *why)
     const bool is_random = run->options.a_path == NULL;
     job->m = C->n_rows;
     job->n = C->n_cols;
-    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) || !product_settle(job, why) ||
-        (is_random && !lay_out_factors(job, why)))
+    if ((!is_random && (!read_A(job, why) || !read_B(job, why))) ||
+        !product_renormalize(job, why) || (is_random && !lay_out_factors(job, why)))
         return false;
     job->k = extent_of(&run->A, 1);
     job->flops = 2 * count_products(job);
@@ -134,7 +134,7 @@ static bool upload(product_job *job, complaint *why)
     return true;
 }
 
-// As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *turned.
+// As weft_sddmm_sparse() takes them: B^T, and of a dense one a view in *transposed.
 static weft_factor factor_A(const sddmm_run *run)
 {
     if (run->A.host.is_sparse)
@@ -142,12 +142,12 @@ static weft_factor factor_A(const sddmm_run *run)
     return (weft_factor){.dense = &run->A.dense};
 }
 
-static weft_factor factor_B(const sddmm_run *run, weft_tensor *turned)
+static weft_factor factor_B(const sddmm_run *run, weft_tensor *transposed)
 {
     if (run->B.host.is_sparse)
         return (weft_factor){.sparse = &run->B.sparse};
-    *turned = weft_tensor_transposed(&run->B.dense);
-    return (weft_factor){.dense = turned};
+    *transposed = weft_tensor_transposed(&run->B.dense);
+    return (weft_factor){.dense = transposed};
 }
 
 static weft_status enqueue(const product_job *job)
@@ -155,11 +155,11 @@ static weft_status enqueue(const product_job *job)
     const sddmm_run *run = job->own;
     const double alpha = job->options->alpha;
     const bool indicator = run->options.indicator;
-    weft_tensor turned;
+    weft_tensor transposed;
     if (!is_sparse(run))
         return weft_sddmm(job->ctx, job->queue, alpha, &run->A.dense, &run->B.dense, &job->sparse,
                           0, &job->output, WEFT_SDDMM(.indicator = indicator));
-    const weft_factor A = factor_A(run), B = factor_B(run, &turned);
+    const weft_factor A = factor_A(run), B = factor_B(run, &transposed);
     return weft_sddmm_sparse(job->ctx, job->queue, alpha, &A, &B, &job->sparse, 0, &job->output,
                              WEFT_SDDMM_SPARSE(.indicator = indicator));
 }
@@ -168,11 +168,11 @@ static int describe(const product_job *job, char *text, size_t size)
 {
     const sddmm_run *run = job->own;
     const bool indicator = run->options.indicator;
-    weft_tensor turned;
+    weft_tensor transposed;
     if (!is_sparse(run))
         return weft_sddmm_describe(job->ctx, &run->A.dense, &run->B.dense, &job->sparse,
                                    &job->output, WEFT_SDDMM(.indicator = indicator), text, size);
-    const weft_factor A = factor_A(run), B = factor_B(run, &turned);
+    const weft_factor A = factor_A(run), B = factor_B(run, &transposed);
     return weft_sddmm_sparse_describe(job->ctx, &A, &B, &job->sparse, &job->output,
                                       WEFT_SDDMM_SPARSE(.indicator = indicator), text, size);
 }

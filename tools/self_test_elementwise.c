@@ -19,7 +19,7 @@ typedef struct formula_check {
     weft_dtype inputs[OPERANDS], outputs[OPERANDS];
     const char *formulas[OPERANDS];
     bool planned;
-    bool a_turned;        // the last two axes of a lie the other way round
+    bool a_transposed;    // the last two axes of a lie the other way round
     unsigned b_broadcast; // bits of b's axes that have an extent of 1
     int ndim;
     int64_t shapes[SHAPES][3]; // up to the first with an extent of 0
@@ -39,13 +39,13 @@ static bool make_input(self_trial *t, formula_case *c, int i)
     int64_t shape[3];
     for (int d = 0; d < of->ndim; d++)
         shape[d] = i == 1 && (of->b_broadcast >> d & 1) ? 1 : c->shape[d];
-    if (i != 0 || !of->a_turned)
+    if (i != 0 || !of->a_transposed)
         return trial_input(t, &c->inputs[i], of->inputs[i], of->ndim, shape);
     shape[of->ndim - 1] = c->shape[of->ndim - 2];
     shape[of->ndim - 2] = c->shape[of->ndim - 1];
     if (!trial_input(t, &c->inputs[i], of->inputs[i], of->ndim, shape))
         return false;
-    c->inputs[i] = trial_turned(&c->inputs[i]);
+    c->inputs[i] = trial_transposed(&c->inputs[i]);
     return true;
 }
 
@@ -121,8 +121,8 @@ static void say(self_trial *t, const formula_case *c)
     trial_case(t, "elementwise: '%s'%s of %s, of shape %s%s%s, seed %" PRIu64, c->of->formulas[0],
                c->of->n_outputs > 1 ? " and more" : "", types,
                dense_shape_text(c->of->ndim, c->shape, shape, sizeof(shape)),
-               c->of->a_turned ? ", a transposed" : "", c->of->b_broadcast ? ", b broadcast" : "",
-               t->seed);
+               c->of->a_transposed ? ", a transposed" : "",
+               c->of->b_broadcast ? ", b broadcast" : "", t->seed);
 }
 
 static bool check_formula(self_trial *t, const void *check)
@@ -160,7 +160,7 @@ const self_check self_test_elementwise[] = {
      FORMULA(2, 1, {WEFT_F32, WEFT_F32}, {WEFT_F32}, {"a * b - 0.5"}, .b_broadcast = 2, .ndim = 3,
              .shapes = {{7, 64, 128}, {3, 900, 16}, {2, 17, 768}})},
     {"elementwise", "transpose", WEFT_F32,
-     FORMULA(1, 1, {WEFT_F32}, {WEFT_F32}, {"copy"}, .a_turned = true, .ndim = 2,
+     FORMULA(1, 1, {WEFT_F32}, {WEFT_F32}, {"copy"}, .a_transposed = true, .ndim = 2,
              .shapes = {{64, 64}, {129, 65}, {768, 9}, {33, 900}})},
     {"elementwise", "to other types", WEFT_F32,
      FORMULA(1, 4, {WEFT_F32}, {WEFT_F16, WEFT_BF16, WEFT_I32, WEFT_U8},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of what moves entries of sparse matrices and reckons nothing: results are exact.
+// Checks of what moves entries of sparse matrices and computes nothing: results are exact.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

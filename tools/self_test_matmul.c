@@ -11,11 +11,11 @@
 
 // C = f(alpha A B + beta C), one matrix after the other where there is a batch.
 typedef struct matmul_check {
-    weft_dtype dtype, c_dtype; // of A and B; of C, where it is another
-    bool turned_a, turned_b;   // A^T and B^T are what lies in memory
-    bool has_epilogue;         // gelu(c + bias)
-    double alpha, beta;        // 0, 0: 1, 0
-    int64_t sizes[6][4];       // m, k, n, batch, which is at least 1
+    weft_dtype dtype, c_dtype;       // of A and B; of C, where it is another
+    bool transposed_a, transposed_b; // A^T and B^T are what lies in memory
+    bool has_epilogue;               // gelu(c + bias)
+    double alpha, beta;              // 0, 0: 1, 0
+    int64_t sizes[6][4];             // m, k, n, batch, which is at least 1
 } matmul_check;
 
 typedef struct matmul_case {
@@ -34,8 +34,8 @@ static bool make_matmul(self_trial *t, matmul_case *c)
 {
     const matmul_check *of = c->of;
     const int64_t m = c->sizes[0], k = c->sizes[1], n = c->sizes[2], batch = c->sizes[3];
-    const int64_t a_shape[] = {batch, of->turned_a ? k : m, of->turned_a ? m : k};
-    const int64_t b_shape[] = {batch, of->turned_b ? n : k, of->turned_b ? k : n};
+    const int64_t a_shape[] = {batch, of->transposed_a ? k : m, of->transposed_a ? m : k};
+    const int64_t b_shape[] = {batch, of->transposed_b ? n : k, of->transposed_b ? k : n};
     c->c_dtype = of->c_dtype != WEFT_DEFAULT ? of->c_dtype : of->dtype;
     if (!trial_input(t, &c->A, of->dtype, 3, a_shape) ||
         !trial_input(t, &c->B, of->dtype, 3, b_shape) ||
@@ -43,8 +43,8 @@ static bool make_matmul(self_trial *t, matmul_case *c)
         !(of->beta != 0 ? trial_input : trial_output)(t, &c->C, c->c_dtype, 3,
                                                       (const int64_t[]){batch, m, n}))
         return false;
-    c->A = of->turned_a ? trial_turned(&c->A) : c->A;
-    c->B = of->turned_b ? trial_turned(&c->B) : c->B;
+    c->A = of->transposed_a ? trial_transposed(&c->A) : c->A;
+    c->B = of->transposed_b ? trial_transposed(&c->B) : c->B;
     return true;
 }
 
@@ -102,8 +102,8 @@ static bool check_matmul(self_trial *t, const void *check)
         trial_case(t,
                    "matmul: %" PRId64 " times A%s [%" PRId64 " x %" PRId64 "] B%s [%" PRId64
                    " x %" PRId64 "], %s, alpha %g, beta %g%s, seed %" PRIu64,
-                   c.sizes[3], of->turned_a ? " turned" : "", c.sizes[0], c.sizes[1],
-                   of->turned_b ? " turned" : "", c.sizes[1], c.sizes[2],
+                   c.sizes[3], of->transposed_a ? " transposed" : "", c.sizes[0], c.sizes[1],
+                   of->transposed_b ? " transposed" : "", c.sizes[1], c.sizes[2],
                    weft_dtype_name(of->dtype), alpha_of(of), of->beta,
                    of->has_epilogue ? ", gelu(c + bias)" : "", t->seed);
         if (!make_matmul(t, &c) || !call_matmul(t, &c) || !compare_matmul(t, &c))
@@ -129,7 +129,7 @@ const self_check self_test_matmul[] = {
      MATMUL(WEFT_F32, .sizes = {{1, 768, 129, 1}, {7, 129, 64, 1}, {1, 64, 1000, 3}})},
     {"matmul", "a column", WEFT_F32, MATMUL(WEFT_F32, .sizes = {{129, 768, 1, 1}, {900, 7, 1, 1}})},
     {"matmul", "A and B transposed, alpha and beta", WEFT_F32,
-     MATMUL(WEFT_F32, .turned_a = true, .turned_b = true, .alpha = 0.75, .beta = 0.5,
+     MATMUL(WEFT_F32, .transposed_a = true, .transposed_b = true, .alpha = 0.75, .beta = 0.5,
             .sizes = {{129, 65, 129, 1}, {64, 64, 64, 3}, {1, 768, 129, 1}})},
     {"matmul", "gelu(c + bias)", WEFT_F32,
      MATMUL(WEFT_F32, .has_epilogue = true, .sizes = {{129, 65, 129, 1}, {64, 64, 64, 2}})},

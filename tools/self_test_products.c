@@ -212,7 +212,7 @@ static bool make_sddmm(self_trial *t, sddmm_case *c)
         !trial_input(t, &c->B, of->dtype, 2, b_shape) ||
         !(of->beta != 0 ? trial_input : trial_output)(t, &c->D, of->dtype, 1, &layer.nnz))
         return false;
-    c->B = of->b_along_n ? c->B : trial_turned(&c->B);
+    c->B = of->b_along_n ? c->B : trial_transposed(&c->B);
     return true;
 }
 

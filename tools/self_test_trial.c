@@ -162,16 +162,16 @@ bool trial_output(self_trial *t, self_array *out, weft_dtype dtype, int ndim, co
            upload(t, out);
 }
 
-self_array trial_turned(const self_array *array)
+self_array trial_transposed(const self_array *array)
 {
-    self_array turned = *array;
+    self_array transposed = *array;
     const int row = array->host.ndim - 2, column = row + 1;
-    turned.there = weft_tensor_transposed(&array->there);
-    turned.host.shape[row] = array->host.shape[column];
-    turned.host.shape[column] = array->host.shape[row];
-    turned.host.stride[row] = array->host.stride[column];
-    turned.host.stride[column] = array->host.stride[row];
-    return turned;
+    transposed.there = weft_tensor_transposed(&array->there);
+    transposed.host.shape[row] = array->host.shape[column];
+    transposed.host.shape[column] = array->host.shape[row];
+    transposed.host.stride[row] = array->host.stride[column];
+    transposed.host.stride[column] = array->host.stride[row];
+    return transposed;
 }
 
 // ---- sparse operands

@@ -67,7 +67,7 @@ bool trial_input_of(self_trial *t, self_array *out, weft_dtype dtype, int ndim,
 bool trial_output(self_trial *t, self_array *out, weft_dtype dtype, int ndim, const int64_t *shape);
 
 // The same elements with the last two axes the other way round.
-self_array trial_turned(const self_array *array);
+self_array trial_transposed(const self_array *array);
 
 // ---- sparse operands
 

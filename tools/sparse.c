@@ -47,17 +47,17 @@ static void free_coordinates(coordinates *all)
 bool sparse_transpose(weft_csr_host *matrix, complaint *why)
 {
     coordinates all;
-    weft_csr_host turned;
+    weft_csr_host transposed;
     const bool done = make_coordinates(&all, matrix, why) &&
-                      (weft_csr_host_from_coo(&turned, matrix->n_cols, matrix->n_rows, matrix->nnz,
-                                              all.columns, all.rows, all.values,
+                      (weft_csr_host_from_coo(&transposed, matrix->n_cols, matrix->n_rows,
+                                              matrix->nnz, all.columns, all.rows, all.values,
                                               WEFT_CSR(.dtype = matrix->dtype)) == WEFT_OK ||
                        complain_weft(why));
     free_coordinates(&all);
     if (!done)
         return false;
     weft_csr_host_destroy(matrix);
-    *matrix = turned;
+    *matrix = transposed;
     return true;
 }
 

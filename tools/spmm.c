@@ -66,7 +66,7 @@ static bool load(product_job *job, complaint *why)
     if (!read_B(job, why))
         return false;
     job->n = options->b_path != NULL ? run->host_B.shape[1] : options->n;
-    if (!read_C0(job, why) || !product_settle(job, why))
+    if (!read_C0(job, why) || !product_renormalize(job, why))
         return false;
     job->flops = 2.0 * (double)A->nnz * (double)job->n;
     job->output = weft_matrix(NULL, job->dtype, job->m, job->n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type that references reckon in.
+// The type that references compute in.
 #ifndef WEFT_TOOLS_WIDE_H
 #define WEFT_TOOLS_WIDE_H
 

@@ -20,13 +20,14 @@
 #endif
 
 #if RMS
-#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, scale)
 #define SQUARES   sum
-#define LOST      carry
+#define LOST      compensation
 #else
-#define FIELDS(F) F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
-#define SQUARES   squares
-#define LOST      lost
+#define FIELDS(F)                                                                                  \
+    F(ACC, n) F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+#define SQUARES squares
+#define LOST    lost
 #endif
 #define READS   1
 #define SQUARED 1
@@ -40,7 +41,7 @@
 #define FINALS(F) F(ACC, factor)
 #else
 #include "axis/moments.clh"
-#define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor)
+#define FINALS(F) F(ACC, mean) F(ACC, compensation) F(ACC, factor)
 #endif
 #define EXTRAS  (WEIGHTED + BIASED)
 #define OPTIONS ACC // epsilon
@@ -56,11 +57,11 @@ INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
 #if RMS
-    f->factor = inverse_root(sum_with_carry(s->sum, s->carry) / n, s->scale, epsilon);
+    f->factor = inverse_root(sum_with_compensation(s->sum, s->compensation) / n, s->scale, epsilon);
 #else
     f->mean = s->mean;
-    f->carry = s->carry;
-    f->factor = inverse_root(sum_with_carry(s->squares, s->lost) / n, s->scale, epsilon);
+    f->compensation = s->compensation;
+    f->factor = inverse_root(sum_with_compensation(s->squares, s->lost) / n, s->scale, epsilon);
 #endif
 }
 
@@ -69,7 +70,7 @@ INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXT
 #if RMS
     ACCS y = x[0] * f->factor;
 #else
-    ACCS y = ((x[0] - f->mean) - f->carry) * f->factor;
+    ACCS y = ((x[0] - f->mean) - f->compensation) * f->factor;
 #endif
     if (WEIGHTED)
         y *= extra[0];

@@ -28,13 +28,15 @@
 #endif
 
 #if RMS
-#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale) F(ACC, products) F(ACC, products_lost)
-#define SQUARES   sum
-#define LOST      carry
+#define FIELDS(F)                                                                                  \
+    F(ACC, sum) F(ACC, compensation) F(ACC, scale) F(ACC, products) F(ACC, products_lost)
+#define SQUARES sum
+#define LOST    compensation
 #else
 #define FIELDS(F)                                                                                  \
     F(ACC, n)                                                                                      \
-    F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale) F(ACC, total)            \
+    F(ACC, mean)                                                                                   \
+    F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale) F(ACC, total)                  \
         F(ACC, total_lost) F(ACC, products) F(ACC, products_lost)
 #define SQUARES squares
 #define LOST    lost
@@ -54,8 +56,8 @@
 #define TOLD(F)   F(ACC, factor)
 #else
 #include "axis/moments.clh"
-#define FINALS(F) F(ACC, mean) F(ACC, carry) F(ACC, factor) F(ACC, center) F(ACC, slope)
-#define TOLD(F)   F(ACC, factor) F(ACC, mean) F(ACC, carry)
+#define FINALS(F) F(ACC, mean) F(ACC, compensation) F(ACC, factor) F(ACC, center) F(ACC, slope)
+#define TOLD(F)   F(ACC, factor) F(ACC, mean) F(ACC, compensation)
 #endif
 #define EXTRAS  0
 #define OPTIONS ACC // epsilon
@@ -77,12 +79,12 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 INLINE void find_final(finals *f, const state *s, const walk *w, ACC epsilon)
 {
     const ACC n = (ACC)(w->outer * w->mid);
-    f->factor = inverse_root(sum_with_carry(s->SQUARES, s->LOST) / n, s->scale, epsilon);
-    f->slope = sum_with_carry(s->products, s->products_lost) / n * (f->factor / s->scale);
+    f->factor = inverse_root(sum_with_compensation(s->SQUARES, s->LOST) / n, s->scale, epsilon);
+    f->slope = sum_with_compensation(s->products, s->products_lost) / n * (f->factor / s->scale);
 #if !RMS
     f->mean = s->mean;
-    f->carry = s->carry;
-    f->center = sum_with_carry(s->total, s->total_lost) / n;
+    f->compensation = s->compensation;
+    f->center = sum_with_compensation(s->total, s->total_lost) / n;
 #endif
 }
 
@@ -92,7 +94,7 @@ INLINE ACCS rewritten(const finals *f, const ACCS x[READS], const ACCS extra[EXT
 #if RMS
     return f->factor * (g - x[0] * f->factor * f->slope);
 #else
-    const ACCS normalised = ((x[0] - f->mean) - f->carry) * f->factor;
+    const ACCS normalised = ((x[0] - f->mean) - f->compensation) * f->factor;
     return f->factor * ((g - f->center) - normalised * f->slope);
 #endif
 }

@@ -5,7 +5,7 @@
 //
 //   norm_scaling_parts  each group: some highs, a strip of the lines, a part of mid; to scratch
 //                       memory, what it found about each
-//   norm_scaling_join   each team: FOLD elements of dW and db, their parts joined, always in the
+//   norm_scaling_join   each group of items: VECTOR_WIDTH elements of dW and db, their parts joined, always in the
 //                       same order
 //
 // The host promises what reduce.cl says, and that rows are told in the order of places.
@@ -14,7 +14,7 @@
 #define RMS 0
 #endif
 
-#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, products) F(ACC, products_lost)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, products) F(ACC, products_lost)
 #define READS     2 // X, dY
 #define VALUES    2
 #define PLACED    1
@@ -28,15 +28,15 @@
 INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
 {
     const long last = w->outer * w->mid - 1;
-#if FOLD == 1
+#if VECTOR_WIDTH == 1
     return numbers[WIDENED ? min(place, last) : place];
 #else
     if (w->widen == 1)
         return (ACCS)numbers[place.s0];
-    long places[FOLD];
-    ACC lanes[FOLD];
-    JOIN(vstore, FOLD)(place, 0, places);
-    for (int i = 0; i < FOLD; i++)
+    long places[VECTOR_WIDTH];
+    ACC lanes[VECTOR_WIDTH];
+    JOIN(vstore, VECTOR_WIDTH)(place, 0, places);
+    for (int i = 0; i < VECTOR_WIDTH; i++)
         lanes[i] = numbers[min(places[i], last)];
     return VLOAD(lanes);
 #endif
@@ -45,10 +45,10 @@ INLINE ACCS told_of(global const ACC *numbers, const walk *w, PLACES place)
 INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES place)
 {
     const long pitch = pitch_for(w->outer * w->mid);
-    global const ACC *const means = w->numbers + pitch, *const carries = means + pitch;
+    global const ACC *const means = w->numbers + pitch, *const compensations = means + pitch;
     ACCS off = x[0];
     if (!RMS)
-        off = (off - told_of(means, w, place)) - told_of(carries, w, place);
+        off = (off - told_of(means, w, place)) - told_of(compensations, w, place);
     to[0] = x[1];
     to[1] = x[1] * (off * told_of(w->numbers, w, place));
 }
@@ -68,8 +68,8 @@ kernel GROUP void norm_scaling_parts(NORM_SCALING_PARTS_PARAMETERS(DECLARE, COMM
         const long offsets[READS] = {high_offset(&w, &x, high), high_offset(&w, &dy, high)};
         state sums[VECTORS];
         sweep(sums, &w, c, views, bases, offsets, (ACC)1, get_group_id(2), 0);
-        EACH_OF_TEAM(join_team, sums, &w, shared);
-        if (place_in_team() == 0)
+        EACH_OF_ITEMS_Y(join_items_y, sums, &w, shared);
+        if (item_y() == 0)
             put_line_found(scratch + found, &w, c, high, get_group_id(2), sums);
     }
 }
@@ -83,10 +83,10 @@ kernel GROUP void norm_scaling_join(NORM_SCALING_JOIN_PARAMETERS(DECLARE, COMMA)
     local state shared[GROUP_ITEMS];
     state s;
     const long outputs = w.high * w.low, first = join_outputs(&s, scratch + found, &w, shared);
-    ACC of_w[FOLD], of_b[FOLD];
-    VSTORE(sum_with_carry(s.products, s.products_lost), of_w);
-    VSTORE(sum_with_carry(s.sum, s.carry), of_b);
-    for (long i = first; i < min(outputs, first + FOLD); i++) {
+    ACC of_w[VECTOR_WIDTH], of_b[VECTOR_WIDTH];
+    VSTORE(sum_with_compensation(s.products, s.products_lost), of_w);
+    VSTORE(sum_with_compensation(s.sum, s.compensation), of_b);
+    for (long i = first; i < min(outputs, first + VECTOR_WIDTH); i++) {
         if (wants_dw)
             store_one(of_w[i - first], dW + output_offset(&w, &dw, i));
         if (wants_db)

@@ -3,12 +3,12 @@
 //
 //   reduce_lines    each group: some highs, a strip of the lines, a part of mid; writes Y, or with
 //                   several parts what it found about each
-//   reduce_combine  each team: FOLD elements of Y, their parts joined, always in the same order
+//   reduce_combine  each group of items: VECTOR_WIDTH elements of Y, their parts joined, always in the same order
 //
 // What parts found stands number by number, each [parts x outputs], outputs in steps of 16.
 //
-// The host promises: offsets within buffers; lines at least FOLD wide; widen 1 unless WIDENED; a
-// strip of no moved vector alone.
+// The host promises: offsets within buffers; lines at least VECTOR_WIDTH wide; widen 1 unless
+// WIDENED; a strip of no moved vector alone.
 
 #define OP_SUM       0
 #define OP_PROD      1
@@ -42,11 +42,11 @@
 #define IS_SPREAD (OP == OP_VAR || OP == OP_STD)
 
 #if OP == OP_NORM2
-#define FIELDS(F) F(ACC, sum) F(ACC, carry) F(ACC, scale)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation) F(ACC, scale)
 #define SQUARES   sum
-#define LOST      carry
+#define LOST      compensation
 #elif IS_SUM
-#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation)
 #elif OP == OP_PROD
 #define FIELDS(F) F(ACC, product)
 #elif IS_EXTREME
@@ -55,16 +55,16 @@
 #define FIELDS(F) F(ACC, best) F(long, place)
 #elif IS_SPREAD
 #define FIELDS(F)                                                                                  \
-    F(ACC, n) F(ACC, mean) F(ACC, carry) F(ACC, squares) F(ACC, lost) F(ACC, scale)
+    F(ACC, n) F(ACC, mean) F(ACC, compensation) F(ACC, squares) F(ACC, lost) F(ACC, scale)
 #define SQUARES squares
 #define LOST    lost
 #else
-#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #endif
 #define READS   1
 #define SQUARED (OP == OP_NORM2 || IS_SPREAD)
 // Sums of so few rounds lose little; rows have theirs in registers.
-#define ROUNDS (IS_SUM && FOLD > 1 && !ROWS ? 4 : 1)
+#define ROUNDS (IS_SUM && VECTOR_WIDTH > 1 && !ROWS ? 4 : 1)
 #include "axis/axis.clh"
 #include "axis/reduce_parameters.h"
 #include "base/exp.clh"
@@ -117,7 +117,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    const ACCS sum = sum_with_carry(s->sum, s->carry);
+    const ACCS sum = sum_with_compensation(s->sum, s->compensation);
 #if OP == OP_MEAN
     return sum / (ACC)n;
 #elif OP == OP_NORM2
@@ -260,7 +260,7 @@ INLINE PLACES result_of(const state *s, long n, long correction)
 #endif
 
 #if OP == OP_PROD || IS_EXTREME || IS_PLACE
-INLINE void settle(state *s)
+INLINE void renormalize(state *s)
 {
 }
 
@@ -282,9 +282,10 @@ INLINE void join_across(state *s)
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    // Infinite elements leave no more than a carry that is no number.
-    const ACCS variance = (s->carry - s->carry) +
-                          sum_with_carry(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
+    // Infinite elements leave no more than a compensation that is no number.
+    const ACCS variance =
+        (s->compensation - s->compensation) +
+        sum_with_compensation(s->squares, s->lost) / (ACCS)(ACC)max(n - correction, 0L);
     return OP == OP_STD ? sqrt(variance) / s->scale : variance / s->scale / s->scale;
 }
 #endif
@@ -293,11 +294,11 @@ INLINE ACCS result_of(const state *s, long n, long correction)
 
 #if OP == OP_LOGSUMEXP
 #define INFINITE_TOP 0 // infinity shall come out as such, not as infinity - infinity
-#include "axis/peaks.clh"
+#include "axis/max_min.clh"
 
 INLINE ACCS result_of(const state *s, long n, long correction)
 {
-    return s->top + log(sum_with_carry(s->sum, s->carry));
+    return s->top + log(sum_with_compensation(s->sum, s->compensation));
 }
 #endif
 
@@ -333,16 +334,16 @@ INLINE void put_result(global Y_TYPE *y, FOUND x)
 #endif
 }
 
-// Lanes first to last of FOLD neighbouring results, the 0th of them at y.
+// Lanes first to last of VECTOR_WIDTH neighbouring results, the 0th of them at y.
 INLINE void put_results(global Y_TYPE *y, long step, const state *s, int first, int last, long n,
                         long correction)
 {
-#if FOLD == 1
+#if VECTOR_WIDTH == 1
     if (first < last)
         put_result(y, result_of(s, n, correction));
 #else
-    FOUND lanes[FOLD];
-    JOIN(vstore, FOLD)(result_of(s, n, correction), 0, lanes);
+    FOUND lanes[VECTOR_WIDTH];
+    JOIN(vstore, VECTOR_WIDTH)(result_of(s, n, correction), 0, lanes);
     for (int i = first; i < last; i++)
         put_result(y + i * step, lanes[i]);
 #endif
@@ -372,7 +373,7 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     if (!WIDENED || w->widen == 1) {
         EACH_VECTOR(v, c.n)
         {
-            write_found(out, w, y, high, column(c, v), &found[v], moved(c, v), FOLD);
+            write_found(out, w, y, high, column(c, v), &found[v], moved(c, v), VECTOR_WIDTH);
         }
         return;
     }
@@ -384,15 +385,15 @@ INLINE void write_line(output out, const walk *w, const view *y, columns c, long
     }
     line_states l;
     join_steps(&l, found, w);
-    for (long i = 0; i < w->low; i += FOLD) {
+    for (long i = 0; i < w->low; i += VECTOR_WIDTH) {
         line_get(&s, &l, i);
-        write_found(out, w, y, high, i, &s, 0, (int)min(w->low - i, (long)FOLD));
+        write_found(out, w, y, high, i, &s, 0, (int)min(w->low - i, (long)VECTOR_WIDTH));
     }
 }
 
-// Where lanes lie along mid, FOLD highs are swept before their lanes are joined, all at once: that
-// costs little more than for one of them.
-#define BY_ROWS (ROWS && !PARTED && FOLD > 1 && VECTORS == 1 && ITEMS == 1 && TEAM == 1)
+// Where lanes lie along mid, VECTOR_WIDTH highs are swept before their lanes are joined, all at
+// once: that costs little more than for one of them.
+#define BY_ROWS (ROWS && !PARTED && VECTOR_WIDTH > 1 && VECTORS == 1 && ITEMS == 1 && ITEMS_Y == 1)
 
 #if BY_ROWS
 // So many bytes from p on.
@@ -409,12 +410,12 @@ INLINE void ask_for(global const T *p, long bytes)
 INLINE void sweep_rows(state *found, const walk *w, const view *x, global const T *X, long first,
                        long last)
 {
-    state rows[FOLD];
+    state rows[VECTOR_WIDTH];
     const columns c = columns_of(w, 0, 0);
     keeper k = keeper_at(0, w);
     PLACES steps[VECTORS];
     find_steps(steps, w, c);
-    for (int i = 0; i < FOLD; i++)
+    for (int i = 0; i < VECTOR_WIDTH; i++)
         clear(&rows[i]);
     const long begin = high_offset(w, x, first);
     long next = outer_offset(w, x, 0);
@@ -455,7 +456,7 @@ INLINE void sweep_rows(state *found, const walk *w, const view *x, global const 
 INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
 {
     state one;
-    if (n == FOLD) {
+    if (n == VECTOR_WIDTH) {
         set_one(s, x, places);
         return;
     }
@@ -469,11 +470,11 @@ INLINE void put_vector(state *s, ACCS x, PLACES places, int n)
 // asked for.
 INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long ahead)
 {
-    state rows[FOLD];
+    state rows[VECTOR_WIDTH];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
 #pragma unroll
-    for (int i = 0; i < FOLD; i++) {
-        ask_for(row[0].at + ahead, FOLD * sizeof(BITS));
+    for (int i = 0; i < VECTOR_WIDTH; i++) {
+        ask_for(row[0].at + ahead, VECTOR_WIDTH * sizeof(BITS));
         ACCS x[VALUES];
         swept(x, row, 0, 0, n, 0, places);
         put_vector(&rows[row_slot(i)], x[0], places, n);
@@ -488,22 +489,22 @@ INLINE void sweep_vectors(state *found, lines row[READS], long step, int n, long
 INLINE void sweep_few_vectors(state *found, lines row[READS], long step, int last, int n,
                               long ahead)
 {
-    state rows[FOLD];
+    state rows[VECTOR_WIDTH];
     const PLACES places = JOIN(convert_, PLACES)(LANE_NUMBERS);
-    for (int i = 0; i < FOLD; i++) {
-        ask_for(row[0].at + ahead, (last + 1) * FOLD * sizeof(BITS));
+    for (int i = 0; i < VECTOR_WIDTH; i++) {
+        ask_for(row[0].at + ahead, (last + 1) * VECTOR_WIDTH * sizeof(BITS));
         state s, all;
         ACCS x[VALUES];
-        swept(x, row, 0, 0, FOLD, 0, places);
+        swept(x, row, 0, 0, VECTOR_WIDTH, 0, places);
         set_one(&s, x[0], places);
         for (int l = 1; l < last; l++) {
-            swept(x, row, l, 0, FOLD, 0, places);
-            take_one(&s, x, places + (long)l * FOLD);
+            swept(x, row, l, 0, VECTOR_WIDTH, 0, places);
+            take_one(&s, x, places + (long)l * VECTOR_WIDTH);
         }
         swept(x, row, last, 0, n, 0, places);
         copy_state(&all, &s);
-        take_one(&all, x, places + (long)last * FOLD);
-        if (n == FOLD)
+        take_one(&all, x, places + (long)last * VECTOR_WIDTH);
+        if (n == VECTOR_WIDTH)
             copy_state(&s, &all);
         else
             copy_lanes(&s, n, &all);
@@ -524,7 +525,7 @@ INLINE bool has_short_rows(const walk *w)
 // Short rows are asked for farther ahead than long ones: so many bytes, or the next one.
 #define SHORT_ROW_AHEAD 8192
 
-// FOLD of them.
+// VECTOR_WIDTH of them.
 INLINE void sweep_short_rows(state *found, const walk *w, const view *x, global const T *X,
                              long first)
 {
@@ -534,19 +535,19 @@ INLINE void sweep_short_rows(state *found, const walk *w, const view *x, global 
     lines row[READS];
     set_lines(&row[0], X, high_offset(w, x, first), w, x, (ACC)1);
     if (w->lines == 1 && w->full == 1)
-        sweep_vectors(found, row, step, FOLD, ahead);
+        sweep_vectors(found, row, step, VECTOR_WIDTH, ahead);
     else if (w->lines == 1)
         sweep_vectors(found, row, step, (int)w->rest, ahead);
     else
-        sweep_few_vectors(found, row, step, (int)w->lines - 1, w->rest == 0 ? FOLD : (int)w->rest,
-                          ahead);
+        sweep_few_vectors(found, row, step, (int)w->lines - 1,
+                          w->rest == 0 ? VECTOR_WIDTH : (int)w->rest, ahead);
 }
 
 INLINE void reduce_rows(const walk *w, const view *x, const view *y, global const T *X,
                         global Y_TYPE *Y, long first, long last, output out)
 {
     state found;
-    const bool are_short = has_short_rows(w) && last - first == FOLD;
+    const bool are_short = has_short_rows(w) && last - first == VECTOR_WIDTH;
     if (are_short)
         sweep_short_rows(&found, w, x, X, first);
 #if SQUARED
@@ -556,13 +557,13 @@ INLINE void reduce_rows(const walk *w, const view *x, const view *y, global cons
 #endif
         sweep_rows(&found, w, x, X, first, last);
     const VECTOR(FOUND) results = result_of(&found, out.n, out.correction);
-    FOUND lanes[FOLD];
-    JOIN(vstore, FOLD)(results, 0, lanes);
+    FOUND lanes[VECTOR_WIDTH];
+    JOIN(vstore, VECTOR_WIDTH)(results, 0, lanes);
     if (w->n_high <= 1) { // short rows mind what it costs to find a place
         global Y_TYPE *at = Y + high_offset(w, y, first);
         const long step = w->n_high == 0 ? 0 : y->high[0];
 #if RESULT != DTYPE_F16 && RESULT != DTYPE_BF16
-        if (step == 1 && last - first == FOLD) {
+        if (step == 1 && last - first == VECTOR_WIDTH) {
             RAW_STORE(Y_TYPE, JOIN(convert_, VECTOR(Y_TYPE))(results), at);
             return;
         }
@@ -587,8 +588,8 @@ kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
     for (long turn = get_group_id(1); turn * w.run < w.high; turn += get_num_groups(1)) {
         const long start = turn * w.run;
         const long stop = min(w.high, start + w.run);
-        for (long high = start; high < stop; high += FOLD)
-            reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + FOLD), out);
+        for (long high = start; high < stop; high += VECTOR_WIDTH)
+            reduce_rows(&w, &x, &y, X, Y, high, min(stop, high + VECTOR_WIDTH), out);
     }
 #else
     local state shared[GROUP_ITEMS];
@@ -600,8 +601,8 @@ kernel GROUP void reduce_lines(REDUCE_LINES_PARAMETERS(DECLARE, COMMA))
         const long offsets[READS] = {high_offset(&w, &x, high)};
         state found[VECTORS];
         sweep(found, &w, c, views, bases, offsets, (ACC)1, out.part, 0);
-        EACH_OF_TEAM(join_team, found, &w, shared);
-        if (place_in_team() == 0)
+        EACH_OF_ITEMS_Y(join_items_y, found, &w, shared);
+        if (item_y() == 0)
             write_line(out, &w, &y, c, high, found);
     }
 #endif
@@ -618,13 +619,13 @@ kernel GROUP void reduce_combine(REDUCE_COMBINE_PARAMETERS(DECLARE, COMMA))
     const long first = join_outputs(&s, scratch, &w, shared);
     if (first >= outputs)
         return;
-    FOUND lanes[FOLD];
-#if FOLD == 1
+    FOUND lanes[VECTOR_WIDTH];
+#if VECTOR_WIDTH == 1
     lanes[0] = result_of(&s, w.outer * w.mid, correction);
 #else
-    JOIN(vstore, FOLD)(result_of(&s, w.outer * w.mid, correction), 0, lanes);
+    JOIN(vstore, VECTOR_WIDTH)(result_of(&s, w.outer * w.mid, correction), 0, lanes);
 #endif
-    for (long i = first; i < min(outputs, first + FOLD); i++)
+    for (long i = first; i < min(outputs, first + VECTOR_WIDTH); i++)
         put_result(Y + output_offset(&w, &y, i), lanes[i - first]);
 }
 #endif

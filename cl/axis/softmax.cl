@@ -11,13 +11,13 @@
 #define LOG 0
 #endif
 
-#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, carry)
+#define FIELDS(F) F(ACC, top) F(ACC, sum) F(ACC, compensation)
 #define READS     1
 #include "axis/axis.clh"
 #include "base/exp.clh"
 #include "base/sums.clh"
 
-#include "axis/peaks.clh"
+#include "axis/max_min.clh"
 
 // y = exp(x - top) factor, or x - top - factor for the logarithm.
 #define FINALS(F) F(ACC, top) F(ACC, factor)
@@ -33,7 +33,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 
 INLINE void find_final(finals *f, const state *s, const walk *w, int masked)
 {
-    const ACCS sum = sum_with_carry(s->sum, s->carry);
+    const ACCS sum = sum_with_compensation(s->sum, s->compensation);
     f->top = s->top;
     f->factor = LOG ? log(sum) : (ACC)1 / sum;
     if (masked)

@@ -12,7 +12,7 @@
 #define LOG 0
 #endif
 
-#define FIELDS(F) F(ACC, sum) F(ACC, carry)
+#define FIELDS(F) F(ACC, sum) F(ACC, compensation)
 #define READS     2 // Y, dY
 #include "axis/axis.clh"
 #include "base/sums.clh"
@@ -32,7 +32,7 @@ INLINE void element(ACCS to[VALUES], const ACCS x[READS], const walk *w, PLACES 
 
 INLINE void find_final(finals *f, const state *s, const walk *w, ACC scale)
 {
-    f->sum = sum_with_carry(s->sum, s->carry);
+    f->sum = sum_with_compensation(s->sum, s->compensation);
     f->scale = (ACCS)scale;
 }
 

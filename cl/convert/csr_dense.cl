@@ -9,7 +9,7 @@
 //   (running sums of that: the offsets)
 //   dense_to_csr_fill   these elements, each row from where its offset says
 //
-// Elements are moved as they stand in memory. They are reckoned with only where several entries
+// Elements are moved as they stand in memory. They are computed with only where several entries
 // share a place; and magnitudes are compared as whole numbers, which have the same order.
 #include "base/types.clh"
 

@@ -4,7 +4,7 @@
 // (LSD radix sort); each pass keeps the order of what it does not tell apart.
 //
 // Item i of all goes through entries i * run .. (i + 1) * run - 1 of a pass, one after the other. A
-// digit's places are dealt out group by group and, within a group, item by item.
+// digit's places are distributed out group by group and, within a group, item by item.
 //
 //   csr_transpose_count    how often each digit occurs in each group: [digit][group]
 //   (running sums of that: where the places of a group begin)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha A B + beta C), block by block: for products that are long in m, n and k.
 //
-//   matmul_blocks  sums of a block of C over all of k, or over a piece of it to scratch memory
+//   matmul_blocks  sums of a block of C over all of k, or over a chunk of it to scratch memory
 //
 // A group goes through k in steps of DEPTH. It puts the step's part of B, as wide as its block,
 // into local memory, in panels as wide as its items have registers for; then A, strip by strip; and
-// multiplies strip by panel, each item ROWS x VECTORS x FOLD numbers of C. Where a block is one
-// strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh), else
-// (CPUs) they wait in local memory. Each number of C is summed up in the order of k, wherever its
-// block begins.
+// multiplies strip by panel, each item ROWS x VECTORS x VECTOR_WIDTH numbers of C. Where a block is
+// one strip and one panel (GPUs), the sums stay in registers from step to step (matmul_tile.clh),
+// else (CPUs) they wait in local memory. Each number of C is summed up in the order of k, wherever
+// its block begins.
 //
 // Extents, blocks and strides are arguments: one program multiplies all shapes.
 #ifndef ROWS // of C that an item has in registers
@@ -17,7 +17,7 @@
 #ifndef VECTORS // and vectors in each
 #define VECTORS 2
 #endif
-#ifndef DEPTH // of a step along k: a multiple of FOLD
+#ifndef DEPTH // of a step along k: a multiple of VECTOR_WIDTH
 #define DEPTH 16
 #endif
 #ifndef ONE_TILE // 1: a block is one strip and one panel
@@ -27,17 +27,17 @@
 #include "base/types.clh"
 
 #include "dense/matmul.clh"
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
 #include "base/transpose.clh"
 #endif
 
-#define STRIP (TEAM * ROWS)
-#define PANEL (ITEMS * VECTORS * FOLD)
+#define STRIP (ITEMS_Y * ROWS)
+#define PANEL (ITEMS * VECTORS * VECTOR_WIDTH)
 
 #if !ONE_TILE
 // From row to row of a strip in local memory: rows that stood at a power of two would meet in one
 // set of a cache, or in one bank.
-#define PITCH (DEPTH + FOLD)
+#define PITCH (DEPTH + VECTOR_WIDTH)
 
 #define LINE_BYTES 64
 #define LINE       (LINE_BYTES / (int)sizeof(T)) // elements
@@ -60,16 +60,16 @@ INLINE local ACC *place(local ACC *to, int width, long panel, int line, int j)
     return to + q * panel + line * (long)width + (j - q * width);
 }
 
-#if ITEMS * TEAM > 1
+#if ITEMS * ITEMS_Y > 1
 // All items copy, neighbours what is adjacent in memory. Up to lines x wide elements what is not
 // there is 0.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
-    const bool is_turned = from.along != 1 && from.across == 1;
+    const bool is_transposed = from.along != 1 && from.across == 1;
     const int item = get_local_id(1) * ITEMS + get_local_id(0);
-    for (int i = item; i < lines * wide; i += ITEMS * TEAM) {
-        const int q = i / (is_turned ? lines : wide);
-        const int line = is_turned ? i - q * lines : q, j = is_turned ? q : i - q * wide;
+    for (int i = item; i < lines * wide; i += ITEMS * ITEMS_Y) {
+        const int q = i / (is_transposed ? lines : wide);
+        const int line = is_transposed ? i - q * lines : q, j = is_transposed ? q : i - q * wide;
         const bool is_there = line < from.n_lines && j < from.n;
         *place(to, width, panel, line, j) =
             is_there ? load_one(from.first + line * from.across + j * from.along) : (ACC)0;
@@ -94,27 +94,28 @@ INLINE void copy_line(local ACC *to, int width, long panel, part from, int line)
     int j = 0;
     if (from.along == 1) {
         for (; j + width <= from.n; j += width, at += panel)
-            for (int i = 0; i < width; i += FOLD)
+            for (int i = 0; i < width; i += VECTOR_WIDTH)
                 LOCAL(at + i) = load_vector(first + j + i);
-        for (; j + FOLD <= from.n; j += FOLD, at += FOLD)
+        for (; j + VECTOR_WIDTH <= from.n; j += VECTOR_WIDTH, at += VECTOR_WIDTH)
             LOCAL(at) = load_vector(first + j);
     }
-    for (; j < from.n; j += FOLD)
+    for (; j < from.n; j += VECTOR_WIDTH)
         LOCAL(place(to, width, panel, line, j)) =
             load_some(first + j * from.along, from.along, from.n - j);
 }
 
-#if FOLD > 1
-// FOLD lines, of which as many are wanted, by FOLD elements of each, where lines are adjacent.
-INLINE void copy_turned(local ACC *to, int width, long panel, part from, int line, int j)
+#if VECTOR_WIDTH > 1
+// VECTOR_WIDTH lines, of which as many are wanted, by VECTOR_WIDTH elements of each, where lines
+// are adjacent.
+INLINE void copy_transposed(local ACC *to, int width, long panel, part from, int line, int j)
 {
-    ACCS rows[FOLD];
+    ACCS rows[VECTOR_WIDTH];
     global const T *first = from.first + line + j * from.along;
-    for (int i = 0; i < FOLD; ++i)
+    for (int i = 0; i < VECTOR_WIDTH; ++i)
         rows[i] =
             j + i < from.n ? load_some(first + i * from.along, 1, from.readable - line) : (ACCS)0;
     transpose(rows);
-    for (int i = 0; i < FOLD && line + i < from.n_lines; ++i)
+    for (int i = 0; i < VECTOR_WIDTH && line + i < from.n_lines; ++i)
         LOCAL(place(to, width, panel, line + i, j)) = rows[i];
 }
 #endif
@@ -122,11 +123,11 @@ INLINE void copy_turned(local ACC *to, int width, long panel, part from, int lin
 // Each line's last vector is filled up with zeros.
 INLINE void stage(local ACC *to, int width, long panel, part from, int lines, int wide)
 {
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
     if (from.along != 1 && from.across == 1) {
-        for (int line = 0; line < from.n_lines; line += FOLD)
-            for (int j = 0; j < from.n; j += FOLD)
-                copy_turned(to, width, panel, from, line, j);
+        for (int line = 0; line < from.n_lines; line += VECTOR_WIDTH)
+            for (int j = 0; j < from.n; j += VECTOR_WIDTH)
+                copy_transposed(to, width, panel, from, line, j);
         return;
     }
 #endif
@@ -188,7 +189,7 @@ INLINE void fetch_turn(coming *next)
     for (int l = from; l < upto; ++l) {                                                            \
         ACCS right[vectors];                                                                       \
         _Pragma("unroll") for (int v = 0; v < vectors; ++v) right[v] =                             \
-            LOCAL(b + l * PANEL + v * ITEMS * FOLD);                                               \
+            LOCAL(b + l * PANEL + v * ITEMS * VECTOR_WIDTH);                                       \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
         {                                                                                          \
             const ACCS left = (ACCS)a[r * PITCH + l];                                              \
@@ -214,7 +215,7 @@ INLINE void fetch_turn(coming *next)
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int v = 0; v < vectors; ++v)                                    \
         {                                                                                          \
-            local ACC *to = sums + r * pitch + v * ITEMS * FOLD;                                   \
+            local ACC *to = sums + r * pitch + v * ITEMS * VECTOR_WIDTH;                           \
             LOCAL(to) = is_first ? s[r][v] : IN_UNSIGNED(LOCAL(to), +, s[r][v]);                   \
         }                                                                                          \
     }
@@ -232,8 +233,8 @@ INLINE void fetch_turn(coming *next)
             return;                                                                                \
         }                                                                                          \
         for (int v = 0; v < vectors; ++v)                                                          \
-            add_##name##_one(sums + v * ITEMS * FOLD, pitch, a, b + v * ITEMS * FOLD, depth,       \
-                             is_first, next);                                                      \
+            add_##name##_one(sums + v * ITEMS * VECTOR_WIDTH, pitch, a,                            \
+                             b + v * ITEMS * VECTOR_WIDTH, depth, is_first, next);                 \
     }
 
 TILES(whole, ROWS)
@@ -270,23 +271,23 @@ INLINE void add_tile(local ACC *sums, int pitch, local const ACC *a, local const
 
 // ---- blocks
 
-// Factors of one product, and the piece of k that is summed up.
+// Factors of one product, and the chunk of k that is summed up.
 typedef struct {
     global const T *A, *B;
     long a_row, a_column, b_row, b_column;
     int begin, end;
 } product;
 
-// product p, of the z-th of n_batches x n_pieces; nothing of it where there are not so many.
+// product p, of the z-th of n_batches x n_chunks; nothing of it where there are not so many.
 #define FIND_PRODUCT(p, z)                                                                         \
     product p;                                                                                     \
     {                                                                                              \
-        const long before = (z) / n_pieces, number = first_batch + before;                         \
-        const bool is_there = (z) < n_batches * n_pieces;                                          \
+        const long before = (z) / n_chunks, number = first_batch + before;                         \
+        const bool is_there = (z) < n_batches * n_chunks;                                          \
         p.A = A + A_start + (is_there ? batch_offset(number, loops, A_batch) : 0);                 \
         p.B = B + B_start + (is_there ? batch_offset(number, loops, B_batch) : 0);                 \
-        p.begin = (int)((z)-before * n_pieces) * piece;                                            \
-        p.end = is_there ? piece_end(p.begin, piece, k) : p.begin;                                 \
+        p.begin = (int)((z)-before * n_chunks) * chunk;                                            \
+        p.end = is_there ? chunk_end(p.begin, chunk, k) : p.begin;                                 \
         p.a_row = A_row;                                                                           \
         p.a_column = A_column;                                                                     \
         p.b_row = B_row;                                                                           \
@@ -349,10 +350,9 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
     const int a_share = (a.n_lines + n_panels - 1) / n_panels;
     const int share = (b.n_lines + n_strips - 1) / n_strips, first = strip / STRIP * share;
     const int size = sizeof(T), c_size = sizeof(TYPE_OF(OUT));
-    const bool writes = is_last && e->c_column == 1 && !e->is_piece && !e->streams;
+    const bool writes = is_last && e->c_column == 1 && !e->is_chunk && !e->streams;
     coming c;
-    c.a = ahead_of((size_t)a.first, a.across * size,
-                   a.along == 1 ? a_share : 0, a.n * size, depth);
+    c.a = ahead_of((size_t)a.first, a.across * size, a.along == 1 ? a_share : 0, a.n * size, depth);
     c.b = ahead_of((size_t)(b.first + first * b.across), b.across * size, b.along == 1 ? share : 0,
                    PANEL * size, depth);
     c.b.next = PANEL * size;
@@ -365,36 +365,37 @@ INLINE coming coming_at(const product *now, const product *then, const ending *e
 // Vectors of the item's in a panel, where columns end within it.
 INLINE int vectors_in(int n_columns)
 {
-    const int behind = n_columns - (int)get_local_id(0) * FOLD;
-    return behind <= 0 ? 0 : min(VECTORS, (behind + ITEMS * FOLD - 1) / (ITEMS * FOLD));
+    const int behind = n_columns - (int)get_local_id(0) * VECTOR_WIDTH;
+    return behind <= 0 ? 0
+                       : min(VECTORS, (behind + ITEMS * VECTOR_WIDTH - 1) / (ITEMS * VECTOR_WIDTH));
 }
 
 // Where whole vectors follow each other in C, and nothing is added, compilers know beta and C's
 // stride.
 INLINE void finish_block(local const ACC *sums, int pitch, const ending *e, block at)
 {
-    const bool is_plain = !e->is_piece && e->beta == 0 && e->c_column == 1;
+    const bool is_plain = !e->is_chunk && e->beta == 0 && e->c_column == 1;
     ending plain = *e;
     plain.beta = 0;
     plain.c_column = 1;
-    for (int r = get_local_id(1); r < at.n_rows; r += TEAM) {
-        int c = get_local_id(0) * FOLD;
+    for (int r = get_local_id(1); r < at.n_rows; r += ITEMS_Y) {
+        int c = get_local_id(0) * VECTOR_WIDTH;
         if (is_plain)
-            for (; c + FOLD <= at.n_columns; c += ITEMS * FOLD)
+            for (; c + VECTOR_WIDTH <= at.n_columns; c += ITEMS * VECTOR_WIDTH)
                 write_result(*(local const ACCS *)(sums + r * pitch + c), &plain, at.row + r,
-                             at.column + c, FOLD);
-        for (; c < at.n_columns; c += ITEMS * FOLD)
+                             at.column + c, VECTOR_WIDTH);
+        for (; c < at.n_columns; c += ITEMS * VECTOR_WIDTH)
             finish(*(local const ACCS *)(sums + r * pitch + c), e, at.row + r, at.column + c);
     }
 }
 #endif
 
-// Groups are counted along columns, rows and products, pieces of one product side by side.
+// Groups are counted along columns, rows and products, chunks of one product side by side.
 kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
                                 BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
     local ACC *strip = (local ACC *)strips, *panels = (local ACC *)steps;
-    const int x = get_local_id(0) * FOLD, y = get_local_id(1) * ROWS;
+    const int x = get_local_id(0) * VECTOR_WIDTH, y = get_local_id(1) * ROWS;
     block at;
     at.column = get_group_id(0) * block_columns;
     at.n_columns = min(block_columns, n - at.column);
@@ -409,7 +410,7 @@ kernel GROUP void matmul_blocks(FACTOR(A), FACTOR(B), BATCH, ENDING,
     finish_tile(sums, &e, at, x, y);
 #else
     local ACC *waiting = (local ACC *)sums_of_block;
-    for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
+    for (long z = get_group_id(2); z < n_batches * n_chunks; z += get_num_groups(2)) {
         FIND_ENDING(z, m, n)
         FIND_PRODUCT(now, z)
         FIND_PRODUCT(then, z + (long)get_num_groups(2))

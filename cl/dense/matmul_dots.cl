@@ -2,12 +2,12 @@
 // C = f(alpha A B + beta C), dot product by dot product: for products of few rows, where B is
 // adjacent along k.
 //
-//   matmul_dots  a block of C over all of k, or over a piece of it to scratch memory
+//   matmul_dots  a block of C over all of k, or over a chunk of it to scratch memory
 //
 // A group has all rows of A and goes through k step by step: the step's part of A goes into
-// local memory, then each item of its TEAM takes VECTORS columns of B at a time, ITEMS items share
-// a column along k, and FOLD lanes of each. Sums of a step are joined, halves by halves, and added
-// to those of the steps before.
+// local memory, then each item of its ITEMS_Y takes VECTORS columns of B at a time, ITEMS items
+// share a column along k, and VECTOR_WIDTH lanes of each. Sums of a step are joined, halves by
+// halves, and added to those of the steps before.
 #ifndef VECTORS // columns of B at a time
 #define VECTORS 2
 #endif
@@ -32,9 +32,9 @@ typedef struct {
 
 INLINE ACC sum_of_lanes(ACCS x)
 {
-    ACC lanes[FOLD];
+    ACC lanes[VECTOR_WIDTH];
     VSTORE(x, lanes);
-    for (int below = FOLD / 2; below > 0; below /= 2)
+    for (int below = VECTOR_WIDTH / 2; below > 0; below /= 2)
         for (int i = 0; i < below; ++i)
             lanes[i] = SUM_OF(lanes[i], lanes[i + below]);
     return lanes[0];
@@ -80,10 +80,10 @@ INLINE long place_ahead(stretch here, int l, int columns)
         local const ACC *a = here.a + row * here.pitch;                                            \
         global const T *b = here.b + column * here.b_column;                                       \
         ACCS sums[rows][columns];                                                                  \
-        int l = get_local_id(0) * FOLD;                                                            \
+        int l = get_local_id(0) * VECTOR_WIDTH;                                                    \
         _Pragma("unroll") for (int r = 0; r < rows; ++r)                                           \
             _Pragma("unroll") for (int c = 0; c < columns; ++c) sums[r][c] = (ACCS)0;              \
-        for (; l + FOLD <= here.depth; l += ITEMS * FOLD)                                          \
+        for (; l + VECTOR_WIDTH <= here.depth; l += ITEMS * VECTOR_WIDTH)                          \
             ADD_VECTORS(rows, columns, WHOLE)                                                      \
         if (l < here.depth)                                                                        \
             ADD_VECTORS(rows, columns, REST)                                                       \
@@ -93,7 +93,7 @@ INLINE long place_ahead(stretch here, int l, int columns)
     }
 
 // The first n of those that an item has registers for, which GPUs cannot index: as EACH_LANE().
-#if ITEMS * TEAM > 1
+#if ITEMS * ITEMS_Y > 1
 #define EACH_OF(i, n, most) _Pragma("unroll") for (int i = 0; i < most; ++i) if (i < (n))
 #else
 #define EACH_OF(i, n, most) for (int i = 0; i < most && i < (n); ++i)
@@ -173,13 +173,12 @@ INLINE void stage_rows(local ACC *to, int pitch, global const T *A, long row, lo
 {
     const int item = get_local_id(1) * ITEMS + get_local_id(0);
     for (int r = 0; r < m; ++r)
-        for (int l = item * FOLD; l < depth; l += ITEMS * TEAM * FOLD)
+        for (int l = item * VECTOR_WIDTH; l < depth; l += ITEMS * ITEMS_Y * VECTOR_WIDTH)
             LOCAL(to + r * pitch + l) = load_some(A + r * row + l * column, column, depth - l);
 }
 
-// Groups are counted along columns and products, pieces of one product side by side.
-kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING,
-                              DOTS_PARAMETERS(DECLARE, COMMA))
+// Groups are counted along columns and products, chunks of one product side by side.
+kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING, DOTS_PARAMETERS(DECLARE, COMMA))
 {
     local ACC *rows = (local ACC *)rows_of_A, *waiting = (local ACC *)sums;
     local ACC *exchange = (local ACC *)shares;
@@ -190,20 +189,20 @@ kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING,
     here.a = rows;
     here.pitch = depth;
     here.b_column = B_column;
-    for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
+    for (long z = get_group_id(2); z < n_batches * n_chunks; z += get_num_groups(2)) {
         FIND_ENDING(z, m, n)
-        const int end = piece_end(e.begin, piece, k);
+        const int end = chunk_end(e.begin, chunk, k);
         global const T *left = A + A_start + batch_offset(batch, loops, A_batch);
         global const T *right =
             B + B_start + batch_offset(batch, loops, B_batch) + first * B_column;
-        for (int i = item; i < m * block_columns; i += ITEMS * TEAM)
+        for (int i = item; i < m * block_columns; i += ITEMS * ITEMS_Y)
             waiting[i] = 0;
         for (int from = e.begin; from < end; from += depth) {
             here.depth = min(depth, end - from);
             here.b = right + from * B_row;
             stage_rows(rows, depth, left + from * A_column, A_row, A_column, m, here.depth);
             TOGETHER;
-            for (int strip = 0; strip < n_columns; strip += TEAM * VECTORS) {
+            for (int strip = 0; strip < n_columns; strip += ITEMS_Y * VECTORS) {
                 const int column = strip + get_local_id(1) * VECTORS;
                 for (int row = 0; row < m;) {
                     const int n_rows = m - row >= ROWS ? ROWS : 1;
@@ -215,7 +214,7 @@ kernel GROUP void matmul_dots(FACTOR(A), FACTOR(B), BATCH, ENDING,
             TOGETHER;
         }
         for (int row = 0; row < m; ++row)
-            for (int c = item * FOLD; c < n_columns; c += ITEMS * TEAM * FOLD)
+            for (int c = item * VECTOR_WIDTH; c < n_columns; c += ITEMS * ITEMS_Y * VECTOR_WIDTH)
                 finish(LOCAL(waiting + row * block_columns + c), &e, row, first + c);
         TOGETHER;
     }

@@ -13,7 +13,7 @@
     P(LONG4, loops) AND P(LONG, first_batch)                                                       \
     AND P(LONG, n_batches)
 
-// `pieces` has room for sums of n_pieces pieces of each product, where there are several. C goes
+// `chunks` has room for sums of n_chunks chunks of each product, where there are several. C goes
 // past the caches if it `streams`.
 #define ENDING_PARAMETERS(P, AND)                                                                  \
     P(OUT(TYPE_OF(OUT)), C)                                                                        \
@@ -24,9 +24,9 @@
     AND P(INT, streams)                                                                            \
     AND P(NUMBER(ACC), alpha)                                                                      \
     AND P(NUMBER(ACC), beta)                                                                       \
-    AND P(INT, n_pieces)                                                                           \
-    AND P(INT, piece)                                                                              \
-    AND P(OUT(ACC), pieces)
+    AND P(INT, n_chunks)                                                                           \
+    AND P(INT, chunk)                                                                              \
+    AND P(OUT(ACC), chunks)
 
 #define INPUT_PARAMETERS(P, AND, k)                                                                \
     P(IN(TYPE_OF(IN##k)), in##k)                                                                   \

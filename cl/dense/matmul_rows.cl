@@ -2,7 +2,7 @@
 // C = f(alpha A B + beta C), row by row: each row of C is a sum of rows of B. For products that
 // have few rows, or few such terms.
 //
-//   matmul_rows  rows of a block of C, over all of k or over a piece of it to scratch memory
+//   matmul_rows  rows of a block of C, over all of k or over a chunk of it to scratch memory
 //
 // An item has up to ROWS rows of C, and up to ROWS x VECTORS vectors in all. It goes through k in
 // steps of STEP, and in each through its columns: what it reads of B lies in long runs, and serves
@@ -50,7 +50,7 @@ typedef struct {
 // B; LOAD is how these are read.
 #define ADD_VECTOR(rows, steps, LOAD)                                                              \
     {                                                                                              \
-        global const T *from = b + v * ITEMS * FOLD;                                               \
+        global const T *from = b + v * ITEMS * VECTOR_WIDTH;                                       \
         ACCS right[steps];                                                                         \
         _Pragma("unroll") for (int i = 0; i < steps; ++i)                                          \
         {                                                                                          \
@@ -67,7 +67,7 @@ typedef struct {
     }
 
 #define WHOLE(p) load_vector(p)
-#define REST(p)  load_some(p, 1, t.n_columns - v * ITEMS * FOLD)
+#define REST(p)  load_some(p, 1, t.n_columns - v * ITEMS * VECTOR_WIDTH)
 
 #if VECTORS == 1
 #define ADD_VECTORS(rows, steps)                                                                   \
@@ -84,7 +84,7 @@ typedef struct {
         int v = 0;                                                                                 \
         for (; v < n_whole; ++v)                                                                   \
             ADD_VECTOR(rows, steps, WHOLE)                                                         \
-        if (v < t.n_vectors && v * ITEMS * FOLD < t.n_columns)                                     \
+        if (v < t.n_vectors && v * ITEMS * VECTOR_WIDTH < t.n_columns)                             \
             ADD_VECTOR(rows, steps, REST)                                                          \
     }
 #endif
@@ -105,7 +105,7 @@ typedef struct {
     {                                                                                              \
         global const T *a = t.a + first_row * t.a_row + from_k * t.a_column;                       \
         global const T *b = t.b + from_k * t.b_row;                                                \
-        const int columns = t.n_columns - FOLD, step = ITEMS * FOLD;                               \
+        const int columns = t.n_columns - VECTOR_WIDTH, step = ITEMS * VECTOR_WIDTH;               \
         const int n_whole = columns < 0 ? 0 : min(t.n_vectors, columns / step + 1);                \
         int l = from_k;                                                                            \
         for (; l + STEP <= upto_k; l += STEP)                                                      \
@@ -171,13 +171,13 @@ INLINE void sum_rows(ACCS *sums, terms t, int row, int n_rows, int from, int upt
 }
 
 // Sums of all of k, and, where they are no registers, behind them those of a chunk.
-#define SUMS (ROWS * VECTORS)
-#define HELD (VECTORS == 1 ? SUMS : 2 * SUMS)
+#define SUMS     (ROWS * VECTORS)
+#define STAGED_B (VECTORS == 1 ? SUMS : 2 * SUMS)
 
 // All of k, chunk by chunk: no number sums up more products than a chunk has, or more chunks than
 // there are. The first one is summed up in place. Where sums are registers, those of a chunk would
-// spill: plans cut k in pieces there.
-INLINE void sum_chunks(ACCS sums[HELD], terms t, int row, int n_rows, int begin, int end)
+// spill: plans cut k in chunks there.
+INLINE void sum_chunks(ACCS sums[STAGED_B], terms t, int row, int n_rows, int begin, int end)
 {
 #if VECTORS == 1
 #pragma unroll
@@ -200,33 +200,33 @@ INLINE void sum_chunks(ACCS sums[HELD], terms t, int row, int n_rows, int begin,
 #endif
 }
 
-// Groups are counted along columns, rows and products, pieces of one product side by side.
-kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING,
-                              ROWS_PARAMETERS(DECLARE, COMMA))
+// Groups are counted along columns, rows and products, chunks of one product side by side.
+kernel GROUP void matmul_rows(FACTOR(A), FACTOR(B), BATCH, ENDING, ROWS_PARAMETERS(DECLARE, COMMA))
 {
-    ACCS sums[HELD];
-    const int column = get_group_id(0) * block_columns + get_local_id(0) * FOLD;
+    ACCS sums[STAGED_B];
+    const int column = get_group_id(0) * block_columns + get_local_id(0) * VECTOR_WIDTH;
     terms t;
     t.a_row = A_row;
     t.a_column = A_column;
     t.b_row = B_row;
-    t.n_vectors = VECTORS == 1 ? 1 : block_columns / (ITEMS * FOLD);
+    t.n_vectors = VECTORS == 1 ? 1 : block_columns / (ITEMS * VECTOR_WIDTH);
     t.n_columns = n - column;
-    for (long z = get_group_id(2); z < n_batches * n_pieces; z += get_num_groups(2)) {
+    for (long z = get_group_id(2); z < n_batches * n_chunks; z += get_num_groups(2)) {
         FIND_ENDING(z, m, n)
-        const int end = piece_end(e.begin, piece, k);
+        const int end = chunk_end(e.begin, chunk, k);
         t.a = A + A_start + batch_offset(batch, loops, A_batch);
         t.b = B + B_start + batch_offset(batch, loops, B_batch) + column;
         for (long top = get_group_id(1) * (long)block_rows; top < m;
              top += get_num_groups(1) * (long)block_rows) {
             const int bottom = (int)min((long)m, top + block_rows);
-            for (int row = (int)top + get_local_id(1) * ROWS; row < bottom; row += TEAM * ROWS) {
+            for (int row = (int)top + get_local_id(1) * ROWS; row < bottom; row += ITEMS_Y * ROWS) {
                 const int n_rows = min(ROWS, bottom - row);
                 sum_chunks(sums, t, row, n_rows, e.begin, end);
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r)
                     for (int v = 0; v < t.n_vectors && r < n_rows; ++v)
-                        finish(sums[r * t.n_vectors + v], &e, row + r, column + v * ITEMS * FOLD);
+                        finish(sums[r * t.n_vectors + v], &e, row + r,
+                               column + v * ITEMS * VECTOR_WIDTH);
             }
         }
     }

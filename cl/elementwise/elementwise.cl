@@ -7,12 +7,13 @@
 //
 //   elementwise   all of it
 //
-// Where an input has its neighbours along rows (a transpose), it is read along rows and turned
-// round: on GPUs a block at a time, in local memory, by all items of a group; on CPUs FOLD x FOLD
-// elements at a time, in the vectors of an item.
+// Where an input has its neighbours along rows (a transpose), it is read along rows and transposed
+// round: on GPUs a block at a time, in local memory, by all items of a group; on CPUs VECTOR_WIDTH
+// x VECTOR_WIDTH elements at a time, in the vectors of an item.
 //
 // The host promises: strides and offsets within buffers and, unless WIDE, within an int; with TILED
-// and FOLD 1 blocks of at most TILE x TILE; with pairs as many columns as rows, in blocks too.
+// and VECTOR_WIDTH 1 blocks of at most TILE x TILE; with pairs as many columns as rows, in blocks
+// too.
 #ifndef INPUTS // 0 to 8
 #define INPUTS 2
 #endif
@@ -31,20 +32,20 @@
 #ifndef VECTORS // that an item fetches before it writes one
 #define VECTORS 1
 #endif
-#ifndef TILED // 1: what is ACROSS is turned round
+#ifndef TILED // 1: what is ACROSS is transposed round
 #define TILED 0
 #endif
-#ifndef TILE // columns and rows of a block that is turned round in local memory, at most
+#ifndef TILE // columns and rows of a block that is transposed round in local memory, at most
 #define TILE 32
 #endif
 
 #include "base/group_shape.clh"
 
-#define TURNS_LOCAL   (TILED && FOLD == 1)
-#define TURNS_VECTORS (TILED && FOLD > 1)
-#define ASKS          (FOLD > 1 && ITEMS == 1 && !TILED) // for what is read later: CPUs
+#define TURNS_LOCAL   (TILED && VECTOR_WIDTH == 1)
+#define TURNS_VECTORS (TILED && VECTOR_WIDTH > 1)
+#define ASKS          (VECTOR_WIDTH > 1 && ITEMS == 1 && !TILED) // for what is read later: CPUs
 // CPUs: rows of one output are written past the caches from wherever its vectors are aligned.
-#define SHIFTS (FOLD > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT)
+#define SHIFTS (VECTOR_WIDTH > 1 && ITEMS == 1 && OUTPUTS == 1 && OUT_WAY0 == ADJACENT)
 
 #define SHIFTED_VECTORS 8 // of a row: fewer, and parts of vectors cost more than they save
 
@@ -90,16 +91,16 @@
 // ---- where operands stand
 
 #if TURNS_LOCAL
-#define TURNED_SPOT(k) local const ACC *x##k##_turned;
+#define TRANSPOSED_SPOT(k) local const ACC *x##k##_transposed;
 #else
-#define TURNED_SPOT(k)
+#define TRANSPOSED_SPOT(k)
 #endif
 #define INPUT_SPOT(k)                                                                              \
     global const TYPE_OF(IN##k) * x##k;                                                            \
     INDEX x##k##_column, x##k##_row;                                                               \
     AHEAD_SPOT(k)                                                                                  \
     ACC x##k##_same;                                                                               \
-    TURNED_SPOT(k)
+    TRANSPOSED_SPOT(k)
 #if ASKS
 #define AHEAD_SPOT(k) INDEX x##k##_ahead;
 #else
@@ -110,7 +111,7 @@
     INDEX y##k##_column, y##k##_row;
 
 // The first element of a block or of a row in it, steps from there, and of a row what is the same
-// all along it, or has been turned round.
+// all along it, or has been transposed round.
 typedef struct {
     EACH_INPUT(INPUT_SPOT)
     EACH_OUTPUT(OUTPUT_SPOT)
@@ -159,15 +160,15 @@ INLINE void move(spot *s, INDEX row, INDEX column)
     EACH_OUTPUT(MOVE_OUTPUT)
 }
 
-// Elements of a row that was turned round in local memory; one more keeps columns from sharing a
-// bank.
+// Elements of a row that was transposed round in local memory; one more keeps columns from sharing
+// a bank.
 #define PITCH (TILE + 1)
 
 #define TAKE_ROW_0(k) s->x##k##_same = READ_ONE(IN##k, s->x##k);
 #define TAKE_ROW_1(k)
 #define TAKE_ROW_2(k)
 #if TURNS_LOCAL
-#define TAKE_ROW_3(k) s->x##k##_turned += row * PITCH;
+#define TAKE_ROW_3(k) s->x##k##_transposed += row * PITCH;
 #else
 #define TAKE_ROW_3(k)
 #endif
@@ -197,9 +198,9 @@ typedef struct {
 #if !TURNS_VECTORS
 #define FETCH_0(k) x->x##k = (ACCS)s->x##k##_same;
 #define FETCH_1(k)                                                                                 \
-    x->x##k = n == FOLD ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
+    x->x##k = n == VECTOR_WIDTH ? READ(IN##k, s->x##k + i) : READ_SOME(IN##k, s->x##k + i, 1, n);
 #define FETCH_2(k) x->x##k = READ_SOME(IN##k, s->x##k + i * s->x##k##_column, s->x##k##_column, n);
-#define FETCH_3(k) x->x##k = s->x##k##_turned[i];
+#define FETCH_3(k) x->x##k = s->x##k##_transposed[i];
 #define FETCH(k)   JOIN(FETCH_, IN_WAY##k)(k)
 
 // n lanes from column i of a row on.
@@ -219,7 +220,7 @@ INLINE void fetch(numbers *x, const spot *s, INDEX i, int n)
 #define PUT_1(k)                                                                                   \
     {                                                                                              \
         const ACCS y = F##k;                                                                       \
-        if (n < FOLD)                                                                              \
+        if (n < VECTOR_WIDTH)                                                                      \
             WRITE_SOME(OUT##k, y, s->y##k + i, 1, n);                                              \
         else if (streams)                                                                          \
             WRITE_PAST(OUT##k, y, s->y##k + i);                                                    \
@@ -300,11 +301,11 @@ INLINE bool all_aligned(const spot *s, INDEX i)
 // Lanes up to where the output's vectors are aligned.
 INLINE int lanes_before(const spot *s)
 {
-    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % FOLD);
+    return (int)(-((size_t)s->y0 / sizeof(BITS_OF(OUT0))) % VECTOR_WIDTH);
 }
 #endif
 
-#define KEEPS_1(k) s->y##k##_row % FOLD == 0 &&
+#define KEEPS_1(k) s->y##k##_row % VECTOR_WIDTH == 0 &&
 #define KEEPS_2(k)
 #define KEEPS(k) JOIN(KEEPS_, OUT_WAY##k)(k)
 
@@ -325,27 +326,27 @@ INLINE void do_vector(const spot *s, const values *v, INDEX i, int n, bool strea
 // Columns of a row from the i-th on: several vectors at a time, then one, then what is left of one.
 INLINE void do_columns(const spot *s, const values *v, INDEX i, INDEX columns, bool streams)
 {
-    const INDEX step = ALONG_COLUMNS * FOLD;
+    const INDEX step = ALONG_COLUMNS * VECTOR_WIDTH;
 #if VECTORS > 1
-    for (; i + (VECTORS - 1) * step + FOLD <= columns; i += VECTORS * step) {
+    for (; i + (VECTORS - 1) * step + VECTOR_WIDTH <= columns; i += VECTORS * step) {
         numbers x[VECTORS];
 #pragma unroll
         for (int u = 0; u < VECTORS; u++) {
             if (streams)
                 ask_ahead(s, i + u * step);
-            fetch(&x[u], s, i + u * step, FOLD);
+            fetch(&x[u], s, i + u * step, VECTOR_WIDTH);
         }
 #pragma unroll
         for (int u = 0; u < VECTORS; u++)
-            put(s, &x[u], v, i + u * step, FOLD, streams);
+            put(s, &x[u], v, i + u * step, VECTOR_WIDTH, streams);
     }
 #endif
-    for (; i + FOLD <= columns; i += step) {
+    for (; i + VECTOR_WIDTH <= columns; i += step) {
         if (streams)
             ask_ahead(s, i);
-        do_vector(s, v, i, FOLD, streams);
+        do_vector(s, v, i, VECTOR_WIDTH, streams);
     }
-    if (FOLD > 1 && i < columns)
+    if (VECTOR_WIDTH > 1 && i < columns)
         do_vector(s, v, i, (int)(columns - i), false);
 }
 
@@ -355,7 +356,7 @@ INLINE void do_rows(const spot *s, const values *v, INDEX rows, INDEX columns, b
     for (INDEX j = get_local_id(1); j < rows; j += ALONG_ROWS) {
         spot row = *s;
         move_to_row(&row, j);
-        do_columns(&row, v, (INDEX)get_local_id(0) * FOLD, columns, streams);
+        do_columns(&row, v, (INDEX)get_local_id(0) * VECTOR_WIDTH, columns, streams);
     }
 }
 
@@ -386,7 +387,7 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
         return;
     }
 #if SHIFTS
-    if (streams && columns >= SHIFTED_VECTORS * FOLD) {
+    if (streams && columns >= SHIFTED_VECTORS * VECTOR_WIDTH) {
         do_shifted_rows(&ahead, v, rows, columns);
         return;
     }
@@ -406,33 +407,33 @@ INLINE void do_block(const spot *s, const values *v, INDEX rows, INDEX columns, 
 #define MEMORY_0(k)
 #define MEMORY_1(k)
 #define MEMORY_2(k)
-#define MEMORY_3(k) local ACC turned##k[TILE * PITCH];
+#define MEMORY_3(k) local ACC transposed##k[TILE * PITCH];
 #define MEMORY(k)   JOIN(MEMORY_, IN_WAY##k)(k)
 
-#define PLACE_0(k) s.x##k##_turned = 0;
-#define PLACE_1(k) s.x##k##_turned = 0;
-#define PLACE_2(k) s.x##k##_turned = 0;
-#define PLACE_3(k) s.x##k##_turned = turned##k;
+#define PLACE_0(k) s.x##k##_transposed = 0;
+#define PLACE_1(k) s.x##k##_transposed = 0;
+#define PLACE_2(k) s.x##k##_transposed = 0;
+#define PLACE_3(k) s.x##k##_transposed = transposed##k;
 #define PLACE(k)   JOIN(PLACE_, IN_WAY##k)(k)
 
 #define TURN_0(k)
 #define TURN_1(k)
 #define TURN_2(k)
 #define TURN_3(k)                                                                                  \
-    for (INDEX i = get_local_id(1); i < columns; i += TEAM)                                        \
+    for (INDEX i = get_local_id(1); i < columns; i += ITEMS_Y)                                     \
         for (INDEX j = get_local_id(0); j < rows; j += ITEMS)                                      \
-            turned##k[j * PITCH + i] = READ_ONE(IN##k, s->x##k + i * s->x##k##_column + j);
+            transposed##k[j * PITCH + i] = READ_ONE(IN##k, s->x##k + i * s->x##k##_column + j);
 #define TURN(k) JOIN(TURN_, IN_WAY##k)(k)
 
 #define MEMORY_ARGUMENT_0(k)
 #define MEMORY_ARGUMENT_1(k)
 #define MEMORY_ARGUMENT_2(k)
-#define MEMORY_ARGUMENT_3(k) , local ACC *turned##k
+#define MEMORY_ARGUMENT_3(k) , local ACC *transposed##k
 #define MEMORY_ARGUMENT(k)   JOIN(MEMORY_ARGUMENT_, IN_WAY##k)(k)
 #define MEMORY_NAME_0(k)
 #define MEMORY_NAME_1(k)
 #define MEMORY_NAME_2(k)
-#define MEMORY_NAME_3(k) , turned##k
+#define MEMORY_NAME_3(k) , transposed##k
 #define MEMORY_NAME(k)   JOIN(MEMORY_NAME_, IN_WAY##k)(k)
 
 INLINE void turn_block(const spot *s, INDEX rows, INDEX columns EACH_INPUT(MEMORY_ARGUMENT))
@@ -487,7 +488,7 @@ kernel GROUP void elementwise(EACH_INPUT(INPUT_ARGUMENTS) EACH_OUTPUT(OUTPUT_ARG
         EACH_OUTPUT(OUTPUT_OUTERS)
 #if TURNS_VECTORS && SHIFTS
         const bool is_shifted = streams && !pairs && !rows_aligned(&here) &&
-                                min(columns, extents.s0) >= SHIFTED_VECTORS * FOLD;
+                                min(columns, extents.s0) >= SHIFTED_VECTORS * VECTOR_WIDTH;
 #endif
         for (INDEX x = get_group_id(COLUMNS_GRID); x < n_x;
              x += (INDEX)get_num_groups(COLUMNS_GRID))

@@ -3,11 +3,11 @@
 #ifndef WEFT_CSR_PARAMETERS_H
 #define WEFT_CSR_PARAMETERS_H
 
-// Long rows have more than 2 * piece entries; nnz bounds what may be read.
+// Long rows have more than 2 * row chunk entries; nnz bounds what may be read.
 #define PATTERN_PARAMETERS(P, AND)                                                                 \
     P(INT, n_rows)                                                                                 \
     AND P(LONG, nnz)                                                                               \
-    AND P(LONG, piece)                                                                             \
+    AND P(LONG, row_chunk)                                                                         \
     AND P(SOLE_IN(OFFSET), offsets)                                                                \
     AND P(SOLE_IN(INDEX), indices)                                                                 \
     AND P(SOLE_IN(BITS), values)                                                                   \
@@ -17,7 +17,7 @@
     AND P(LONG, values_start)                                                                      \
     AND P(LONG, values_batch)
 
-// Rows in the order in which bundles have them, where they have one.
+// Rows in the order in which row blocks have them, where they have one.
 #define ORDER_PARAMETERS(P, AND)                                                                   \
     P(INT, rows_per_item)                                                                          \
     AND P(INT, n_ordered)                                                                          \

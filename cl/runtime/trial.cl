@@ -9,9 +9,9 @@
 //   time_products   of as many products that are rounded before something is added
 //
 //   TRIALS    what is compiled, as bits of weft_trial (include/weft/limits.h)
-//   FOLD      lanes of a vector, as in the plans of the device
+//   VECTOR_WIDTH      lanes of a vector, as in the plans of the device
 //   ITEMS     items along x of the groups that exchange values, and
-//   TEAM      along y
+//   ITEMS_Y      along y
 //   SHUFFLES  2: as cl/base/shuffle.clh has it
 //
 // `in` has N_IN small whole numbers x, and whole numbers come out. `turns` is 4, so that no
@@ -36,20 +36,20 @@
 #ifndef ITEMS
 #define ITEMS 8
 #endif
-#ifndef TEAM
-#define TEAM 8
+#ifndef ITEMS_Y
+#define ITEMS_Y 8
 #endif
 
 #include "base/types.clh"
 
 // Numbers of an item that is on its own, of the input, and of a part of the output.
-#define EACH        (4 * FOLD)
+#define EACH        (4 * VECTOR_WIDTH)
 #define N_IN        1024
-#define GROUP_ITEMS (ITEMS * TEAM)
+#define GROUP_ITEMS (ITEMS * ITEMS_Y)
 
 INLINE FLOATS in_floats(global const int *in)
 {
-#if FOLD == 1
+#if VECTOR_WIDTH == 1
     return (float)*in;
 #else
     return JOIN(convert_, FLOATS)(VLOAD(in));
@@ -58,7 +58,7 @@ INLINE FLOATS in_floats(global const int *in)
 
 INLINE void out_floats(FLOATS x, global int *out)
 {
-#if FOLD == 1
+#if VECTOR_WIDTH == 1
     *out = (int)x;
 #else
     VSTORE(JOIN(convert_, INTS)(x), out);
@@ -94,7 +94,7 @@ INLINE void try_f16(global const int *in, global int *out)
 // x^2, the end of (1 + x 2^-12)^2, which a product that is rounded loses.
 INLINE void try_fma(global const int *in, global int *out)
 {
-    for (int i = 0; i < EACH; i += FOLD) {
+    for (int i = 0; i < EACH; i += VECTOR_WIDTH) {
         const FLOATS x = in_floats(in + i);
         const FLOATS a = 1 + x * 0x1p-12f;
         out_floats(fma(a, a, -1 - x * 0x1p-11f) * 0x1p24f, out + i);
@@ -106,7 +106,7 @@ INLINE void try_fma(global const int *in, global int *out)
 // x
 INLINE void try_streams(global const int *in, global int *out)
 {
-    for (int i = 0; i < EACH; i += FOLD)
+    for (int i = 0; i < EACH; i += VECTOR_WIDTH)
         PUT_PAST(int, JOIN(convert_, INTS)(in_floats(in + i)), out + i);
 }
 #endif
@@ -132,15 +132,15 @@ typedef struct {
 INLINE void try_structs(global const int *in, global int *out)
 {
     two filled, first, second;
-    for (int i = 0; i < EACH; i += 2 * FOLD) {
+    for (int i = 0; i < EACH; i += 2 * VECTOR_WIDTH) {
         filled.high = 2 * in_floats(in + i);
         filled.low = -in_floats(in + i);
         first = filled;
-        filled.high = 2 * in_floats(in + i + FOLD);
-        filled.low = -in_floats(in + i + FOLD);
+        filled.high = 2 * in_floats(in + i + VECTOR_WIDTH);
+        filled.low = -in_floats(in + i + VECTOR_WIDTH);
         second = filled;
         out_floats(first.high + first.low, out + i);
-        out_floats(second.high + second.low, out + i + FOLD);
+        out_floats(second.high + second.low, out + i + VECTOR_WIDTH);
     }
 }
 #endif
@@ -149,7 +149,7 @@ INLINE void try_structs(global const int *in, global int *out)
 // x where it is larger than its neighbour, and else less than nothing by that neighbour.
 INLINE void try_selects(global const int *in, global int *out)
 {
-    for (int i = 0; i < EACH; i += FOLD) {
+    for (int i = 0; i < EACH; i += VECTOR_WIDTH) {
         const FLOATS x = in_floats(in + i), next = in_floats(in + i + 1);
         out_floats(x > next ? x : -next, out + i);
     }
@@ -211,9 +211,8 @@ INLINE int try_barriers(int x, local int *shared, int turns)
     return x;
 }
 
-kernel __attribute__((reqd_work_group_size(ITEMS, TEAM, 1))) void try_groups(global const int *in,
-                                                                             global int *out,
-                                                                             int turns)
+kernel __attribute__((reqd_work_group_size(ITEMS, ITEMS_Y, 1))) void try_groups(
+    global const int *in, global int *out, int turns)
 {
     local int around[GROUP_ITEMS], below[GROUP_ITEMS];
     const int group = get_group_id(0);
@@ -242,7 +241,7 @@ INLINE int only(const state *s)
 
 // out[0]: the width of a sub-group. Behind it, for each of the distances 1, 2, 4, .., of which
 // there are `turns`, what items that much further on have, and then what items have that are so
-// many further back as their place in a team says, or the distance, whichever is less.
+// many further back as their place in a group of items says, or the distance, whichever is less.
 INLINE void try_shuffles(global const int *in, global int *out, local state *shared, int turns)
 {
     const int here = number_in_group(), y = here / ITEMS;
@@ -279,7 +278,7 @@ kernel __attribute__((reqd_work_group_size(GROUP_ITEMS, 1, 1))) IN_SUB_GROUPS vo
 kernel void time_fma(global const int *in, global int *out, int turns)
 {
     const FLOATS a = in_floats(in) * 0x1p-10f;
-    FLOATS x = in_floats(in + FOLD);
+    FLOATS x = in_floats(in + VECTOR_WIDTH);
     for (int turn = 0; turn < turns; ++turn)
         x = fma(x, a, a);
     out_floats(x, out);
@@ -288,7 +287,7 @@ kernel void time_fma(global const int *in, global int *out, int turns)
 kernel void time_products(global const int *in, global int *out, int turns)
 {
     const FLOATS a = in_floats(in) * 0x1p-10f;
-    FLOATS x = in_floats(in + FOLD);
+    FLOATS x = in_floats(in + VECTOR_WIDTH);
     for (int turn = 0; turn < turns; ++turn)
         x = x * a + a;
     out_floats(x, out);

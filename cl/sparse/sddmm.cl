@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // D = alpha (A B) .* C + beta D at the entries of C, a sparse matrix by rows (CSR); A and B dense.
 //
-// A slice is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
-// dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of FOLD elements in
-// registers, LANES x FOLD apart. What all lanes keep is a tile of k. Either a launch goes through
-// all tiles, entry by entry, or through some of them, each from end to end: then sums wait in
-// scratch memory for the next one. SLICES_PER_GROUP slices make a bundle: group (x, 0, z) has
-// bundle x, or x / GROUPS_PER_BUNDLE, for matrix z of the batch.
+// A chunk is `entries` consecutive entries of C, of whatever rows. LANES items share it, and each
+// dot product in it: of the row of A at hand, item `lane` keeps VECTORS vectors of VECTOR_WIDTH
+// elements in registers, LANES x VECTOR_WIDTH apart. What all lanes keep is a tile of k. Either a
+// launch goes through all tiles, entry by entry, or through some of them, each from end to end:
+// then sums wait in scratch memory for the next one. CHUNKS_PER_GROUP chunks make a row block:
+// group (x, 0, z) has row block x, or x / GROUPS_PER_ROW_BLOCK, for matrix z of the batch.
 //
 //   sddmm_csr_entries  one tile's share of the dot products, and after the last tile D
-//   sddmm_csr_windows  the same of tiles alike, rows side by side through windows of B's columns
+//   sddmm_csr_column_blocks  the same of tiles alike, rows side by side through column blocks of B's columns
 //   sddmm_pack         one tile of B to scratch memory, as [n][TILE]
 //   sddmm_turn         all of B to scratch memory, as [n][k]
 //   sddmm_scale        D = beta D, where there is nothing to add
 //
 // The last vector along k would reach past the end. It is moved back to end there, and its lanes
-// that come twice are 0 in A and in B. The host promises k >= FOLD.
+// that come twice are 0 in A and in B. The host promises k >= VECTOR_WIDTH.
 #include "base/parameters.clh"
 #include "base/types.clh"
 
-#ifndef LANES // items that share a slice
+#ifndef LANES // items that share a chunk
 #define LANES 4
 #endif
 #ifndef VECTORS // of a row of A that an item keeps
 #define VECTORS 2
 #endif
-#ifndef SLICES_PER_GROUP
-#define SLICES_PER_GROUP 4
+#ifndef CHUNKS_PER_GROUP
+#define CHUNKS_PER_GROUP 4
 #endif
 #ifndef A_ADJACENT // A has stride 1 along k
 #define A_ADJACENT 1
@@ -37,8 +37,8 @@
 #ifndef PACKED // B comes from sddmm_pack
 #define PACKED 0
 #endif
-#ifndef GROUPS_PER_BUNDLE // groups of which one works
-#define GROUPS_PER_BUNDLE 1
+#ifndef GROUPS_PER_ROW_BLOCK // groups of which one works
+#define GROUPS_PER_ROW_BLOCK 1
 #endif
 #ifndef INDICATOR // C's values are not read
 #define INDICATOR 0
@@ -50,8 +50,8 @@
 #define SHUFFLES 0
 #endif
 
-#define GROUP_ITEMS (LANES * SLICES_PER_GROUP)
-#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, SLICES_PER_GROUP, 1)))
+#define GROUP_ITEMS (LANES * CHUNKS_PER_GROUP)
+#define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, CHUNKS_PER_GROUP, 1)))
 
 #include "base/dots.clh"
 
@@ -63,12 +63,12 @@
 #include "sparse/sddmm_parameters.h"
 
 #if LANES > 1 && SHUFFLES
-#define ITEMS LANES
-#define TEAM  SLICES_PER_GROUP
+#define ITEMS   LANES
+#define ITEMS_Y CHUNKS_PER_GROUP
 #include "base/shuffle.clh"
 #endif
 
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
 #include "base/transpose.clh"
 #endif
 
@@ -109,10 +109,11 @@ INLINE void write_entry(ACC x, const output o, long e)
 // Writes x, the sums of the entries e .. e + BLOCK - 1, as far as they come before `stop`.
 INLINE void write_sums(ACCS x, const output o, long e, long stop)
 {
-    if (ALIGNED || e + FOLD > stop) { // D and C's values begin anywhere, whatever A and B do
-        ACC lanes[FOLD];
+    if (ALIGNED ||
+        e + VECTOR_WIDTH > stop) { // D and C's values begin anywhere, whatever A and B do
+        ACC lanes[VECTOR_WIDTH];
         VSTORE(x, lanes);
-        for (int i = 0; i < FOLD && e + i < stop; ++i)
+        for (int i = 0; i < VECTOR_WIDTH && e + i < stop; ++i)
             write_entry(lanes[i], o, e + i);
         return;
     }
@@ -176,9 +177,9 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
 }
 #endif
 
-// Where this item's matrices are, and which entries of C are its slice.
-#define SLICE_OF_PRODUCT                                                                           \
-    const long batch = GROUP_ALONG_Z, bundle = get_group_id(0) / GROUPS_PER_BUNDLE;                \
+// Where this item's matrices are, and which entries of C are its chunk.
+#define CHUNK_OF_PRODUCT                                                                           \
+    const long batch = GROUP_ALONG_Z, row_block = get_group_id(0) / GROUPS_PER_ROW_BLOCK;          \
     global const OFFSET *rows = offsets + offsets_start;                                           \
     global const INDEX *columns = indices + indices_start;                                         \
     global const T *matrix_a = A + a_start + batch * a_batch;                                      \
@@ -190,14 +191,14 @@ INLINE void write_block(state shares[BLOCK], local state *exchange, const output
                 beta,                                                                              \
                 from == 0,                                                                         \
                 upto >= k};                                                                        \
-    const long slice = bundle * SLICES_PER_GROUP + get_local_id(1);                                \
-    const long first = slice * entries, stop = min(first + entries, nnz)
+    const long chunk = row_block * CHUNKS_PER_GROUP + get_local_id(1);                             \
+    const long first = chunk * entries, stop = min(first + entries, nnz)
 
 // Tiles of k from `from` on, up to `upto`.
 kernel GROUP void sddmm_csr_entries(PRODUCT)
 {
-    local state exchange[EXCHANGED(SLICES_PER_GROUP)];
-    SLICE_OF_PRODUCT;
+    local state exchange[EXCHANGED(CHUNKS_PER_GROUP)];
+    CHUNK_OF_PRODUCT;
     const bool is_one_tile = from + TILE >= upto;
 
 #if LANES == 1 // where lanes are items Intel's compiler would keep sums in memory
@@ -246,17 +247,18 @@ kernel GROUP void sddmm_csr_entries(PRODUCT)
 }
 
 #if LANES == 1
-#define SIDE_BY_SIDE 256 // rows that go through windows together, at most
+#define SIDE_BY_SIDE 256 // rows that go through column blocks together, at most
 
-// Columns of a window: as many as asked for, or more, so that rows have a block of entries in each.
-INLINE long window_for(long window, int n, long entries, int n_rows)
+// Columns of a column block: as many as asked for, or more, so that rows have a block of entries in
+// each.
+INLINE long column_block_for(long column_block, int n, long entries, int n_rows)
 {
     const long most = max(entries / (n_rows * (long)BLOCK), 1L);
-    return max(window, (n + most - 1) / most);
+    return max(column_block, (n + most - 1) / most);
 }
 
 // How many of the entries e .. stop - 1 of a row come next, before column `edge`: a block, the rest
-// of the row, or none where the last of these is in a later window.
+// of the row, or none where the last of these is in a later column block.
 INLINE int due_before(global const INDEX *columns, long e, long stop, long edge)
 {
     const int count = (int)min(stop - e, (long)BLOCK);
@@ -311,20 +313,21 @@ INLINE void take_due(const ACCS a[VECTORS], const b_tile b, global const INDEX *
     write_sums(block_sums(shares, 0), o, e, e + count);
 }
 
-// Rows that go side by side: of C, from its first entry in the slice on, and of A.
+// Rows that go side by side: of C, from its first entry in the chunk on, and of A.
 typedef struct {
     int count; // SIDE_BY_SIDE at most
     global const OFFSET *rows;
-    long first, stop; // the slice
+    long first, stop; // the chunk
     global const T *a;
     long a_row, a_stride;
 } side_by_side;
 
-// One tile of k. The rows take turns in each window of B's columns, which stay in cache meanwhile.
+// One tile of k. The rows take turns in each column block of B's columns, which stay in cache
+// meanwhile.
 INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const b_tile b,
                        const output o, int tile, int k, int n, long width)
 {
-    int reached[SIDE_BY_SIDE]; // of the slice: the next entry of each row
+    int reached[SIDE_BY_SIDE]; // of the chunk: the next entry of each row
     for (int i = 0; i < r.count; ++i)
         reached[i] = (int)(max((long)r.rows[i], r.first) - r.first);
     for (long begin = 0; begin < n; begin += width) {
@@ -349,19 +352,20 @@ INLINE void sweep_tile(const side_by_side r, global const INDEX *columns, const 
 }
 
 // The same as sddmm_csr_entries, and any number of tiles alike, of which the last one's last vector
-// alone may reach past k; one where B is packed. Of GROUPS_PER_BUNDLE groups the first one works.
-kernel GROUP void sddmm_csr_windows(PRODUCT, SDDMM_WINDOWS_PARAMETERS(DECLARE, COMMA))
+// alone may reach past k; one where B is packed. Of GROUPS_PER_ROW_BLOCK groups the first one
+// works.
+kernel GROUP void sddmm_csr_column_blocks(PRODUCT, SDDMM_COLUMN_BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
-    if (get_group_id(0) % GROUPS_PER_BUNDLE > 0)
+    if (get_group_id(0) % GROUPS_PER_ROW_BLOCK > 0)
         return;
-    SLICE_OF_PRODUCT;
+    CHUNK_OF_PRODUCT;
     int row = first < stop ? row_of_entry(rows, n_rows, first) : n_rows;
     while (row < n_rows && rows[row] < stop) {
         side_by_side r = {1, rows + row, first, stop, matrix_a + row * a_row, a_row, A_STRIDE};
         while (r.count < SIDE_BY_SIDE && row + r.count < n_rows && r.rows[r.count] < stop)
             ++r.count;
         const long found = min((long)r.rows[r.count], stop) - max((long)r.rows[0], first);
-        const long width = window_for(window, n, found, r.count);
+        const long width = column_block_for(column_block, n, found, r.count);
         for (int tile = from; tile < upto; tile += TILE) {
             const b_tile b = {PACKED ? matrix_b : matrix_b + tile * B_STRIDE, b_column,
                               PACKED ? 1 : B_STRIDE, PACKED ? 0 : max(tile + TILE - k, 0)};
@@ -374,24 +378,24 @@ kernel GROUP void sddmm_csr_windows(PRODUCT, SDDMM_WINDOWS_PARAMETERS(DECLARE, C
 }
 #endif
 
-// Item (lane, slice): its vectors of FOLD columns of B. Where neighbours in memory are neighbours
-// along n they are turned round.
+// Item (lane, chunk): its vectors of VECTOR_WIDTH columns of B. Where neighbours in memory are
+// neighbours along n they are transposed round.
 kernel GROUP void sddmm_pack(DENSE_B, SDDMM_PACK_PARAMETERS(DECLARE, COMMA))
 {
     const long batch = GROUP_ALONG_Z;
-    const long first = (get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1)) * FOLD;
-    const int count = (int)min((long)FOLD, n - first);
+    const long first = (get_group_id(0) * (long)CHUNKS_PER_GROUP + get_local_id(1)) * VECTOR_WIDTH;
+    const int count = (int)min((long)VECTOR_WIDTH, n - first);
     global const T *in = B + b_start + batch * b_batch + first * b_column;
     global T *out = packed + (batch * n + first) * TILE;
     for (int v = 0; v < VECTORS; ++v) {
         const long at = vector_at(from, v), to = vector_at(0, v);
-#if FOLD > 1 && !B_ADJACENT
-        if (b_column == 1 && count == FOLD && at + FOLD <= k) {
-            ACCS rows[FOLD];
-            for (int i = 0; i < FOLD; ++i)
+#if VECTOR_WIDTH > 1 && !B_ADJACENT
+        if (b_column == 1 && count == VECTOR_WIDTH && at + VECTOR_WIDTH <= k) {
+            ACCS rows[VECTOR_WIDTH];
+            for (int i = 0; i < VECTOR_WIDTH; ++i)
                 rows[i] = load_vector(in + (at + i) * b_row);
             transpose(rows);
-            for (int i = 0; i < FOLD; ++i)
+            for (int i = 0; i < VECTOR_WIDTH; ++i)
                 store_vector(rows[i], out + i * TILE + to);
             continue;
         }
@@ -402,38 +406,39 @@ kernel GROUP void sddmm_pack(DENSE_B, SDDMM_PACK_PARAMETERS(DECLARE, COMMA))
     }
 }
 
-#ifdef TURNED_BLOCK // columns, and elements of each, that a group turns round in local memory
+#ifdef TRANSPOSED_BLOCK // columns, and elements of each, that a group turns round in local memory
 // Neighbours in memory are mostly neighbours along n here, and along k there.
 kernel GROUP void sddmm_turn(DENSE_B, SDDMM_TURN_PARAMETERS(DECLARE, COMMA))
 {
-    local BITS block[TURNED_BLOCK][TURNED_BLOCK + 1];
+    local BITS block[TRANSPOSED_BLOCK][TRANSPOSED_BLOCK + 1];
     const long batch = GROUP_ALONG_Z;
-    const int blocks = (k - 1) / TURNED_BLOCK + 1, group = get_group_id(0);
+    const int blocks = (k - 1) / TRANSPOSED_BLOCK + 1, group = get_group_id(0);
     const int line = group / blocks; // not %: Oclgrind 21.10 lacks what both together become
-    const int along_k = (group - line * blocks) * TURNED_BLOCK, along_n = line * TURNED_BLOCK;
+    const int along_k = (group - line * blocks) * TRANSPOSED_BLOCK,
+              along_n = line * TRANSPOSED_BLOCK;
     global const BITS *in = (global const BITS *)B + b_start + batch * b_batch;
     const uint item = get_local_id(1) * LANES + get_local_id(0);
-    for (uint i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
-        const int l = i / TURNED_BLOCK, j = i % TURNED_BLOCK;
+    for (uint i = item; i < TRANSPOSED_BLOCK * TRANSPOSED_BLOCK; i += LANES * CHUNKS_PER_GROUP) {
+        const int l = i / TRANSPOSED_BLOCK, j = i % TRANSPOSED_BLOCK;
         if (along_k + l < k && along_n + j < n)
             block[l][j] = in[(along_k + l) * b_row + (along_n + j) * b_column];
     }
     WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
-    global BITS *out = turned + batch * n * k;
-    for (uint i = item; i < TURNED_BLOCK * TURNED_BLOCK; i += LANES * SLICES_PER_GROUP) {
-        const int l = i % TURNED_BLOCK, j = i / TURNED_BLOCK;
+    global BITS *out = transposed + batch * n * k;
+    for (uint i = item; i < TRANSPOSED_BLOCK * TRANSPOSED_BLOCK; i += LANES * CHUNKS_PER_GROUP) {
+        const int l = i % TRANSPOSED_BLOCK, j = i / TRANSPOSED_BLOCK;
         if (along_k + l < k && along_n + j < n)
             out[(long)(along_n + j) * k + along_k + l] = block[l][j];
     }
 }
 #endif
 
-// Each lane has every LANES-th entry of the slice.
+// Each lane has every LANES-th entry of the chunk.
 kernel GROUP void sddmm_scale(SDDMM_SCALE_PARAMETERS(DECLARE, COMMA))
 {
-    const long slice = get_group_id(0) * (long)SLICES_PER_GROUP + get_local_id(1);
-    const long stop = min(slice * entries + entries, nnz);
+    const long chunk = get_group_id(0) * (long)CHUNKS_PER_GROUP + get_local_id(1);
+    const long stop = min(chunk * entries + entries, nnz);
     global RESULT_T *d = D + d_start + GROUP_ALONG_Z * d_batch;
-    for (long e = slice * entries + get_local_id(0); e < stop; e += LANES)
+    for (long e = chunk * entries + get_local_id(0); e < stop; e += LANES)
         store_result(beta != 0 ? beta * load_result(d + e) : (ACC)0, d + e);
 }

@@ -31,8 +31,8 @@
     AND P(OUT(ACC), sums)                                                                          \
     AND P(LONG, sums_start)
 
-// Behind these, where rows go through windows of B's columns.
-#define SDDMM_WINDOWS_PARAMETERS(P, AND) P(INT, n) AND P(LONG, window)
+// Behind these, where rows go through column blocks of B's columns.
+#define SDDMM_COLUMN_BLOCKS_PARAMETERS(P, AND) P(INT, n) AND P(LONG, column_block)
 
 #define SDDMM_PACK_PARAMETERS(P, AND)                                                              \
     P(INT, n) AND P(INT, k)                                                                        \
@@ -41,7 +41,7 @@
 
 #define SDDMM_TURN_PARAMETERS(P, AND)                                                              \
     P(INT, n) AND P(INT, k)                                                                        \
-    AND P(SOLE_OUT(BITS), turned)
+    AND P(SOLE_OUT(BITS), transposed)
 
 #define SDDMM_SCALE_PARAMETERS(P, AND)                                                             \
     P(LONG, nnz)                                                                                   \

@@ -13,8 +13,8 @@
 // parts, one after the other, and sums wait; elements of a sparse one stand where their columns'
 // hashes are, and come in parts only if they are too many. Where B is dense the terms are a row of
 // A, and meet a row of B.
-#ifndef FOLD // terms that an item takes at once, if it is a group: 4, 8 or 16; else 1
-#define FOLD 1
+#ifndef VECTOR_WIDTH // terms that an item takes at once, if it is a group: 4, 8 or 16; else 1
+#define VECTOR_WIDTH 1
 #endif
 #include "base/parameters.clh"
 #include "base/types.clh"
@@ -65,7 +65,7 @@ typedef struct {
 } state;
 #if LANES > 1 && SHUFFLES
 #define FIELDS(F) F(ACC, sum)
-#define TEAM      1
+#define ITEMS_Y   1
 #include "base/shuffle.clh"
 #endif
 
@@ -155,19 +155,19 @@ INLINE ACC some_of_row(const TERM_FACTOR terms, long row, const meeting met, int
     return sum;
 }
 
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
 #define IN_WORD       (8 / (int)sizeof(TERM_INDEX)) // columns in 64 bits
 #define WORD_int(p)   as_ulong(vload2(0, p))
 #define WORD_short(p) as_ulong(vload4(0, p))
 #define SUM_OF(a, b)  ((a) + (b))
 
-// What FOLD adjacent terms meet. Their columns are taken out of words: of columns in a vector
-// compilers make an instruction that gathers, which takes AMD's processors twice as long.
+// What VECTOR_WIDTH adjacent terms meet. Their columns are taken out of words: of columns in a
+// vector compilers make an instruction that gathers, which takes AMD's processors twice as long.
 INLINE ACCS all_met(const meeting met, global const TERM_INDEX *columns)
 {
-    ACC lanes[FOLD];
+    ACC lanes[VECTOR_WIDTH];
 #pragma unroll
-    for (int i = 0; i < FOLD; ++i) {
+    for (int i = 0; i < VECTOR_WIDTH; ++i) {
         const ulong word = JOIN(WORD_, TERM_INDEX)(columns + i / IN_WORD * IN_WORD);
         lanes[i] = met_at(met, (TERM_INDEX)(word >> i % IN_WORD * (64 / IN_WORD)));
     }
@@ -179,22 +179,22 @@ INLINE ACCS add_terms(ACCS sum, const TERM_FACTOR terms, long p, const meeting m
     return multiply_add(load_vector(terms.values + p), all_met(met, terms.indices + p), sum);
 }
 
-// All terms of a row, FOLD or more behind the first of all. The last ones are taken up to the row's
-// end, and what of them comes twice or belongs to the row before is left out.
+// All terms of a row, VECTOR_WIDTH or more behind the first of all. The last ones are taken up to
+// the row's end, and what of them comes twice or belongs to the row before is left out.
 INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const meeting met)
 {
     ACCS sum = 0;
     long p = start;
-    while (p + FOLD <= stop) {
-        const long upto = min(stop, p + CHUNK * FOLD);
+    while (p + VECTOR_WIDTH <= stop) {
+        const long upto = min(stop, p + CHUNK * VECTOR_WIDTH);
         ACCS some = 0;
-        for (; p + FOLD <= upto; p += FOLD)
+        for (; p + VECTOR_WIDTH <= upto; p += VECTOR_WIDTH)
             some = add_terms(some, terms, p, met);
         sum += some;
     }
     if (p < stop) {
-        const int others = (int)(p + FOLD - stop);
-        sum = JOIN(first_, ACC)(others, add_terms(sum, terms, stop - FOLD, met), sum);
+        const int others = (int)(p + VECTOR_WIDTH - stop);
+        sum = JOIN(first_, ACC)(others, add_terms(sum, terms, stop - VECTOR_WIDTH, met), sum);
     }
     ACROSS(SUM_OF, sum)
     return any_of(sum);
@@ -203,9 +203,9 @@ INLINE ACC all_of_row(const TERM_FACTOR terms, long start, long stop, const meet
 
 INLINE ACC share_of_row(const TERM_FACTOR terms, long row, const meeting met, int lane)
 {
-#if FOLD > 1 && !PARTS
+#if VECTOR_WIDTH > 1 && !PARTS
     const long start = terms.offsets[row], stop = terms.offsets[row + 1];
-    if (stop - terms.offsets[0] >= FOLD)
+    if (stop - terms.offsets[0] >= VECTOR_WIDTH)
         return all_of_row(terms, start, stop, met);
 #endif
     return some_of_row(terms, row, met, lane, false);
@@ -281,12 +281,12 @@ typedef struct {
 
 // Unsigned: where clang finds a quotient and the rest of the same int it writes `freeze`, which
 // Oclgrind 21.10 does not know.
-#define TEAM_OF(item) ((long)((uint)(item) / LANES))
+#define ITEMS_Y_OF(item) ((long)((uint)(item) / LANES))
 
 // So many turns for each item, of entry e, if that is one.
 #define EACH_ENTRY(e, r)                                                                           \
-    for (long turn = (r).start, e = turn + TEAM_OF(item); turn < (r).stop;                         \
-         turn += SIDE_BY_SIDE, e = turn + TEAM_OF(item))
+    for (long turn = (r).start, e = turn + ITEMS_Y_OF(item); turn < (r).stop;                      \
+         turn += SIDE_BY_SIDE, e = turn + ITEMS_Y_OF(item))
 
 #if B_SPARSE
 // Asks for the terms of an entry that comes later, and twice as late for where they begin: C names

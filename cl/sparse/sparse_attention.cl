@@ -4,17 +4,17 @@
 //
 // LANES items share a row. They go through its entries a block at a time: dot products, what is
 // largest so far, weights, and rows of V onto sums in registers, which shrink when the largest has
-// grown. Item `lane` sums OUTPUTS vectors of FOLD columns, LANES x FOLD apart; ROWS_PER_GROUP rows
-// make a group. Group (x, y, z) has the rows of bundle x, the columns of slice y, and matrix z of
-// the batch.
+// grown. Item `lane` sums OUTPUTS vectors of VECTOR_WIDTH columns, LANES x VECTOR_WIDTH apart;
+// ROWS_PER_GROUP rows make a group. Group (x, y, z) has the rows of row block x, the columns of
+// n-tile y, and matrix z of the batch.
 //
 //   attention_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
-//   attention_csr_pieces   what one piece of a long row comes to, to scratch memory
-//   attention_csr_combine  joins a long row's pieces, in order
+//   attention_csr_row_chunks   what one row chunk of a long row comes to, to scratch memory
+//   attention_csr_combine  joins a long row's row chunks, in order
 //
 // The last vector along k is moved back to end there, its lanes that come twice 0. So is the last
 // one along the columns of V: it computes some columns twice, and each is written once. The host
-// promises as much as FOLD of both.
+// promises as much as VECTOR_WIDTH of both.
 #include "base/parameters.clh"
 #include "base/types.clh"
 
@@ -37,7 +37,7 @@
 #define VO_ADJACENT 1
 #endif
 
-#define WIDTH       (LANES * OUTPUTS * FOLD)
+#define WIDTH       (LANES * OUTPUTS * VECTOR_WIDTH)
 #define GROUP_ITEMS (LANES * ROWS_PER_GROUP)
 #define GROUP       IN_SUB_GROUPS __attribute__((reqd_work_group_size(LANES, ROWS_PER_GROUP, 1)))
 
@@ -109,15 +109,17 @@ typedef struct {
     ACC top, sum;
 } weighing;
 
-// The item's columns: vector v covers column v .. + FOLD - 1 and owns those from `owned` on.
+// The item's columns: vector v covers column v .. + VECTOR_WIDTH - 1 and owns those from `owned`
+// on.
 INLINE long owned_column(int v)
 {
-    return GROUP_ALONG_Y(ROWS_PER_GROUP) * (long)WIDTH + (v * LANES + (int)get_local_id(0)) * FOLD;
+    return GROUP_ALONG_Y(ROWS_PER_GROUP) * (long)WIDTH +
+           (v * LANES + (int)get_local_id(0)) * VECTOR_WIDTH;
 }
 
 INLINE long column_of(int v, int n)
 {
-    return min(owned_column(v), (long)n - FOLD);
+    return min(owned_column(v), (long)n - VECTOR_WIDTH);
 }
 
 INLINE ACC base_of(ACC top)
@@ -292,9 +294,9 @@ INLINE void write_columns(ACCS x, global T *row, long stride, int v, int n_colum
         store_vector(x, row + column);
         return;
     }
-    ACC lanes[FOLD];
+    ACC lanes[VECTOR_WIDTH];
     VSTORE(x, lanes);
-    EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+    EACH_LANE(i, (int)min(owned - column, (long)VECTOR_WIDTH), VECTOR_WIDTH)
     store_one(lanes[i], row + (column + i) * stride);
 }
 
@@ -316,7 +318,7 @@ kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES
         const long row = item * rows_per_item + i;
         const bool is_there = row < n_rows;
         const long start = is_there ? starts[row] : 0, stop = is_there ? starts[row + 1] : 0;
-        const bool is_long = stop - start > 2 * piece;
+        const bool is_long = stop - start > 2 * row_chunk;
         ACCS sums[OUTPUTS];
         const weighing w = attend(sums, A, (int)row, start, is_long ? start : stop, n_columns, X);
         if (!is_there || is_long)
@@ -329,29 +331,29 @@ kernel GROUP void attention_csr_rows(DENSE_Q, DENSE_K, DENSE_V, DENSE_O, ENTRIES
 }
 
 // Piece p goes to scratch[batch][p]: the largest product, the sum, and n_columns sums.
-kernel GROUP void attention_csr_pieces(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M,
-                                       ATTENTION_PIECES_PARAMETERS(DECLARE, COMMA))
+kernel GROUP void attention_csr_row_chunks(DENSE_Q, DENSE_K, DENSE_V, ENTRIES_OF_M,
+                                           ATTENTION_ROW_CHUNKS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_EXCHANGE
     const operands A = OPERANDS;
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    row_piece mine = {0, 0, 0, 0, 0};
-    if (p < n_pieces)
-        mine = piece_at(offsets + offsets_start, n_rows, piece, p);
+    row_row_chunk mine = {0, 0, 0, 0, 0};
+    if (p < n_row_chunks)
+        mine = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     ACCS sums[OUTPUTS];
     const weighing w = attend(sums, A, mine.row, mine.start, mine.stop, n_columns, X);
     if (mine.count == 0)
         return;
-    global ACC *out = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * (n_columns + 2);
+    global ACC *out = scratch + (GROUP_ALONG_Z * (long)n_row_chunks + p) * (n_columns + 2);
     if (GROUP_ALONG_Y(ROWS_PER_GROUP) == 0 && get_local_id(0) == 0) {
         out[0] = w.top;
         out[1] = w.sum;
     }
     for (int v = 0; v < OUTPUTS; ++v) {
         const long owned = owned_column(v), column = column_of(v, n_columns);
-        ACC lanes[FOLD];
+        ACC lanes[VECTOR_WIDTH];
         VSTORE(sums[v], lanes);
-        EACH_LANE(i, (int)min(owned - column, (long)FOLD), FOLD)
+        EACH_LANE(i, (int)min(owned - column, (long)VECTOR_WIDTH), VECTOR_WIDTH)
         out[2 + column + i] = lanes[i];
     }
 }
@@ -361,13 +363,13 @@ kernel GROUP void attention_csr_combine(DENSE_O, ENTRIES_OF_M,
                                         ATTENTION_COMBINE_PARAMETERS(DECLARE, COMMA))
 {
     const int p = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    if (p >= n_pieces)
+    if (p >= n_row_chunks)
         return;
-    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
     const long step = n_columns + 2;
-    global const ACC *in = scratch + (GROUP_ALONG_Z * (long)n_pieces + p) * step;
+    global const ACC *in = scratch + (GROUP_ALONG_Z * (long)n_row_chunks + p) * step;
     weighing w = {in[0], 0};
     for (int j = 1; j < first.count; ++j)
         w.top = LARGER(in[j * step], w.top);

@@ -14,7 +14,7 @@
 #define ATTENTION_ENTRIES_PARAMETERS(P, AND)                                                       \
     P(LONG, n_heads)                                                                               \
     AND P(INT, n_rows)                                                                             \
-    AND P(LONG, piece)                                                                             \
+    AND P(LONG, row_chunk)                                                                         \
     AND P(SOLE_IN(OFFSET), offsets)                                                                \
     AND P(SOLE_IN(INDEX), indices)                                                                 \
     AND P(LONG, offsets_start)                                                                     \
@@ -25,15 +25,15 @@
     AND P(NUMBER(ACC), scale)                                                                      \
     AND P(INT, rows_per_item)
 
-#define ATTENTION_PIECES_PARAMETERS(P, AND)                                                        \
+#define ATTENTION_ROW_CHUNKS_PARAMETERS(P, AND)                                                    \
     P(INT, depth)                                                                                  \
     AND P(INT, n_columns)                                                                          \
     AND P(NUMBER(ACC), scale)                                                                      \
-    AND P(INT, n_pieces)                                                                           \
+    AND P(INT, n_row_chunks)                                                                       \
     AND P(SOLE_OUT(ACC), scratch)
 
 #define ATTENTION_COMBINE_PARAMETERS(P, AND)                                                       \
-    P(INT, n_columns) AND P(INT, n_pieces)                                                         \
+    P(INT, n_columns) AND P(INT, n_row_chunks)                                                     \
     AND P(SOLE_IN(ACC), scratch)
 
 #endif

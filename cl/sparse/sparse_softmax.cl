@@ -2,18 +2,18 @@
 // Y = softmax(scale X) over the entries of each row of a sparse matrix (CSR); or, backward,
 // dX = scale Y (dY - sum of Y dY).
 //
-// Rows are dealt out by entries, each row counted as one more: group x has the rows that begin in
-// chunk x of so many. LANES items share a row, of up to KEEP entries, and ROWS_PER_GROUP rows are
-// done side by side; longer ones the whole group shares. With vectors there is one item, and takes
-// as many rows at a time as KEEP entries are. Group y has matrix y of the batch.
+// Rows are distributed out by entries, each row counted as one more: group x has the rows that
+// begin in chunk x of so many. LANES items share a row, of up to KEEP entries, and ROWS_PER_GROUP
+// rows are done side by side; longer ones the whole group shares. With vectors there is one item,
+// and takes as many rows at a time as KEEP entries are. Group y has matrix y of the batch.
 //
 //   sparse_softmax_rows     all rows but the long ones
-//   sparse_softmax_pieces   what each piece of a long row comes to, to scratch memory
-//   sparse_softmax_combine  what its pieces come to together, in order
-//   sparse_softmax_apply    each piece written with that
+//   sparse_softmax_row_chunks   what each row chunk of a long row comes to, to scratch memory
+//   sparse_softmax_combine  what its row chunks come to together, in order
+//   sparse_softmax_apply    each row chunk written with that
 //
 // The host promises that Y is X's or dY's memory, or shares none with them; that LANES and
-// ROWS_PER_GROUP are powers of two, and 1 where FOLD is above 1.
+// ROWS_PER_GROUP are powers of two, and 1 where VECTOR_WIDTH is above 1.
 #include "base/parameters.clh"
 #include "base/types.clh"
 
@@ -40,13 +40,13 @@
 
 #include "base/exp.clh"
 #include "base/lanes.clh"
+#include "base/sums.clh"
 #include "operand/rows.clh"
 #include "operand/stretches.clh"
-#include "base/sums.clh"
 
 #include "sparse/sparse_row.clh"
 #include "sparse/sparse_softmax_parameters.h"
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
 #include "sparse/sparse_kept.clh"
 #else
 #include "sparse/sparse_lanes.clh"
@@ -65,7 +65,7 @@
 #else
 #define GET_SHARED local ACCS *const shared = 0
 #endif
-#define GROUP_TEAM                                                                                 \
+#define ITEMS_OF_GROUP                                                                             \
     {                                                                                              \
         get_local_id(1) * LANES + get_local_id(0), GROUP_ITEMS, shared                             \
     }
@@ -74,20 +74,20 @@ kernel GROUP void sparse_softmax_rows(VALUES, ROWS, CHUNK_PARAMETERS(DECLARE, CO
 {
     GET_OPERANDS;
     GET_ROWS;
-#if FOLD > 1
+#if VECTOR_WIDTH > 1
     const int first = row_from(offsets, n_rows, get_group_id(0) * chunk);
     const int last = row_from(offsets, n_rows, (get_group_id(0) + 1) * chunk);
     if (first == last)
         return;
-    rewrite_rows(&o, offsets, first, last, n_rows, 2 * piece);
+    rewrite_rows(&o, offsets, first, last, n_rows, 2 * row_chunk);
 #else
     DECLARE_EXCHANGE;
-    rewrite_rows(&o, offsets, n_rows, chunk, 2 * piece, X);
+    rewrite_rows(&o, offsets, n_rows, chunk, 2 * row_chunk, X);
 #endif
 }
 
-#define PIECES   PIECES_PARAMETERS(DECLARE, COMMA)
-#define PIECE(p) (scratch + 2 * (GROUP_ALONG_Y(ROWS_PER_GROUP) * n_pieces + (p)))
+#define ROW_CHUNKS   ROW_CHUNKS_PARAMETERS(DECLARE, COMMA)
+#define ROW_CHUNK(p) (scratch + 2 * (GROUP_ALONG_Y(ROWS_PER_GROUP) * n_row_chunks + (p)))
 
 INLINE void put_found(global ACC *p, finals f)
 {
@@ -95,55 +95,56 @@ INLINE void put_found(global ACC *p, finals f)
     p[1] = any_of(f.factor);
 }
 
-kernel GROUP void sparse_softmax_pieces(VALUES, ROWS, PIECES)
+kernel GROUP void sparse_softmax_row_chunks(VALUES, ROWS, ROW_CHUNKS)
 {
     GET_SHARED;
     GET_OPERANDS;
     GET_ROWS;
-    const team t = GROUP_TEAM;
+    const items_y t = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0)
         return;
     const finals f = swept(&o, mine.start, mine.stop - mine.start, t);
     if (t.lane == 0)
-        put_found(PIECE(p), f);
+        put_found(ROW_CHUNK(p), f);
 }
 
-// The state of a row's first piece becomes what the row is rewritten with.
-kernel GROUP void sparse_softmax_combine(ROWS, PIECES)
+// The state of a row's first row chunk becomes what the row is rewritten with.
+kernel GROUP void sparse_softmax_combine(ROWS, ROW_CHUNKS)
 {
     GET_SHARED;
     GET_ROWS;
-    const team t = GROUP_TEAM;
+    const items_y t = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0 || mine.first != p)
         return;
-    global ACC *found = PIECE(p);
+    global ACC *found = ROW_CHUNK(p);
     finals f = {-LARGEST, 0};
     for (int i = t.lane; i < mine.count; i += t.width)
         f.top = larger(f.top, (ACCS)found[2 * i]);
     f.top = largest_of_items(f.top, t);
-    ACCS sum = 0, carry = 0;
+    ACCS sum = 0, compensation = 0;
     for (int i = t.lane; i < mine.count; i += t.width)
-        add_carrying(&sum, &carry, found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
-    f.factor = factor_of(sum_of_items(sum_with_carry(sum, carry), t));
+        add_compensated(&sum, &compensation,
+                        found[2 * i + 1] * exp_below((ACCS)found[2 * i] - f.top));
+    f.factor = factor_of(sum_of_items(sum_with_compensation(sum, compensation), t));
     if (t.lane == 0)
         put_found(found, f);
 }
 
-kernel GROUP void sparse_softmax_apply(VALUES, ROWS, PIECES)
+kernel GROUP void sparse_softmax_apply(VALUES, ROWS, ROW_CHUNKS)
 {
     GET_SHARED;
     GET_OPERANDS;
     GET_ROWS;
-    const team t = GROUP_TEAM;
+    const items_y t = ITEMS_OF_GROUP;
     const long p = get_group_id(0);
-    const row_piece mine = piece_at(offsets, n_rows, piece, p);
+    const row_row_chunk mine = row_chunk_at(offsets, n_rows, row_chunk, p);
     if (mine.count == 0)
         return;
-    global const ACC *found = PIECE(mine.first);
+    global const ACC *found = ROW_CHUNK(mine.first);
     const finals f = {found[0], found[1]};
     rewrite(&o, mine.start, mine.stop - mine.start, f, t);
 }

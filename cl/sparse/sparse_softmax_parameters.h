@@ -18,14 +18,14 @@
     AND P(NUMBER(ACC), scale)                                                                      \
     AND P(INT, stream)
 
-// Long rows have more than 2 * piece entries.
+// Long rows have more than 2 * row chunk entries.
 #define ROWS_PARAMETERS(P, AND)                                                                    \
-    P(INT, n_rows) AND P(LONG, piece)                                                              \
+    P(INT, n_rows) AND P(LONG, row_chunk)                                                          \
     AND P(SOLE_IN(OFFSET), offsets)                                                                \
     AND P(LONG, offsets_start)
 
-// States of pieces stand one behind the other, and those of matrices: their tops and sums.
-#define PIECES_PARAMETERS(P, AND) P(LONG, n_pieces) AND P(SOLE_OUT(ACC), scratch)
+// States of row chunks stand one behind the other, and those of matrices: their tops and sums.
+#define ROW_CHUNKS_PARAMETERS(P, AND) P(LONG, n_row_chunks) AND P(SOLE_OUT(ACC), scratch)
 
 #define CHUNK_PARAMETERS(P, AND) P(LONG, chunk)
 

@@ -7,7 +7,7 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_TEAM(item);
+    GET_ITEMS_Y(item);
     stretch s = new_stretch(n_cols, marks, words, 0, 0, 0, item);
     for (long row = first_row; row < last_row; ++row) {
         const int n_products = products_of_row(&f, row, t);
@@ -28,7 +28,7 @@ kernel GROUP void spgemm_count(COUNT_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 
 #if SHARED
 // How many of the words' bits are set. All items pass.
-INLINE NUMBER count_marks(local const mark_word *words, int n_words, team t)
+INLINE NUMBER count_marks(local const mark_word *words, int n_words, items_y t)
 {
     NUMBER n = 0, total;
     for (int i = t.item; i < n_words; i += ITEMS)
@@ -45,7 +45,7 @@ kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTO
     const long first = get_group_id(0) * share * chunk;
     const int last = (int)min(first + share * chunk, (long)n_cols);
     GET_FACTORS;
-    GET_TEAM(item);
+    GET_ITEMS_Y(item);
     EACH_NOTED_ROW(i)
     {
         const long row = notes[notes_start + 1 + i];
@@ -71,7 +71,7 @@ kernel GROUP void spgemm_count_long(COUNT_LONG_PARAMETERS(DECLARE, COMMA), FACTO
 kernel GROUP void spgemm_join_long(JOIN_LONG_PARAMETERS(DECLARE, COMMA), NOTES, COUNTS(IN),
                                    OFFSETS(SOLE_OUT))
 {
-    GET_TEAM(get_local_id(0));
+    GET_ITEMS_Y(get_local_id(0));
     EACH_NOTED_ROW(i)
     {
         global const NUMBER *const of_row = counts + counts_start + (long)i * n_chunks;

@@ -28,8 +28,8 @@ INLINE void put_element(const dense_row to, int column, ACC x)
     store_one(to.beta != 0 ? multiply_add(to.beta, load_one(p), x) : x, p);
 }
 
-// What a piece came to.
-INLINE void add_piece(const stretch *s, int item)
+// What a row chunk came to.
+INLINE void add_row_chunk(const stretch *s, int item)
 {
     for (int c = item; c < s->width; c += ITEMS) {
         s->sums[s->room + c] += s->sums[c];
@@ -56,15 +56,15 @@ INLINE void put_nothing(const dense_row to, int first, int last, int item)
 // Columns first .. last - 1, at most `most` at a time, for which there is room for `all` sums. A
 // column is cleared, summed up and put by the same item. All items pass.
 INLINE void put_range(const factors *f, long row, int first, int last, int most, int all,
-                      local ACC *sums, const dense_row to, team t)
+                      local ACC *sums, const dense_row to, items_y t)
 {
     if (to.alpha == 0) {
         put_nothing(to, first, last, t.item);
         return;
     }
-    const bool in_pieces = has_long_sums(f, row, all);
-    const int room = in_pieces ? all / 2 : all;
-    local ACC *const totals = in_pieces ? sums + room : sums;
+    const bool in_row_chunks = has_long_sums(f, row, all);
+    const int room = in_row_chunks ? all / 2 : all;
+    local ACC *const totals = in_row_chunks ? sums + room : sums;
     int from = first;
     while (from < last) {
         const stretch s = {
@@ -76,8 +76,8 @@ INLINE void put_range(const factors *f, long row, int first, int last, int most,
         for (long e = f->a_offsets[row]; e < f->a_offsets[row + 1]; e += LONG_SUM) {
             const long stop = min(e + LONG_SUM, (long)f->a_offsets[row + 1]);
             next = min(next, sweep_entries(f, e, stop, &s, TO_DENSE, t));
-            if (in_pieces)
-                add_piece(&s, t.item);
+            if (in_row_chunks)
+                add_row_chunk(&s, t.item);
         }
         put_sums(to, &s, totals, t.item);
         put_nothing(to, s.from + s.width, next, t.item);
@@ -89,7 +89,7 @@ kernel GROUP void spgemm_dense(DENSE_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES,
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_TEAM(item);
+    GET_ITEMS_Y(item);
     const long last_product_row = alpha != 0 ? last_row : first_row;
     for (long row = first_row; row < last_row; ++row) {
         const dense_row to = DENSE_ROW(row);
@@ -109,7 +109,7 @@ kernel GROUP void spgemm_dense_long(DENSE_LONG_PARAMETERS(DECLARE, COMMA), FACTO
 {
     const int first = (int)(get_group_id(0) * chunk), last = (int)min(first + chunk, (long)n_cols);
     GET_FACTORS;
-    GET_TEAM(get_local_id(0));
+    GET_ITEMS_Y(get_local_id(0));
     EACH_NOTED_ROW(i)
     {
         const long row = notes[notes_start + 1 + i];

@@ -25,7 +25,7 @@ INLINE void clear_sums(const stretch *s, int n, int item)
 
 // How many of a stretch's entries stand before this item's; 0 of an old stretch. For several items,
 // also how many there are. All items pass.
-INLINE int entries_before(const stretch *s, bool is_new, team t, NUMBER *total)
+INLINE int entries_before(const stretch *s, bool is_new, items_y t, NUMBER *total)
 {
 #if ITEMS == 1
     return 0;
@@ -70,7 +70,7 @@ INLINE void put_values(const stretch *s, entries to, int item)
 }
 
 // A sweep; for one item a loop for each purpose, which elsewhere would take long to compile.
-INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, team t)
+INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *s, items_y t)
 {
 #if ITEMS == 1
     if (purpose == TO_MARK)
@@ -87,12 +87,12 @@ INLINE int sweep_row_to(int purpose, const factors *f, long row, const stretch *
 // that marks columns and further ones for as many sums as there is room for, unless each column has
 // one. There is one place for all sweeps, where all items pass, lest compiling take long.
 INLINE void fill_range(const factors *f, long row, int n_products, int first, int last, int room,
-                       stretch *s, entries to, team t)
+                       stretch *s, entries to, items_y t)
 {
     int from = first, next = first, n = 0;
     s->n_sums = 0;
-    s->has_carries = has_long_sums(f, row, room);
-    s->room = s->has_carries ? room / 2 : room;
+    s->has_compensations = has_long_sums(f, row, room);
+    s->room = s->has_compensations ? room / 2 : room;
     while (from < last) {
         const bool is_new = s->n_sums == 0;
         if (is_new)
@@ -134,7 +134,7 @@ kernel GROUP void spgemm_fill(FILL_PARAMETERS(DECLARE, COMMA), FACTORS, NOTES, S
 {
     ROWS_OF_GROUP(rows, n_rows);
     GET_FACTORS;
-    GET_TEAM(item);
+    GET_ITEMS_Y(item);
     stretch s = new_stretch(n_cols, marks, words, ranks, sums, columns, item);
     for (long row = first_row; row < last_row; ++row) {
         const int n_products = products_of_row(&f, row, t);
@@ -154,7 +154,7 @@ kernel GROUP void spgemm_fill_long(FILL_LONG_PARAMETERS(DECLARE, COMMA), FACTORS
     const int number = get_group_id(0);
     const int first = (int)(number * chunk), last = (int)min(first + chunk, (long)n_cols);
     GET_FACTORS;
-    GET_TEAM(get_local_id(0));
+    GET_ITEMS_Y(get_local_id(0));
     stretch s = new_stretch(last - first, marks, words, ranks, sums, columns, t.item);
     EACH_NOTED_ROW(i)
     {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha A B + beta C + bias) with A sparse, by rows (CSR), or for means alpha A B with each
-// row divided by the number of its entries. Slices, groups and how C ends are those of slices.clh.
+// row divided by the number of its entries. Slices, groups and how C ends are those of n-tiles.clh.
 //
 //   spmm_csr_rows      rows_per_item rows, one after the other; leaves long rows alone
-//   spmm_csr_windows   the same, but rows of window_from entries and more go side by side through
-//                      one window of B at a time
+//   spmm_csr_k_blocks   the same, but rows of k_block_from entries and more go side by side through
+//                      one k-block of B at a time
 //   spmm_csr_segments  the same, as a plan has cut them
-//   spmm_csr_pieces    sums of one slice over one piece of a long row, to scratch memory
-//   spmm_csr_combine   adds a long row's pieces up, in order
+//   spmm_csr_row_chunks    sums of one n-tile over one row chunk of a long row, to scratch memory
+//   spmm_csr_combine   adds a long row's row chunks up, in order
 //   spmm_scale         of scale.clh: C = f(beta C + bias), where A has nothing to add
 //   spmm_start_queues  of queue.clh, before spmm_csr_rows
-//   spmm_pack          B to scratch memory as [slice][k][SLICE], from where the others then read it
+//   spmm_pack          B to scratch memory as [n-tile][k][N_TILE], from where the others then read it
 //
-// The first two may hold their slice of B in local memory; the others go without.
+// The first two may hold their n-tile of B in local memory; the others go without.
 #include "base/types.clh"
 
 #ifndef STAGE // entries of a row staged in local memory at a time; 0: none
@@ -28,17 +28,17 @@
 #define MEAN 0
 #endif
 
-#include "sparse/slices.clh"
+#include "sparse/n_tiles.clh"
 
-#include "sparse/held.clh"
+#include "sparse/staged.clh"
 
 #include "operand/csr.clh"
 
 #include "base/pairs.clh"
 #include "sparse/queue.clh"
 
-#include "sparse/scale.clh"
 #include "base/turns.clh"
+#include "sparse/scale.clh"
 
 #ifndef MOST_ROWS // that an item may go through; the host keeps rows_per_item to it
 #define MOST_ROWS 64
@@ -48,15 +48,15 @@
 // alone; lanes of a GPU have many items to do that, and few registers.
 #define SUMS (LANES == 1 ? UNROLL : 1)
 
-// Whole slices go by pairs, and sums are of even and of odd columns by turns until they are done.
-#define SLICES_GO_IN_PAIRS (!HELD && GO_IN_PAIRS(COLUMNS_ADJACENT))
+// Whole n-tiles go by pairs, and sums are of even and of odd columns by turns until they are done.
+#define N_TILES_GO_IN_PAIRS (!STAGED_B && GO_IN_PAIRS(COLUMNS_ADJACENT))
 
-#if SLICES_GO_IN_PAIRS
+#if N_TILES_GO_IN_PAIRS
 INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
 {
 #pragma unroll
     for (int v = 0; v < VECTORS; v += 2) {
-        const WORDS pair = pair_at(row + v * FOLD);
+        const WORDS pair = pair_at(row + v * VECTOR_WIDTH);
         sums[v] = multiply_add((ACCS)a, even_of_pair(pair), sums[v]);
         sums[v + 1] = multiply_add((ACCS)a, odd_of_pair(pair), sums[v + 1]);
     }
@@ -65,7 +65,7 @@ INLINE void add_pairs(ACCS sums[VECTORS], ACC a, global const T *row)
 
 INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
 {
-    if (SLICES_GO_IN_PAIRS && c.whole)
+    if (N_TILES_GO_IN_PAIRS && c.whole)
         from_pairs(sums);
 }
 
@@ -73,13 +73,13 @@ INLINE void end_pairs(ACCS sums[VECTORS], const columns c)
 INLINE void add_row(ACCS sums[VECTORS], ACC a, long k, const rows_of_B B, const columns c,
                     bool whole)
 {
-#if HELD
+#if STAGED_B
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v)
         sums[v] = multiply_add((ACCS)a, B[(k * VECTORS + v) * LANES], sums[v]);
 #else
     global const T *row = B.first + k * B.row;
-#if SLICES_GO_IN_PAIRS
+#if N_TILES_GO_IN_PAIRS
     if (whole) {
         add_pairs(sums, a, row);
         return;
@@ -118,7 +118,7 @@ INLINE ACC value_at(const tile A, POSITION e)
 // written, and items wait where they are used.
 INLINE ACCS of_row(long k, int v, const rows_of_B B, const columns c, bool whole)
 {
-#if HELD
+#if STAGED_B
     return B[(k * VECTORS + v) * LANES];
 #else
     return load_of_row(B.first + k * B.row, v, B, c, whole);
@@ -197,11 +197,11 @@ typedef struct {
     local BITS *values;
     local int *turns; // [ROWS_PER_GROUP]
 #endif
-    local ACCS *sums; // [ROWS_PER_GROUP][TEAM - 1][VECTORS][LANES]
+    local ACCS *sums; // [ROWS_PER_GROUP][ROW_SPLIT - 1][VECTORS][LANES]
 } shared;
 
-#if TEAM > 1
-#define DECLARE_SUMS local ACCS parts_sums[ROWS_PER_GROUP * (TEAM - 1) * VECTORS * LANES];
+#if ROW_SPLIT > 1
+#define DECLARE_SUMS local ACCS parts_sums[ROWS_PER_GROUP * (ROW_SPLIT - 1) * VECTORS * LANES];
 #else
 #define DECLARE_SUMS local ACCS *const parts_sums = 0;
 #endif
@@ -226,7 +226,7 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
                           long stop)
 {
     const int lane = get_local_id(0);
-    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * TEAM * LOAD) {
+    for (int i = lane * LOAD; i < STAGE && first + i < stop; i += LANES * ROW_SPLIT * LOAD) {
         const long e = first + i;
 #if LOAD > 1 && !PERMUTED
         if (e + LOAD <= A.nnz) {
@@ -248,14 +248,14 @@ INLINE void stage_entries(local INDEX *indices, local BITS *values, const entrie
 // Where a part of n entries begins: after a part of all, each of as many but the last ones.
 INLINE POSITION part_from(POSITION n, int part)
 {
-    return TEAM == 1 ? part * n : min(n, (n + TEAM - 1) / TEAM * part);
+    return ROW_SPLIT == 1 ? part * n : min(n, (n + ROW_SPLIT - 1) / ROW_SPLIT * part);
 }
 
 // The first part adds up what all have.
-INLINE void join_team(ACCS total[VECTORS], local ACCS *sums)
+INLINE void join_items_y(ACCS total[VECTORS], local ACCS *sums)
 {
-#if TEAM > 1
-    local ACCS *first = sums + get_local_id(1) * (TEAM - 1) * VECTORS * LANES + LANE;
+#if ROW_SPLIT > 1
+    local ACCS *first = sums + get_local_id(1) * (ROW_SPLIT - 1) * VECTORS * LANES + LANE;
     if (PART > 0) {
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
@@ -263,7 +263,7 @@ INLINE void join_team(ACCS total[VECTORS], local ACCS *sums)
     }
     WAIT_FOR_ALL(CLK_LOCAL_MEM_FENCE);
     if (PART == 0) {
-        for (int part = 1; part < TEAM; ++part)
+        for (int part = 1; part < ROW_SPLIT; ++part)
 #pragma unroll
             for (int v = 0; v < VECTORS; ++v)
                 total[v] += first[((part - 1) * VECTORS + v) * LANES];
@@ -301,8 +301,8 @@ INLINE void join_sums(ACCS sums[VECTORS], ACCS near[SUMS][VECTORS])
     }
 }
 
-// total = sum over the entries start .. stop - 1, in the item's columns; of a team the first part
-// has it. Every item of the group must call it.
+// total = sum over the entries start .. stop - 1, in the item's columns; of a row split the first
+// part has it. Every item of the group must call it.
 INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long stop,
                         const rows_of_B B, const columns c, const shared S)
 {
@@ -339,7 +339,7 @@ INLINE void sum_entries(ACCS total[VECTORS], const entries A, long start, long s
 #endif
     join_sums(total, sums);
     end_pairs(total, c);
-    join_team(total, S.sums);
+    join_items_y(total, S.sums);
 }
 
 // n sums of one row are done.
@@ -361,17 +361,17 @@ INLINE void finish_sums(ACCS *sums, int n, global const OFFSET *offsets, int row
         write_row(sums, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);                \
     } while (0)
 
-kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES)
+kernel ROW_SPLIT_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS)
 {
     DECLARE_SHARED
-    const columns c = columns_of(SLICE_OF_GROUP, LANE, n);
+    const columns c = columns_of(N_TILE_OF_GROUP, LANE, n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
-    EACH_BUNDLE(bundle)
+    EACH_ROW_BLOCK(row_block)
     {
         for (int i = 0; i < rows_per_item; ++i) {
-            const row_entries mine = ROW_AT(bundle, i);
+            const row_entries mine = ROW_AT(row_block, i);
             ACCS sums[VECTORS];
             sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
             if (PART == 0 && mine.row >= 0)
@@ -381,11 +381,11 @@ kernel TEAM_GROUP void spmm_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES
 }
 
 // sums += the entries from `e` on whose columns are below `limit`, or all where a plan has found
-// those; returns where it stopped. Sorted columns make a window of it. Of unsorted ones some above
+// those; returns where it stopped. Sorted columns make a k-block of it. Of unsorted ones some above
 // the limit come along, as the last of a turn alone is looked at, or the first one above it ends
-// the window; the last window, which reaches to k, takes what is left.
-INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
-                       int limit, const rows_of_B B, const columns c, bool whole)
+// the k-block; the last k-block, which reaches to k, takes what is left.
+INLINE long add_k_block(ACCS sums[VECTORS], const entries A, long e, long stop, bool is_found,
+                        int limit, const rows_of_B B, const columns c, bool whole)
 {
     ACCS near[SUMS][VECTORS]; // in registers
     part_sums(near, sums);
@@ -399,62 +399,62 @@ INLINE long add_window(ACCS sums[VECTORS], const entries A, long e, long stop, b
 #endif
     for (; e < stop && (is_found || A.indices[e] < limit); ++e)
         add_row(near[0], value_of(A, e), A.indices[e], B, c, whole);
-    if (!HELD) // rows of a copy have few windows
+    if (!STAGED_B) // rows of a copy have few k-blocks
         prefetch_entries(A, e, e - first);
     join_sums(sums, near);
     return e;
 }
 
-// Whether a row has too few entries in a window to make up for fetching its sums: then sums has all
-// of it. Items of a group stage entries together, so that every one must call this.
-INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int window_from,
+// Whether a row has too few entries in a k-block to make up for fetching its sums: then sums has
+// all of it. Items of a group stage entries together, so that every one must call this.
+INLINE bool sum_if_short(ACCS sums[VECTORS], const row_entries mine, int k_block_from,
                          const entries A, const rows_of_B B, const columns c, const shared S)
 {
-    const bool is_short = mine.stop - mine.start < window_from;
+    const bool is_short = mine.stop - mine.start < k_block_from;
     sum_entries(sums, A, mine.start, is_short ? mine.stop : mine.start, B, c, S);
     return is_short;
 }
 
-// Rows side by side share what they read of B while it is in the nearest cache: `window` rows of
-// it, in the slice's columns. Their sums wait in private memory. Short rows are done first. Where a
-// group has several bundles, rows of one wait for those of the next as long as there is room.
-kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES,
-                                   WINDOWS_PARAMETERS(DECLARE, COMMA))
+// Rows side by side share what they read of B while it is in the nearest cache: `k-block` rows of
+// it, in the n-tile's columns. Their sums wait in private memory. Short rows are done first. Where
+// a group has several row blocks, rows of one wait for those of the next as long as there is room.
+kernel GROUP void spmm_csr_k_blocks(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
+                                    K_BLOCKS_PARAMETERS(DECLARE, COMMA))
 {
     DECLARE_SHARED
-    const columns c = columns_of(SLICE_OF_GROUP, get_local_id(0), n);
+    const columns c = columns_of(N_TILE_OF_GROUP, get_local_id(0), n);
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
     ACCS sums[MOST_ROWS][VECTORS];
     row_entries rows[MOST_ROWS];
     int n_waiting = 0;
-    EACH_BUNDLE(bundle)
+    EACH_ROW_BLOCK(row_block)
     {
         for (int i = 0; i < rows_per_item; ++i) {
-            const row_entries mine = ROW_AT(bundle, i);
+            const row_entries mine = ROW_AT(row_block, i);
             ACCS own[VECTORS];
-            const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
+            const bool is_short = sum_if_short(own, mine, k_block_from, A, matrix, c, S);
             if (!is_short)
                 rows[n_waiting++] = mine;
             else if (mine.row >= 0)
                 PUT_ROW(own, mine.row);
         }
-        if (IS_LAST(bundle) || n_waiting + rows_per_item > MOST_ROWS) {
+        if (IS_LAST(row_block) || n_waiting + rows_per_item > MOST_ROWS) {
             for (int i = 0; i < n_waiting; ++i)
 #pragma unroll
                 for (int v = 0; v < VECTORS; ++v)
                     sums[i][v] = 0;
-            for (int from = 0; from < k && n_waiting > 0; from += window) {
-                const int limit = from + window;
+            for (int from = 0; from < k && n_waiting > 0; from += k_block) {
+                const int limit = from + k_block;
                 for (int i = 0; i < n_waiting; ++i) {
                     const long e = rows[i].start, stop = rows[i].stop;
                     if (c.whole)
                         rows[i].start =
-                            add_window(sums[i], A, e, stop, false, limit, matrix, c, true);
+                            add_k_block(sums[i], A, e, stop, false, limit, matrix, c, true);
                     else
                         rows[i].start =
-                            add_window(sums[i], A, e, stop, false, limit, matrix, c, false);
+                            add_k_block(sums[i], A, e, stop, false, limit, matrix, c, false);
                 }
             }
             for (int i = 0; i < n_waiting; ++i)
@@ -467,11 +467,12 @@ kernel GROUP void spmm_csr_windows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES,
     }
 }
 
-#if !HELD
-// The same with a plan: the entries of one row in one window are a segment, and the plan has put
-// each item's segments in order, window by window and by length within one, so that loops end where
-// the processor expects it. Segment q has segments[q] / MOST_ROWS entries from segment_entries[q]
-// on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than window_from entries have none.
+#if !STAGED_B
+// The same with a plan: the entries of one row in one k-block are a segment, and the plan has put
+// each item's segments in order, k-block by k-block and by length within one, so that loops end
+// where the processor expects it. Segment q has segments[q] / MOST_ROWS entries from
+// segment_entries[q] on, of the item's row segments[q] % MOST_ROWS. Rows of fewer than k_block_from
+// entries have none.
 kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
                                     SEGMENTS_PARAMETERS(DECLARE, COMMA))
 {
@@ -485,7 +486,7 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
     for (int i = 0; i < rows_per_item; ++i) {
         const row_entries mine = ROW_AT(get_group_id(0), i);
         ACCS own[VECTORS];
-        const bool is_short = sum_if_short(own, mine, window_from, A, matrix, c, S);
+        const bool is_short = sum_if_short(own, mine, k_block_from, A, matrix, c, S);
         numbers[i] = is_short ? -1 : mine.row;
         if (is_short && mine.row >= 0)
             PUT_ROW(own, mine.row);
@@ -503,9 +504,9 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
         const long e = segment_entries[q], stop = e + segment / MOST_ROWS;
         const int i = segment % MOST_ROWS;
         if (c.whole)
-            add_window(sums[i], A, e, stop, true, 0, matrix, c, true);
+            add_k_block(sums[i], A, e, stop, true, 0, matrix, c, true);
         else
-            add_window(sums[i], A, e, stop, true, 0, matrix, c, false);
+            add_k_block(sums[i], A, e, stop, true, 0, matrix, c, false);
     }
     for (int i = 0; i < rows_per_item; ++i)
         if (numbers[i] >= 0) {
@@ -514,10 +515,10 @@ kernel GROUP void spmm_csr_segments(PATTERN, DENSE_B, DENSE_C, SCALARS, ORDERED,
         }
 }
 
-// list, where there is one, names the entries p * piece at which pieces of long rows begin; else p
-// = 0 .. n_pieces - 1. Sums of the i-th go to scratch[batch][i][n].
-kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n,
-                                       PIECES_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
+// list, where there is one, names the entries p * row chunk at which row chunks of long rows begin;
+// else p = 0 .. n_row_chunks - 1. Sums of the i-th go to scratch[batch][i][n].
+kernel ROW_SPLIT_GROUP void spmm_csr_row_chunks(PATTERN, DENSE_B, int n,
+                                                ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
     DECLARE_SHARED
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
@@ -525,33 +526,33 @@ kernel TEAM_GROUP void spmm_csr_pieces(PATTERN, DENSE_B, int n,
     const entries A = ENTRIES;
     DECLARE_ROWS_OF_B(matrix)
 
-    row_piece mine = {0, 0, 0, 0, 0};
-    if (i < n_pieces)
-        mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+    row_row_chunk mine = {0, 0, 0, 0, 0};
+    if (i < n_row_chunks)
+        mine = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
 
     ACCS sums[VECTORS];
     sum_entries(sums, A, mine.start, mine.stop, matrix, c, S);
     if (PART > 0 || mine.count == 0)
         return;
-    keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n, c);
+    keep_row(sums, scratch + scratch_start + (GROUP_ALONG_Z * (long)n_row_chunks + i) * n, c);
 }
 #endif
 
-// Item (i, x): vector x of the long row whose first piece is the i-th.
+// Item (i, x): vector x of the long row whose first row chunk is the i-th.
 kernel GROUP void spmm_csr_combine(PATTERN, DENSE_C, SCALARS,
-                                   PIECES_PARAMETERS(DECLARE, COMMA, SOLE_IN))
+                                   ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_IN))
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
-    if (i >= n_pieces || owned >= n)
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * VECTOR_WIDTH;
+    if (i >= n_row_chunks || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
-    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
-    const int column = (int)min(owned, (long)n - FOLD);
+    const int column = (int)min(owned, (long)n - VECTOR_WIDTH);
     global const ACC *in =
-        scratch + scratch_start + (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
+        scratch + scratch_start + (GROUP_ALONG_Z * (long)n_row_chunks + i) * n + column;
     ACCS sum = VLOAD(in);
     for (int j = 1; j < first.count; ++j)
         sum += VLOAD(in + (long)j * n);
@@ -568,12 +569,12 @@ kernel GROUP void spmm_pack(DENSE_B, PACK_PARAMETERS(DECLARE, COMMA))
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const long stride = COLUMNS_ADJACENT ? 1 : b_column;
     global const T *in = B + b_start + GROUP_ALONG_Z * b_batch;
-    global T *out = packed + (GROUP_ALONG_Z * SLICES_OF(n) + GROUP_ALONG_N) * (long)k * SLICE +
-                    get_local_id(0) * FOLD;
+    global T *out = packed + (GROUP_ALONG_Z * N_TILES_OF(n) + GROUP_ALONG_N) * (long)k * N_TILE +
+                    get_local_id(0) * VECTOR_WIDTH;
     const long first = (get_group_id(0) * ROWS_PER_GROUP + get_local_id(1)) * (long)rows_per_item;
     for (long row = first; row < min(first + rows_per_item, (long)k); ++row)
 #pragma unroll
         for (int v = 0; v < VECTORS; ++v)
             store_vector(load_columns(in + row * b_row + c.column[v] * stride, stride),
-                         out + row * SLICE + v * LANES * FOLD);
+                         out + row * N_TILE + v * LANES * VECTOR_WIDTH);
 }

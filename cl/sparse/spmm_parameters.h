@@ -34,7 +34,7 @@
     AND P(NUMBER(ACC), alpha)                                                                      \
     AND P(NUMBER(ACC), beta)
 
-// Where the entries of peaks stand.
+// Where the entries of max/min stand.
 #define ARGUMENTS_PARAMETERS(P, AND)                                                               \
     P(SOLE_OUT(ARGUMENT), arguments)                                                               \
     AND P(LONG, arguments_start)                                                                   \
@@ -42,7 +42,7 @@
     AND P(LONG, arguments_column)                                                                  \
     AND P(LONG, arguments_batch)
 
-// ---- bundles of rows
+// ---- row blocks of rows
 
 #define QUEUE_PARAMETERS(P, AND)                                                                   \
     P(ATOMIC(uint), queues)                                                                        \
@@ -53,28 +53,28 @@
     AND P(LONG, queues_start)                                                                      \
     AND P(LONG, n_queues)
 
-// A slice of B in local memory.
-#define HELD_PARAMETERS(P, AND)                                                                    \
-    P(INT, bundles_per_copy)                                                                       \
+// A n-tile of B in local memory.
+#define STAGED_B_PARAMETERS(P, AND)                                                                \
+    P(INT, row_blocks_per_copy)                                                                    \
     AND P(INT, depth)                                                                              \
     AND P(INT, groups_per_copy)                                                                    \
-    AND P(SOLE_LOCAL(ACCS), held)
+    AND P(SOLE_LOCAL(ACCS), staged_b)
 
-// Rows side by side in windows of B, found as they come or by a plan.
-#define WINDOWS_PARAMETERS(P, AND)                                                                 \
-    P(INT, window_from) AND P(INT, k)                                                              \
-    AND P(INT, window)
+// Rows side by side in k-blocks of B, found as they come or by a plan.
+#define K_BLOCKS_PARAMETERS(P, AND)                                                                \
+    P(INT, k_block_from) AND P(INT, k)                                                             \
+    AND P(INT, k_block)
 
 #define SEGMENTS_PARAMETERS(P, AND)                                                                \
-    P(INT, window_from)                                                                            \
+    P(INT, k_block_from)                                                                           \
     AND P(SOLE_IN(OFFSET), segment_starts)                                                         \
     AND P(SOLE_IN(OFFSET), segment_entries)                                                        \
     AND P(SOLE_IN(int), segments)
 
-// ---- pieces of long rows, whose sums and places are written, then read
+// ---- row chunks of long rows, whose sums and places are written, then read
 
-#define PIECES_PARAMETERS(P, AND, POINTER)                                                         \
-    P(INT, n_pieces)                                                                               \
+#define ROW_CHUNKS_PARAMETERS(P, AND, POINTER)                                                     \
+    P(INT, n_row_chunks)                                                                           \
     AND P(INT, has_list)                                                                           \
     AND P(SOLE_IN(long), list)                                                                     \
     AND P(POINTER(ACC), scratch)                                                                   \

@@ -58,8 +58,8 @@ WEFT_API weft_status weft_csr_to_dense(weft_context *ctx, cl_command_queue queue
 // in each row, and values, bit by bit: what is kept is compared in D's data type, to which the
 // threshold is rounded (by way of f32 if that is f16 or bf16): with 0.1 an f32 of 0.1f is not kept,
 // and with 70000 no f16 but NaN, as it is rounded to infinity. f64 is compared also on devices that
-// do not reckon with it, subnormals also where arithmetic would flush them. D and the threshold are
-// those of the first step; with others rows come out short or unsound, but nothing is written
+// do not compute with it, subnormals also where arithmetic would flush them. D and the threshold
+// are those of the first step; with others rows come out short or unsound, but nothing is written
 // beyond them.
 //
 // m and k up to 2^31 - 1, and m k up to 2^31 - 1 with i32 offsets. No byte of A that is written is

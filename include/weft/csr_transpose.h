@@ -29,7 +29,7 @@ typedef struct weft_csr_transpose_params {
 //
 // T is A by columns, too: its offsets, indices and values are those of A as CSC. Columns of T come
 // out sorted within each row; those of A need not be. Entries that share a place stay apart, in the
-// order that they have in A. Values are moved bit by bit, f64 also on devices that do not reckon
+// order that they have in A. Values are moved bit by bit, f64 also on devices that do not compute
 // with it: those of the first matrix of a batch. weft_sparse_gather() moves the others, and new
 // ones later.
 //

@@ -144,7 +144,7 @@ typedef struct weft_elementwise_params {
 //
 //   transpose, permute  the input's shape and strides stand in the output's order of axes
 //   tile, repeat        both have one more axis, along which the input's stride is 0
-//   concatenate         one call for each part: its output is a view of a piece of the whole's
+//   concatenate         one call for each part: its output is a view of a row chunk of the whole's
 //                       buffer, by offset and strides
 //
 // A text has at most 4096 characters, 512 literals, names and calls, 64 calls or operators inside
@@ -155,7 +155,7 @@ typedef struct weft_elementwise_params {
 // than 0, whichever stands first; clamp takes them for equal, and gives x then. Nothing else can be
 // said: statements, comments, brackets and unknown names are refused, with the column.
 //
-// All formulas of a call are reckoned in one type, params->arithmetic or else the first of
+// All formulas of a call are computed in one type, params->arithmetic or else the first of
 //
 //   f64   an input is f64
 //   f32   an input is f32, f16 or bf16, or a formula has a number with a point or exponent or a

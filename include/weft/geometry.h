@@ -17,11 +17,11 @@
 // blocks of 32 x 32 lanes in a grid of 2 x 80. What the grid does not cover, strided loops over low
 // and high do. low = 1 is a reduction of the innermost axis: all lanes lie along mid.
 //
-// A CPU is a device whose lanes are elements of a vector in one item. There (max_team = 1) by is
+// A CPU is a device whose lanes are elements of a vector in one item. There (max_items_y = 1) by is
 // held to what one item carries, and bx grows to several vectors where low is wide, so that whole
 // cache lines are used, as long as groups are left for the whole device:
 //
-//   warp 16, fold 16, vectors 8, max_block 128, max_team 1, max_blocks 8
+//   warp 16, vector width 16, vectors 8, max_block 128, max_items_y 1, max_blocks 8
 //   low  mid  high     lanes of a group, all in one item    grid
 //     1  896   512     1 x 16                               1 x 8
 //     4  896   512     4 x 4                                1 x 8
@@ -29,7 +29,7 @@
 //  1024  896   512     128 x 1                              8 x 1
 //   128  896     1     16 x 1                               8 x 1
 //
-// The method is PyTorch's and others' "spatial" softmax launch, generalised by the fold.
+// The method is PyTorch's and others' "spatial" softmax launch, generalised by the vector width.
 #ifndef WEFT_GEOMETRY_H
 #define WEFT_GEOMETRY_H
 
@@ -38,8 +38,9 @@
 WEFT_BEGIN
 
 typedef struct weft_geometry {
-    int block_x, block_y;   // lanes of a group
-    int fold_x, fold_y;     // of them, lanes carried by one item; block / fold items make the group
+    int block_x, block_y; // lanes of a group
+    int vector_width_x,
+        vector_width_y; // of them, lanes carried by one item; block / vector width items make the group
     int64_t grid_x, grid_y; // groups
 } weft_geometry;
 

@@ -29,18 +29,18 @@ typedef enum weft_trial {
     WEFT_TRIAL_FETCHES = 1 << 6,   // asking for memory ahead; failed: nothing is asked for
     WEFT_TRIAL_STRUCTS = 1 << 7,   // structs copied whole; failed or not, kernels fill
                                    // them in place
-    WEFT_TRIAL_SELECTS = 1 << 8,   // selects between vectors; failed: fold is 1
+    WEFT_TRIAL_SELECTS = 1 << 8,   // selects between vectors; failed: vector width is 1
     WEFT_TRIAL_TREES = 1 << 9,     // sums of a group in local memory; failed: groups of one item
     WEFT_TRIAL_BARRIERS = 1 << 10, // barriers in loops; failed: groups of one item
     WEFT_TRIAL_VECTORS = 1 << 11,  // vectors at all; not tried, but known of PoCL before 3.1 on
-                                   // processors that its compiler does not know; failed: fold is 1
+    // processors that its compiler does not know; failed: vector width is 1
 } weft_trial;
 
 // A "lane" handles one element at a time; an "item" is an OpenCL work-item and carries
-// fold x vectors lanes at most; a "group" is an OpenCL work-group.
+// vector width x vectors lanes at most; a "group" is an OpenCL work-group.
 //
-//   a GPU  warp 32  fold  1  vectors 1  max_block 1024  max_team 1024   lanes are items
-//   a CPU  warp 16  fold 16  vectors 8  max_block  128  max_team    1   lanes are vector elements
+//   a GPU  warp 32  vector width  1  vectors 1  max_block 1024  max_items_y 1024   lanes are items
+//   a CPU  warp 16  vector width 16  vectors 8  max_block  128  max_items_y    1   lanes are vector elements
 //
 // "Unanswered" is what weft_limits_query() takes where the device gives no answer; what has none is
 // computed from the rest.
@@ -49,13 +49,13 @@ typedef struct weft_limits {
     weft_device_kind kind; // for people too: plans look at the numbers below; unanswered: OTHER
 
     // Geometry. Powers of two, at least 1.
-    int warp;       // lanes that execute together: sub-group, wavefront, or native vector of f32;
-                    // unanswered: 32 on a GPU, else 8
-    int fold;       // lanes of one OpenCL vector: warp on a CPU, 1 on a GPU; unanswered: 1
-    int vectors;    // such vectors that one item may carry at a time
-    int max_block;  // lanes a group may have
-    int max_team;   // items that may work on one output together; 1 where a barrier does not pay
-    int max_blocks; // groups to aim for: those that can be resident at once (any number, >= 1)
+    int warp;         // lanes that execute together: sub-group, wavefront, or native vector of f32;
+                      // unanswered: 32 on a GPU, else 8
+    int vector_width; // lanes of one OpenCL vector: warp on a CPU, 1 on a GPU; unanswered: 1
+    int vectors;      // such vectors that one item may compensation at a time
+    int max_block;    // lanes a group may have
+    int max_items_y;  // items that may work on one output together; 1 where a barrier does not pay
+    int max_blocks;   // groups to aim for: those that can be resident at once (any number, >= 1)
 
     // Hard limits of the device.
     size_t max_items;          // items a group may have; unanswered: 64

@@ -51,7 +51,7 @@ typedef struct weft_matmul_params {
 // 6 dimensions come before the matrices; those of A and B broadcast to C's by NumPy's rule (missing
 // ones, and extents of 1, count as often as needed).
 //
-// Sums, alpha, beta and f are reckoned in f32; in f64 for f64; in i32, which wraps, for i8, where
+// Sums, alpha, beta and f are computed in f32; in f64 for f64; in i32, which wraps, for i8, where
 // alpha, beta, values and the numbers in f are whole ones within i32. f is an expression as
 // weft_elementwise() takes it; its inputs broadcast to C's shape and may have any of its data types
 // and any strides, but be C itself only as the same view. An input of f64 or i64 is converted to
@@ -63,13 +63,13 @@ typedef struct weft_matmul_params {
 //
 // One program multiplies all shapes that are cut by one method and, on a GPU, by blocks of one
 // size; strides and alignment change nothing. The order of sums is that of k, or by DOTS one that k
-// and the tiling fix; where k is long and m and n are short, in pieces, which are added in their
+// and the tiling fix; where k is long and m and n are short, in chunks, which are added in their
 // order. The same input gives the same bits on the same context, whatever else is in the batch.
 // Long sums are sums of shorter ones: up to k = 2^21 no f32 number takes in more than 8192
 // products, or sums of these. An element is off by at most 2^14 u sum |a b|, u = 2^-24, and where k
 // is short by k u sum |a b|, before it is rounded to C's data type. On a GPU this does not hold
-// where pieces of 8192 would take more than 256 MiB of scratch memory: then each has k over the
-// number of pieces that there is room for.
+// where chunks of 8192 would take more than 256 MiB of scratch memory: then each has k over the
+// number of chunks that there is room for.
 //
 // Enqueues and returns. It blocks only while a kernel is compiled for the first time, and where
 // scratch memory in use by unfinished calls leaves too little (a workspace of the caller's avoids

@@ -20,7 +20,7 @@ WEFT_BEGIN
 
 // A variant that a plan did without.
 typedef struct weft_refusal {
-    char variant[48]; // "windows of B"
+    char variant[48]; // "k-blocks of B"
     char reason[176]; // "5% of A are entries, 15% are wanted"
 } weft_refusal;
 

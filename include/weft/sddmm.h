@@ -63,7 +63,7 @@ typedef struct weft_sddmm_params {
 //
 // After Gale, Zaharia, Young and Elsen, "Sparse GPU Kernels for Deep Learning" (SC 2020): work by
 // entries, and lanes that share each dot product. Slices that pass the ends of rows, tiles of k
-// with sums that wait, windows of columns, and the folding for CPUs, are weft's.
+// with sums that wait, column blocks of columns, and the folding for CPUs, are weft's.
 WEFT_API weft_status weft_sddmm(weft_context *ctx, cl_command_queue queue, double alpha,
                                 const weft_tensor *A, const weft_tensor *B, const weft_csr *C,
                                 double beta, const weft_tensor *D, const weft_sddmm_params *params);

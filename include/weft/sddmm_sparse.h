@@ -71,12 +71,12 @@ typedef struct weft_sddmm_sparse_params {
 //
 // Each entry is a dot product over what one row stores: a row of B, which meets A's row in local
 // memory, by columns or, where there are too many, hashed; or, where B is dense, a row of A. Work
-// is dealt out by entries of C, whatever its rows' lengths. That suits patterns that leave most of
-// the product out; of nearly all of it weft_spgemm() has less to do. And a factor that is sparse
-// has to be: on CPUs, where a tenth is stored, weft_csr_to_dense() and weft_sddmm() take less time
-// than a sparse A, and more than a sparse B.
-// After Milakovic, Selvitopi, Nisa, Budimlic and Buluc, "Parallel Algorithms for Masked Sparse
-// Matrix-Matrix Products" (ICPP 2022), who compare dot products to other ways.
+// is distributed out by entries of C, whatever its rows' lengths. That suits patterns that leave
+// most of the product out; of nearly all of it weft_spgemm() has less to do. And a factor that is
+// sparse has to be: on CPUs, where a tenth is stored, weft_csr_to_dense() and weft_sddmm() take
+// less time than a sparse A, and more than a sparse B. After Milakovic, Selvitopi, Nisa, Budimlic
+// and Buluc, "Parallel Algorithms for Masked Sparse Matrix-Matrix Products" (ICPP 2022), who
+// compare dot products to other ways.
 WEFT_API weft_status weft_sddmm_sparse(weft_context *ctx, cl_command_queue queue, double alpha,
                                        const weft_factor *A, const weft_factor *B,
                                        const weft_csr *C, double beta, const weft_tensor *D,

@@ -67,7 +67,7 @@ typedef struct weft_sparse_attention_params {
 //
 // One sweep for maximum and sum: Milakov and Gimelshein, "Online normalizer calculation for
 // softmax" (2018); with the product by V in it: Dao, Fu, Ermon, Rudra and Re, "FlashAttention"
-// (2022). Sparse rows, and long ones in pieces, as in weft_spmm().
+// (2022). Sparse rows, and long ones in row chunks, as in weft_spmm().
 WEFT_API weft_status weft_sparse_attention(weft_context *ctx, cl_command_queue queue, double scale,
                                            const weft_tensor *Q, const weft_tensor *K,
                                            const weft_tensor *V, const weft_csr *M,

@@ -53,10 +53,10 @@ typedef struct weft_sparse_softmax_params {
 // WEFT_NO_MEMORY.
 // Thread-safety: any thread; calls on one in-order queue keep their order.
 //
-// Work is dealt out by entries, long rows are cut and combined, and no row is looked at beforehand:
-// neither empty rows nor one row with all entries keep the device waiting. Entries and rows counted
-// together: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication"
-// (SC 2016).
+// Work is distributed out by entries, long rows are cut and combined, and no row is looked at
+// beforehand: neither empty rows nor one row with all entries keep the device waiting. Entries and
+// rows counted together: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
+// Multiplication" (SC 2016).
 WEFT_API weft_status weft_sparse_softmax(weft_context *ctx, cl_command_queue queue, double scale,
                                          const weft_csr *X, const weft_tensor *Y,
                                          const weft_sparse_softmax_params *params);

@@ -34,9 +34,9 @@ typedef enum weft_spmm_order {
     WEFT_SPMM_ORDER_DEFAULT = 0, // what the lengths of rows and the device ask for
     WEFT_SPMM_ORDER_GIVEN,       // as they come
     WEFT_SPMM_ORDER_SORTED,      // by length, longest first: those of a group are about the same
-    WEFT_SPMM_ORDER_SNAKE,       // and groups dealt to compute units forth and back: 1 .. q, q .. 1
+    WEFT_SPMM_ORDER_SNAKE, // and groups distributed to compute units forth and back: 1 .. q, q .. 1
     WEFT_SPMM_ORDER_ALTERNATING, // runs of neighbouring rows, heavy ones and light ones by turns
-    WEFT_SPMM_ORDER_QUEUE,       // sorted; as many groups as fit the device take bundles of rows
+    WEFT_SPMM_ORDER_QUEUE,       // sorted; as many groups as fit the device take row blocks of rows
                                  // from a queue as they finish; SORTED where one group could
                                  // not take them all (limits' max_turns), or scratch memory
                                  // has no room for a queue
@@ -51,12 +51,12 @@ WEFT_API const char *weft_spmm_order_name(weft_spmm_order order);
 WEFT_API bool weft_spmm_order_find(const char *name, weft_spmm_order *order);
 
 typedef struct weft_spmm_plan_params {
-    size_t size;      // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
-    bool transpose_a; // make it for A^T: keeps A's pattern by columns, and where values come from
-    int64_t piece;    // as in a tiling; 0: what suits the device, and longer ones, with
-                      // rows as they come, in a product for which scratch memory is short; those
-                      // that were asked for it then lacks: WEFT_NO_MEMORY
-    weft_spmm_order order; // a forced tiling with windows or held B takes SORTED for QUEUE
+    size_t size;       // sizeof(weft_spmm_plan_params): WEFT_SPMM_PLAN() fills it in
+    bool transpose_a;  // make it for A^T: keeps A's pattern by columns, and where values come from
+    int64_t row_chunk; // as in a tiling; 0: what suits the device, and longer ones, with
+                       // rows as they come, in a product for which scratch memory is short; those
+                       // that were asked for it then lacks: WEFT_NO_MEMORY
+    weft_spmm_order order; // a forced tiling with k-blocks or held B takes SORTED for QUEUE
     cl_uint n_wait;        // events to wait for before A is read
     const cl_event *wait;
 } weft_spmm_plan_params;
@@ -64,12 +64,12 @@ typedef struct weft_spmm_plan_params {
 #define WEFT_SPMM_PLAN(...) WEFT_PARAMS(weft_spmm_plan_params, __VA_ARGS__)
 
 // Analyses A's pattern once, for many products: reads it back and blocks until done. Long rows are
-// found and cut into pieces. Then, where row lengths vary, rows are put in order: on a CPU by
+// found and cut into row chunks. Then, where row lengths vary, rows are put in order: on a CPU by
 // alternating runs, unless neighbouring rows give each core its share as they come; on a GPU sorted
-// where all groups fit the device at once or lengths vary by more than their mean, else dealt in a
-// snake; a queue is for those who ask for it, as devices hand out groups while others end.
+// where all groups fit the device at once or lengths vary by more than their mean, else distributed
+// in a snake; a queue is for those who ask for it, as devices hand out groups while others end.
 // weft_spmm_describe() says which it was and why. Where A is dense enough, or rows of it are, a
-// CPU's plan also cuts their entries where windows of B end, those that a product with 128 columns
+// CPU's plan also cuts their entries where k-blocks of B end, those that a product with 128 columns
 // has.
 //
 // The plan holds its own device memory and no reference to A's. It is good for every product with
@@ -117,10 +117,10 @@ typedef struct weft_spmm_params {
 //                      and no byte shared with A or B
 //
 // Sums, alpha and beta are f32 (f64 for f64). The order of sums depends on the plan, the tiling and
-// the context alone: the same input gives the same bits. Rows longer than two pieces of p entries
-// (p is 4096 where an item carries vectors, as on CPUs, else 256 or 1024) are summed up in pieces,
-// and these then: C is off by at most (2 p + entries / p) u sum |alpha a b|, or in shorter rows by
-// entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data type.
+// the context alone: the same input gives the same bits. Rows longer than two row chunks of p
+// entries (p is 4096 where an item carries vectors, as on CPUs, else 256 or 1024) are summed up in
+// row chunks, and these then: C is off by at most (2 p + entries / p) u sum |alpha a b|, or in
+// shorter rows by entries u sum |alpha a b|, u = 2^-24, before bias and rounding to its data type.
 //
 // Vectors: with B [k] and C [m], and arguments [m], as with matrices of one column.
 //

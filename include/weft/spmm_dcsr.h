@@ -15,12 +15,12 @@ WEFT_BEGIN
 //
 // All is as with weft_spmm() of the same matrix: batches, reductions and their arguments, bias and
 // activation, params, beta == 0, which never reads C, and the order of sums: with the same tiling,
-// and plans of the same piece, rows that are stored have the same bits. What differs is the time:
-// rows of C that A does not store become beta C, or f(beta C + bias), with nothing of A read for
-// them but the numbers of rows. Where that is C itself (beta 1, no bias and no activation) they are
-// neither read nor written. (weft_spmm() adds alpha times 0 there: the sign of a zero may differ,
-// and an alpha that is infinite or NaN does not reach these rows.) Each element of C is written
-// once, so that f16 and bf16 are rounded once.
+// and plans of the same row chunk, rows that are stored have the same bits. What differs is the
+// time: rows of C that A does not store become beta C, or f(beta C + bias), with nothing of A read
+// for them but the numbers of rows. Where that is C itself (beta 1, no bias and no activation) they
+// are neither read nor written. (weft_spmm() adds alpha times 0 there: the sign of a zero may
+// differ, and an alpha that is infinite or NaN does not reach these rows.) Each element of C is
+// written once, so that f16 and bf16 are rounded once.
 //
 // Rows that are not stored have R = 0 and arguments -1. They are counted in m and in A^T's k, up to
 // 2^31 - 4097; where op(A) is A, a tiling is chosen, and checked, for m = n_stored. A stored row

@@ -161,16 +161,16 @@ static int low_beside(const axes *kept, int adjacent, const weft_axis *mid, int 
 }
 
 // None has: mid has, or it is the nearest to it.
-static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool is_folded)
+static int low_or_mid(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
 {
-    if (mid->extent >= LONG_MID || (is_folded && steps_by_one(mid, n_lines)))
+    if (mid->extent >= LONG_MID || (is_vectorized && steps_by_one(mid, n_lines)))
         return -1;
     const int longest = longest_one(kept);
     return longest >= 0 && kept->axis[longest].extent >= MANY_RESULTS ? longest : -1;
 }
 
 // The one that lanes lie along, or -1: they lie along mid.
-static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_folded)
+static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_vectorized)
 {
     const int adjacent = adjacent_one(kept), fastest = fastest_one(kept);
     if (adjacent >= 0)
@@ -179,7 +179,7 @@ static int low_of(const axes *kept, const weft_axis *mid, int n_lines, bool is_f
         return fastest >= 0 ? fastest : longest_one(kept);
     if (fastest >= 0 && kept->axis[fastest].stride[0] < abs_i64(mid->stride[0]))
         return fastest;
-    return low_or_mid(kept, mid, n_lines, is_folded);
+    return low_or_mid(kept, mid, n_lines, is_vectorized);
 }
 
 // Moves an axis out of `some`.
@@ -219,7 +219,7 @@ weft_axes weft_axes_sort(const weft_axes_request *request)
     merge(&reduced, n_operands);
 
     sorted.mid = taken(&reduced, reduced.n - 1);
-    sorted.low = taken(&kept, low_of(&kept, &sorted.mid, n_lines, request->is_folded));
+    sorted.low = taken(&kept, low_of(&kept, &sorted.mid, n_lines, request->is_vectorized));
     sorted.n_high = kept.n;
     sorted.n_outer = reduced.n;
     memcpy(sorted.high, kept.axis, sizeof(sorted.high));

@@ -30,17 +30,18 @@ typedef struct weft_axes {
     bool low_adjacent, mid_adjacent;   // as weft_axis_problem has them
 } weft_axes;
 
-// What to sort. Kept axes are put in the order that the first operand has in memory, and turned
+// What to sort. Kept axes are put in the order that the first operand has in memory, and transposed
 // around where it counts down; so are reduced ones, unless they are wanted in order. Every operand
 // has a stride for every axis of `shape`, 0 along axes that it lacks.
 typedef struct weft_axes_request {
     int ndim;
     const int64_t *shape; // no extent is 0
     bool is_reduced[WEFT_MAX_NDIM];
-    bool in_order;  // reduced axes are neither sorted nor turned around
-    bool is_folded; // items carry vectors: a line of neighbours is one load, however short
-    int n_operands; // the first decides about the order
-    int n_lines;    // operands that are read or written line by line
+    bool in_order; // reduced axes are neither sorted nor transposed around
+    bool
+        is_vectorized; // items compensation vectors: a line of neighbours is one load, however short
+    int n_operands;    // the first decides about the order
+    int n_lines;       // operands that are read or written line by line
     int64_t start[WEFT_AXES_MOST_OPERANDS];
     const int64_t *stride[WEFT_AXES_MOST_OPERANDS];
 } weft_axes_request;

@@ -15,26 +15,26 @@
 #include "base/tiling_given.h"
 #include "operand/view.h"
 
-enum { MAX_FOLD = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
+enum { MAX_VECTOR_WIDTH = 16, MAX_UNROLL = 8, MAX_PARTS = 1024 };
 
-// That are remembered of a column: those that teams have room for in local memory at least, and a
-// sum's.
+// That are remembered of a column: those that groups of items have room for in local memory at
+// least, and a sum's.
 enum { STATE_NUMBERS = 5, SUM_NUMBERS = 2 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_UNROLL = 8, // vectors in flight hide the latency of an addition
-    LONG_UNROLL = 4,   // lines at a time, at most, of strips of so many bytes
+    VECTORIZED_UNROLL = 8, // vectors in flight hide the latency of an addition
+    LONG_UNROLL = 4,       // lines at a time, at most, of strips of so many bytes
     LONG_STRIP_BYTES = 1 << 16,
     USUAL_VECTORS = 512,  // of a strip, at most, where wider ones would be few
     GATHERED_VECTORS = 8, // of a strip that is fetched element by element: caches hold its lines
     REREAD_VECTORS = 8,   // of a strip, at least: 512 bytes of each line, or pages are wasted
     NARROW_VECTORS = 4,   // of a strip that gives work to idle cores
-    ERRANDS = 4,          // groups for each core, so that the last ones end together
+    TASKS = 4,            // groups for each core, so that the last ones end together
     LONG_TURNS = 4,       // strips wider than usual for each of those groups, or none are
     PART_TURNS = 8,       // and parts for each of those, where each is not joined with all others
     MANY_TURNS = 8,       // for each of those groups: enough to give each of them long ones
-    FEW_ERRANDS = 2,      // fewer, and mid is cut into parts
+    FEW_TASKS = 2,        // fewer, and mid is cut into parts
     FAIR_GROUPS = 64,     // for each of max_blocks: they even out what a shared machine takes away
     TURN_BYTES = 1 << 15, // read at a time; less, and a group's overhead shows
     LONG_TURN_BYTES = 1 << 20, // memory likes it still better, where there is so much for all
@@ -49,12 +49,13 @@ enum {
     SPREAD_STATE_BYTES = 12, // that are not yet large
     SPREAD_UNROLL = 4,       // loads in flight for each item,
     ROW_UNROLL = 8,          // and of rows with small states, whose groups are small
-    ROW_ERRANDS = 4,         // and so many groups for each that the device holds: they end together
-    SPREAD_WARPS = 4,        // of a group of several teams
+    ROW_TASKS = 4,           // and so many groups for each that the device holds: they end together
+    SPREAD_WARPS = 4,        // of a group of several groups of items
     SPREAD_KEPT = 32,        // of its lines an item can keep, or find in a cache again
-    SPREAD_LEAST = 8,        // of a team, however short its rows are: neighbours in memory
-    SPREAD_TURNS = 8, // of a team at its part: fewer, and a second kernel costs more than it saves
-    SPREAD_IDLE = 2,  // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
+    SPREAD_LEAST = 8, // of a group of items, however short its rows are: neighbours in memory
+    SPREAD_TURNS =
+        8, // of a group of items at its part: fewer, and a second kernel costs more than it saves
+    SPREAD_IDLE = 2, // mid is cut into parts where fewer than 1 / SPREAD_IDLE of the groups work
 };
 
 // What plans say that they do without.
@@ -114,27 +115,28 @@ static int64_t even_parts(int64_t lines, int64_t parts)
 
 // Whether the last strip of a line would be no more than a vector that was moved to end with the
 // line: its neighbour would be another item's.
-static bool is_moved_alone(int64_t width, int64_t fold, int64_t vectors)
+static bool is_moved_alone(int64_t width, int64_t vector_width, int64_t vectors)
 {
-    return width % fold != 0 && ceil_div(width, fold) % vectors == (vectors == 1 ? 0 : 1);
+    return width % vector_width != 0 &&
+           ceil_div(width, vector_width) % vectors == (vectors == 1 ? 0 : 1);
 }
 
-// What each team joins its states in.
-static int64_t team_bytes(const facts *f, int64_t items, int64_t team, int64_t fold)
+// What each group of items joins its states in.
+static int64_t items_y_bytes(const facts *f, int64_t items, int64_t items_y, int64_t vector_width)
 {
     const int64_t each = max_i64(STATE_NUMBERS * f->accumulator_bytes, f->state_bytes);
-    return team > 1 ? items * team * fold * each : 0;
+    return items_y > 1 ? items * items_y * vector_width * each : 0;
 }
 
-static int64_t teams_of(const weft_axis_tiling *t)
+static int64_t items_z_of(const weft_axis_tiling *t)
 {
-    return t->teams > 1 ? t->teams : 1;
+    return t->items_z > 1 ? t->items_z : 1;
 }
 
 // All of a group together.
 static int64_t shared_bytes(const facts *f, const weft_axis_tiling *t)
 {
-    return teams_of(t) * team_bytes(f, t->items, t->team, t->fold);
+    return items_z_of(t) * items_y_bytes(f, t->items, t->items_y, t->vector_width);
 }
 
 // What an item keeps of so many lines: `unroll` at a time and one more, what is left one by one.
@@ -147,12 +149,13 @@ static int64_t kept_lines(int64_t lines, int64_t unroll)
 // Items differ by one line, and the last, narrower one is taken by itself.
 static int64_t kept_bytes(const facts *f, const weft_axis_tiling *t)
 {
-    const int64_t most = ceil_div(ceil_div(f->mid, t->widen), t->team);
+    const int64_t most = ceil_div(ceil_div(f->mid, t->widen), t->items_y);
     const int64_t lines =
         max_i64(kept_lines(most, t->unroll),
                 max_i64(kept_lines(most - 1, t->unroll), kept_lines(most - 2, t->unroll)) + 2);
-    const int64_t numbers = product(product(lines, f->outer), (int64_t)t->vectors * t->fold);
-    return product(numbers, t->items * t->team * teams_of(t) * f->accumulator_bytes);
+    const int64_t numbers =
+        product(product(lines, f->outer), (int64_t)t->vectors * t->vector_width);
+    return product(numbers, t->items * t->items_y * items_z_of(t) * f->accumulator_bytes);
 }
 
 int64_t weft_axis_tiling_kept_bytes(const weft_axis_tiling *tiling,
@@ -168,7 +171,7 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
 {
     const uint64_t l1_bytes = (uint64_t)weft_caches_of(limits).l1_bytes;
     const uint64_t room =
-        limits->fold > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
+        limits->vector_width > 1 && l1_bytes < limits->local_bytes ? l1_bytes : limits->local_bytes;
     const int64_t kept = kept_bytes(f, t), shared = shared_bytes(f, t);
     if (!f->keeps) // no variant of this operation
         return false;
@@ -177,7 +180,7 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
     return ((uint64_t)kept <= room / 2 &&
             (uint64_t)shared + (uint64_t)kept <= limits->local_bytes) ||
            refuse(f->why, KEPT,
-                  "they are %" PRId64 " bytes, beside %" PRId64 " of a team: there is room "
+                  "they are %" PRId64 " bytes, beside %" PRId64 " of a items_y: there is room "
                   "for half of %" PRIu64,
                   kept, shared, room);
 }
@@ -186,24 +189,24 @@ static bool keep_pays(const weft_limits *limits, const facts *f, const weft_axis
 
 // What shapes the code, and the line.
 typedef struct {
-    int64_t fold, widen;
+    int64_t vector_width, widen;
     int64_t width;   // columns of a line
     int64_t vectors; // and their vectors, the last one perhaps moved
 } line;
 
-static line line_of(const facts *f, int64_t fold, int64_t widen)
+static line line_of(const facts *f, int64_t vector_width, int64_t widen)
 {
     const int64_t width = product(widen, f->low);
-    return (line){fold, widen, width, ceil_div(width, fold)};
+    return (line){vector_width, widen, width, ceil_div(width, vector_width)};
 }
 
 // Steps of mid that fill whole vectors.
-static int64_t steps_for(int64_t low, int64_t fold)
+static int64_t steps_for(int64_t low, int64_t vector_width)
 {
-    return fold / min_i64(pow2_divisor(low), fold);
+    return vector_width / min_i64(pow2_divisor(low), vector_width);
 }
 
-// Half and a quarter of the widest vector, and single elements: each fold is a program.
+// Half and a quarter of the widest vector, and single elements: each vector width is a program.
 static line narrow_line(const facts *f, int64_t widest)
 {
     refuse(f->why, WIDEST, "of %" PRId64 ": low has %" PRId64 " columns, %s", widest, f->low,
@@ -230,7 +233,7 @@ static bool widening_fills(const facts *f, int64_t widest, int64_t widen)
                   f->low, most);
 }
 
-static line folded_line(const facts *f, int64_t widest)
+static line vectorized_line(const facts *f, int64_t widest)
 {
     const int64_t widen = steps_for(f->low, widest);
     const bool fills = widening_fills(f, widest, widen);
@@ -246,11 +249,11 @@ static int64_t strip_vectors(const line *l, int64_t most)
 {
     const int64_t even = ceil_div(l->vectors, ceil_div(l->vectors, most));
     int64_t vectors = even;
-    while (vectors > 1 && is_moved_alone(l->width, l->fold, vectors))
+    while (vectors > 1 && is_moved_alone(l->width, l->vector_width, vectors))
         vectors--;
     if (vectors == 1)
         vectors = even;
-    while (is_moved_alone(l->width, l->fold, vectors))
+    while (is_moved_alone(l->width, l->vector_width, vectors))
         vectors++;
     return vectors;
 }
@@ -278,7 +281,7 @@ static int64_t reread_vectors(const weft_limits *limits, const facts *f, const l
 {
     const uint64_t share = limits->cache_bytes / 2 / (uint64_t)limits->compute_units;
     const int64_t bytes = max_i64((int64_t)share, weft_caches_of(limits).l2_bytes);
-    const int64_t each = product(product(lines_of(f, l->widen), l->fold), f->bytes);
+    const int64_t each = product(product(lines_of(f, l->widen), l->vector_width), f->bytes);
     if (l->widen > 1)
         return most;
     return max_i64(min_i64(bytes / each, most), min_i64(REREAD_VECTORS, most));
@@ -296,7 +299,7 @@ static int64_t narrowed_vectors(const facts *f, const line *l, int64_t vectors, 
 }
 
 // Highs that a group takes at a time: enough to be worth it, few enough that all cores have some.
-// Those whose lanes lie along mid are joined `fold` at a time.
+// Those whose lanes lie along mid are joined `vector width` at a time.
 static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes, int64_t strips,
                               int64_t wanted)
 {
@@ -305,7 +308,7 @@ static int64_t highs_in_a_row(const facts *f, const line *l, int64_t turn_bytes,
                                  min_i64(ceil_div(LONG_TURN_BYTES, turn_bytes), many));
     const int64_t most = min_i64(max_i64(product(f->high, strips) / wanted, 1), f->high);
     const int64_t run = ceil_div(f->high, ceil_div(f->high, min_i64(pays, most)));
-    const int64_t joined = ceil_div(run, l->fold) * l->fold;
+    const int64_t joined = ceil_div(run, l->vector_width) * l->vector_width;
     return f->low == 1 && l->widen > 1 && pays > 1 && joined <= most ? joined : run;
 }
 
@@ -316,18 +319,19 @@ static int64_t even_groups(int64_t turns, int64_t most)
 }
 
 // Lines that an item reads at a time.
-static int64_t folded_unroll(const facts *f, int64_t strip_bytes)
+static int64_t vectorized_unroll(const facts *f, int64_t strip_bytes)
 {
-    const int64_t unroll = min_i64(INT64_C(4) * FOLDED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
+    const int64_t unroll =
+        min_i64(INT64_C(4) * VECTORIZED_UNROLL / f->accumulator_bytes, MAX_UNROLL);
     return strip_bytes >= LONG_STRIP_BYTES ? min_i64(unroll, LONG_UNROLL) : unroll;
 }
 
-static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
+static weft_axis_tiling vectorized_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t widest = weft_limits_fold(limits, f->accumulator_bytes, MAX_FOLD);
-    const line l = folded_line(f, widest);
+    const int64_t widest = weft_limits_vector_width(limits, f->accumulator_bytes, MAX_VECTOR_WIDTH);
+    const line l = vectorized_line(f, widest);
     const int64_t lines = lines_of(f, l.widen);
-    const int64_t wanted = (int64_t)limits->compute_units * ERRANDS;
+    const int64_t wanted = (int64_t)limits->compute_units * TASKS;
     const int64_t most = most_vectors(f, &l, wanted);
 
     // Rows of memory are read as they lie, whole if that can be.
@@ -341,12 +345,12 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     if (at_once < wanted && (f->writes_all || !parts_pay))
         vectors = narrowed_vectors(f, &l, vectors, wanted);
     const int64_t strips = strips_of(&l, vectors);
-    const int64_t strip_bytes = product(product(lines, vectors * l.fold), f->bytes);
+    const int64_t strip_bytes = product(product(lines, vectors * l.vector_width), f->bytes);
     const int64_t run = highs_in_a_row(f, &l, strip_bytes, strips, wanted);
     const int64_t turns = product(strips, ceil_div(f->high, run));
     const int64_t fair = f->writes_all ? wanted : wanted * PART_TURNS;
     int64_t parts = 1;
-    if (turns < (int64_t)limits->compute_units * FEW_ERRANDS)
+    if (turns < (int64_t)limits->compute_units * FEW_TASKS)
         parts = even_parts(lines, min_i64(ceil_div(fair, turns), strip_bytes / PART_BYTES));
     if (parts == 1)
         refuse(f->why, PARTS,
@@ -357,17 +361,17 @@ static weft_axis_tiling folded_tiling(const weft_limits *limits, const facts *f)
     const int64_t grid_x = even_groups(strips, groups);
     const int64_t most_y = min_i64(ceil_div(groups, grid_x), WEFT_MOST_GROUPS);
     return (weft_axis_tiling){
-        .fold = (int)l.fold,
+        .vector_width = (int)l.vector_width,
         .vectors = (int)vectors,
         .items = 1,
-        .team = 1,
-        .unroll = (int)folded_unroll(f, product(vectors * l.fold, f->bytes)),
+        .items_y = 1,
+        .unroll = (int)vectorized_unroll(f, product(vectors * l.vector_width, f->bytes)),
         .widen = l.widen,
         .run = run,
         .grid_x = grid_x,
         .grid_y = even_groups(ceil_div(f->high, run), most_y),
         .parts = parts,
-        .teams = 1,
+        .items_z = 1,
     };
 }
 
@@ -378,36 +382,36 @@ static weft_axis_tiling spread_within(const weft_limits *limits, const facts *f)
 {
     const int64_t lines = product(f->mid, f->outer);
     const weft_geometry g = weft_geometry_for(limits, f->high, lines, f->low);
-    const int64_t items = g.block_x / g.fold_x;
-    int64_t team = g.block_y / g.fold_y;
-    while (team_bytes(f, items, team, 1) > clamped_i64(limits->local_bytes)) {
-        refuse(f->why, "larger teams",
-               "%" PRId64 " items each share %" PRId64 " bytes; there are %zu", team,
-               team_bytes(f, items, team, 1), limits->local_bytes);
-        team /= 2;
+    const int64_t items = g.block_x / g.vector_width_x;
+    int64_t items_y = g.block_y / g.vector_width_y;
+    while (items_y_bytes(f, items, items_y, 1) > clamped_i64(limits->local_bytes)) {
+        refuse(f->why, "larger items_z",
+               "%" PRId64 " items each share %" PRId64 " bytes; there are %zu", items_y,
+               items_y_bytes(f, items, items_y, 1), limits->local_bytes);
+        items_y /= 2;
     }
     const int64_t groups = product(g.grid_x, g.grid_y);
     int64_t parts = 1;
     if (groups < limits->max_blocks / SPREAD_IDLE)
         parts = even_parts(lines, min_i64(limits->max_blocks / groups,
-                                          lines / (team * SPREAD_TURNS * SPREAD_UNROLL)));
+                                          lines / (items_y * SPREAD_TURNS * SPREAD_UNROLL)));
     if (parts == 1)
         refuse(f->why, PARTS,
-               "there are %" PRId64 " groups, of %d at once, and teams of %" PRId64 " for %" PRId64
-               " lines",
-               groups, limits->max_blocks, team, lines);
+               "there are %" PRId64 " groups, of %d at once, and items_z of %" PRId64
+               " for %" PRId64 " lines",
+               groups, limits->max_blocks, items_y, lines);
     return (weft_axis_tiling){
-        .fold = 1,
-        .vectors = g.fold_x,
+        .vector_width = 1,
+        .vectors = g.vector_width_x,
         .items = (int)items,
-        .team = (int)team,
+        .items_y = (int)items_y,
         .unroll = SPREAD_UNROLL,
         .widen = 1,
         .run = 1,
         .grid_x = g.grid_x,
         .grid_y = min_i64(g.grid_y, WEFT_MOST_GROUPS),
         .parts = parts,
-        .teams = 1,
+        .items_z = 1,
     };
 }
 
@@ -427,25 +431,25 @@ static int64_t row_items(const weft_limits *limits, const facts *f)
     return min_i64(max_i64(pow2_up(wanted), min_i64(least, limits->warp)), most);
 }
 
-// Groups of several teams, for rows of so many items.
+// Groups of several groups of items, for rows of so many items.
 static weft_axis_tiling spread_in_rows(const weft_limits *limits, const facts *f, int64_t items)
 {
     const weft_limits lowered = weft_limits_lowered(limits, (size_t)items);
     const int64_t all = min_i64(SPREAD_WARPS * limits->warp, clamped_i64(limits->max_items));
     weft_axis_tiling t = spread_within(&lowered, f);
-    const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.team), f->high),
+    const int64_t most = min_i64(min_i64(all / ((int64_t)t.items * t.items_y), f->high),
                                  clamped_i64(limits->max_items_along[2]));
     const bool is_small = f->state_bytes <= SPREAD_STATE_BYTES;
     if (is_small)
         t.unroll = ROW_UNROLL;
     if (items > limits->warp || t.parts > 1 || most < 2)
         return t;
-    t.teams = (int)pow2_down(most);
+    t.items_z = (int)pow2_down(most);
     while (shared_bytes(f, &t) > clamped_i64(limits->local_bytes))
-        t.teams /= 2;
+        t.items_z /= 2;
     t.grid_y =
-        min_i64((is_small ? ROW_ERRANDS : 1) * ceil_div(t.grid_y, t.teams), WEFT_MOST_GROUPS);
-    t.grid_y = min_i64(t.grid_y, ceil_div(f->high, t.teams));
+        min_i64((is_small ? ROW_TASKS : 1) * ceil_div(t.grid_y, t.items_z), WEFT_MOST_GROUPS);
+    t.grid_y = min_i64(t.grid_y, ceil_div(f->high, t.items_z));
     return t;
 }
 
@@ -472,8 +476,9 @@ static weft_axis_tiling spread_tiling(const weft_limits *limits, const facts *f)
 weft_axis_tiling weft_axis_tiling_for(const weft_limits *limits, const weft_axis_problem *problem)
 {
     const facts f = facts_of(problem);
-    weft_axis_tiling t = weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, &f)
-                                                                     : spread_tiling(limits, &f);
+    weft_axis_tiling t = weft_lanes_are_vectors(limits, problem->why)
+                             ? vectorized_tiling(limits, &f)
+                             : spread_tiling(limits, &f);
     t.keep = keep_pays(limits, &f, &t);
     return t;
 }
@@ -494,25 +499,26 @@ static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
     const size_t *along = limits->max_items_along;
     const int64_t most_items = along[0] < INT32_MAX ? (int64_t)along[0] : INT32_MAX;
     TRY(range_check(name, "items", tiling->items, most_items));
-    if (!is_pow2_upto(tiling->team, 1 << 20) || (size_t)tiling->team > along[0])
-        return fail(WEFT_BAD_ARGUMENT, "%s.team is %d: a power of two of at most %zu is wanted",
-                    name, tiling->team, along[0]);
-    if (tiling->teams < 0 || (size_t)tiling->teams > along[2])
-        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 0 to %zu is wanted", name, tiling->teams,
-                    along[2]);
-    const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->team;
+    if (!is_pow2_upto(tiling->items_y, 1 << 20) || (size_t)tiling->items_y > along[0])
+        return fail(WEFT_BAD_ARGUMENT, "%s.items_y is %d: a power of two of at most %zu is wanted",
+                    name, tiling->items_y, along[0]);
+    if (tiling->items_z < 0 || (size_t)tiling->items_z > along[2])
+        return fail(WEFT_BAD_ARGUMENT, "%s.items_z is %d: 0 to %zu is wanted", name,
+                    tiling->items_z, along[2]);
+    const uint64_t items = (uint64_t)tiling->items * (uint64_t)tiling->items_y;
     const size_t most = limits->max_items < along[0] ? limits->max_items : along[0];
     if (items > most) // they stand along x
         return fail(WEFT_BAD_ARGUMENT,
-                    "%s.items %d x team %d are more than the %zu items of a group", name,
-                    tiling->items, tiling->team, most);
-    if (items * (uint64_t)teams_of(tiling) > limits->max_items)
+                    "%s.items %d x items_y %d are more than the %zu items of a group", name,
+                    tiling->items, tiling->items_y, most);
+    if (items * (uint64_t)items_z_of(tiling) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "%s.teams %d of %d x %d items are more than the %zu of a group", name,
-                    tiling->teams, tiling->items, tiling->team, limits->max_items);
-    if (tiling->teams > 1 && (tiling->fold > 1 || tiling->widen > 1 || tiling->parts > 1))
-        return fail(WEFT_BAD_ARGUMENT, "%s.teams is %d: 1 is wanted, or fold, widen and parts of 1",
-                    name, tiling->teams);
+                    "%s.items_z %d of %d x %d items are more than the %zu of a group", name,
+                    tiling->items_z, tiling->items, tiling->items_y, limits->max_items);
+    if (tiling->items_z > 1 && (tiling->vector_width > 1 || tiling->widen > 1 || tiling->parts > 1))
+        return fail(WEFT_BAD_ARGUMENT,
+                    "%s.items_z is %d: 1 is wanted, or vector_width, widen and parts of 1", name,
+                    tiling->items_z);
     if (!is_pow2_upto(tiling->unroll, MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "%s.unroll is %d: 1, 2, 4 or 8 is wanted", name,
                     tiling->unroll);
@@ -526,18 +532,18 @@ static weft_status group_check(const char *name, const weft_axis_tiling *tiling,
 // neighbour does. Both must be of one item.
 static weft_status strip_check(const char *name, const weft_axis_tiling *tiling, int64_t width)
 {
-    if (width % tiling->fold == 0)
+    if (width % tiling->vector_width == 0)
         return WEFT_OK;
     if (tiling->items > 1)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s.items is %d, but lines of %" PRId64
                     " columns are not whole vectors of %d: 1 is wanted",
-                    name, tiling->items, width, tiling->fold);
-    if (is_moved_alone(width, tiling->fold, tiling->vectors))
+                    name, tiling->items, width, tiling->vector_width);
+    if (is_moved_alone(width, tiling->vector_width, tiling->vectors))
         return fail(WEFT_BAD_ARGUMENT,
                     "%s.vectors is %d: of %" PRId64
                     " columns in vectors of %d the last strip would have less than one",
-                    name, tiling->vectors, width, tiling->fold);
+                    name, tiling->vectors, width, tiling->vector_width);
     return WEFT_OK;
 }
 
@@ -546,7 +552,8 @@ static weft_status widen_check(const char *name, const weft_axis_tiling *tiling,
 {
     // One vector of neighbours may be wider than mid.
     TRY(range_check(name, "widen", tiling->widen,
-                    f->low == 1 && f->low_adjacent ? max_i64(f->mid, tiling->fold) : f->mid));
+                    f->low == 1 && f->low_adjacent ? max_i64(f->mid, tiling->vector_width)
+                                                   : f->mid));
     if (tiling->widen == 1)
         return WEFT_OK;
     if (!f->mid_adjacent)
@@ -554,26 +561,26 @@ static weft_status widen_check(const char *name, const weft_axis_tiling *tiling,
                     "%s.widen is %" PRId64 ", but mid does not step on where low ends", name,
                     tiling->widen);
     const int64_t width = product(tiling->widen, f->low);
-    const int64_t most = (int64_t)tiling->vectors * tiling->fold;
-    if (tiling->items > 1 || width % tiling->fold != 0 || width > most)
+    const int64_t most = (int64_t)tiling->vectors * tiling->vector_width;
+    if (tiling->items > 1 || width % tiling->vector_width != 0 || width > most)
         return fail(WEFT_BAD_ARGUMENT,
                     "%s.widen is %" PRId64 ": lines of %" PRId64
                     " columns are not whole vectors of %d, at most %d of them and one item's",
-                    name, tiling->widen, width, tiling->fold, tiling->vectors);
+                    name, tiling->widen, width, tiling->vector_width, tiling->vectors);
     return WEFT_OK;
 }
 
 static weft_status line_check(const char *name, const weft_axis_tiling *tiling, const facts *f)
 {
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
-        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d: 1, 2, 4, 8 or 16 is wanted", name,
-                    tiling->fold);
+    if (!is_pow2_upto(tiling->vector_width, MAX_VECTOR_WIDTH))
+        return fail(WEFT_BAD_ARGUMENT, "%s.vector_width is %d: 1, 2, 4, 8 or 16 is wanted", name,
+                    tiling->vector_width);
     TRY(range_check(name, "vectors", tiling->vectors, WEFT_AXIS_MOST_VECTORS));
     TRY(widen_check(name, tiling, f));
     const int64_t width = product(tiling->widen, f->low);
-    if (width < tiling->fold)
-        return fail(WEFT_BAD_ARGUMENT, "%s.fold is %d, but lines have %" PRId64 " columns", name,
-                    tiling->fold, width);
+    if (width < tiling->vector_width)
+        return fail(WEFT_BAD_ARGUMENT, "%s.vector_width is %d, but lines have %" PRId64 " columns",
+                    name, tiling->vector_width, width);
     return strip_check(name, tiling, width);
 }
 
@@ -589,7 +596,7 @@ static weft_status local_check(const char *name, const weft_axis_tiling *tiling,
         return fail(WEFT_BAD_ARGUMENT, "%s.keep takes %" PRId64 " bytes; local memory has %zu",
                     name, shared + kept, limits->local_bytes);
     if ((uint64_t)shared > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT, "%s.team takes %" PRId64 " bytes; local memory has %zu",
+        return fail(WEFT_BAD_ARGUMENT, "%s.items_y takes %" PRId64 " bytes; local memory has %zu",
                     name, shared, limits->local_bytes);
     return WEFT_OK;
 }
@@ -614,12 +621,12 @@ weft_status weft_axis_tiling_check(const weft_axis_tiling *tiling, const weft_li
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_axis_tiling, fold),   TILING_FIELD(weft_axis_tiling, vectors),
-    TILING_FIELD(weft_axis_tiling, items),  TILING_FIELD(weft_axis_tiling, team),
-    TILING_FIELD(weft_axis_tiling, unroll), TILING_FIELD(weft_axis_tiling, widen),
-    TILING_FIELD(weft_axis_tiling, run),    TILING_FIELD(weft_axis_tiling, grid_x),
-    TILING_FIELD(weft_axis_tiling, grid_y), TILING_FIELD(weft_axis_tiling, parts),
-    TILING_FIELD(weft_axis_tiling, keep),   TILING_FIELD(weft_axis_tiling, teams),
+    TILING_FIELD(weft_axis_tiling, vector_width), TILING_FIELD(weft_axis_tiling, vectors),
+    TILING_FIELD(weft_axis_tiling, items),        TILING_FIELD(weft_axis_tiling, items_y),
+    TILING_FIELD(weft_axis_tiling, unroll),       TILING_FIELD(weft_axis_tiling, widen),
+    TILING_FIELD(weft_axis_tiling, run),          TILING_FIELD(weft_axis_tiling, grid_x),
+    TILING_FIELD(weft_axis_tiling, grid_y),       TILING_FIELD(weft_axis_tiling, parts),
+    TILING_FIELD(weft_axis_tiling, keep),         TILING_FIELD(weft_axis_tiling, items_z),
 };
 
 const weft_tiling_table weft_axis_tiling_table = TILING_TABLE(fields);

@@ -7,7 +7,8 @@
 //
 // A line is what lanes read side by side: `low` elements, or, where low is narrow and its
 // neighbours along mid follow in memory, `widen` times as many. Each lane works on one column of
-// the lines, its team takes turns at the lines, and what they found is joined in a fixed order.
+// the lines, its group of items takes turns at the lines, and what they found is joined in a fixed
+// order.
 //
 //     high = 1, mid = 6, low = 3, widen = 2            line 0:  00 01 02 10 11 12
 //     element "21" is mid 2, low 1                     line 1:  20 21 22 30 31 32
@@ -39,18 +40,18 @@ typedef struct weft_axis_problem {
 enum { WEFT_AXIS_MOST_VECTORS = 2048 }; // of an item
 
 typedef struct weft_axis_tiling {
-    int fold;        // neighbours of a line in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;     // such vectors of a line that an item takes, 1 to WEFT_AXIS_MOST_VECTORS
-    int items, team; // of a group: items along a line, and items that share its columns
-    int unroll;      // lines that an item reads at a time: 1, 2, 4 or 8
-    int64_t widen;   // steps of mid in a line
-    int64_t run;     // consecutive highs that each team of a group takes at a time
+    int vector_width;   // neighbours of a line in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;        // such vectors of a line that an item takes, 1 to WEFT_AXIS_MOST_VECTORS
+    int items, items_y; // of a group: items along a line, and items that share its columns
+    int unroll;         // lines that an item reads at a time: 1, 2, 4 or 8
+    int64_t widen;      // steps of mid in a line
+    int64_t run;        // consecutive highs that each group of items of a group takes at a time
     int64_t grid_x, grid_y; // groups along low and along high
     int64_t parts; // mid is cut into so many, each a group's; 2 and more: a second kernel joins
                    // them, always in the same order
     bool keep;     // what was made of the elements stays in local memory until it is written
-    int teams;     // of a group, each at highs of its own; 0 counts as 1; 2 and more: fold, widen
-                   // and parts are 1
+    int items_z; // of a group, each at highs of its own; 0 counts as 1; 2 and more: vector width, widen
+                 // and parts are 1
 } weft_axis_tiling;
 
 // Chooses, on weft_geometry_for(); a pure function. `limits` must pass weft_limits_check().

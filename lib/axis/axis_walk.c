@@ -38,12 +38,13 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
         .lines = ceil_div(axes->mid.extent, tiling->widen),
         .rest = axes->mid.extent % tiling->widen * axes->low.extent,
     };
-    const int64_t teams = max_i64(tiling->teams, 1);
-    w.run = min_i64(tiling->run, ceil_div(axes->high_extent, teams)) * teams;
+    const int64_t items_z = max_i64(tiling->items_z, 1);
+    w.run = min_i64(tiling->run, ceil_div(axes->high_extent, items_z)) * items_z;
     w.part_lines = ceil_div(w.outer * w.lines, w.parts);
     // Rows are asked for ahead, and do better from end to end.
-    w.spread = !(axes->low.extent == 1 && axes->low_adjacent) &&
-               reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->fold);
+    w.spread =
+        !(axes->low.extent == 1 && axes->low_adjacent) &&
+        reads_far_apart(&w, axes->mid.stride[0], (int64_t)tiling->vectors * tiling->vector_width);
     for (int i = 0; i < axes->n_high; ++i)
         w.high_extents[i] = axes->high[i].extent;
     for (int i = 0; i < axes->n_outer; ++i)
@@ -53,9 +54,9 @@ weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling)
 
 size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3])
 {
-    local[0] = (size_t)tiling->items * (size_t)tiling->team;
+    local[0] = (size_t)tiling->items * (size_t)tiling->items_y;
     local[1] = 1;
-    local[2] = (size_t)(tiling->teams > 1 ? tiling->teams : 1);
+    local[2] = (size_t)(tiling->items_z > 1 ? tiling->items_z : 1);
     return local[0] * local[1] * local[2];
 }
 
@@ -77,7 +78,7 @@ void weft_walk_join_grid(const weft_walk *walk, const weft_axis_tiling *tiling, 
                          size_t local[3])
 {
     weft_axis_group(tiling, local);
-    const int64_t outputs = (int64_t)tiling->items * tiling->fold * (int64_t)local[2];
+    const int64_t outputs = (int64_t)tiling->items * tiling->vector_width * (int64_t)local[2];
     global[0] = (size_t)ceil_div(walk->high * walk->low, outputs) * local[0];
     global[1] = local[1];
     global[2] = local[2];
@@ -161,7 +162,7 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 {
     size_t local[3];
     const bool is_alone = weft_axis_group(tiling, local) == 1;
-    const bool is_slow = is_alone && (tiling->fold < 8 || !is_adjacent);
+    const bool is_slow = is_alone && (tiling->vector_width < 8 || !is_adjacent);
     if (tiling->vectors == 1 && !is_slow)
         return 1;
     if (!is_alone && tiling->vectors <= FEW_VECTORS)
@@ -171,33 +172,33 @@ static int vectors_at_most(const weft_axis_tiling *tiling, bool is_adjacent)
 
 enum { SHUFFLED_ITEMS = 32 }; // that hand states to each other, by name where warps are NVIDIA's
 
-// A last warp that is not full would be asked for items that it has not; and of several teams each
-// begins and ends with a sub-group, or lies within one.
+// A last warp that is not full would be asked for items that it has not; and of several groups of
+// items each begins and ends with a sub-group, or lies within one.
 static bool are_shuffled(const weft_axis_tiling *tiling)
 {
     size_t local[3];
     const size_t items = weft_axis_group(tiling, local);
     const bool is_even = local[2] == 1 || is_pow2_upto(tiling->items, SHUFFLED_ITEMS);
-    return tiling->team > 1 && tiling->fold == 1 && is_even &&
+    return tiling->items_y > 1 && tiling->vector_width == 1 && is_even &&
            (items <= SHUFFLED_ITEMS || items % SHUFFLED_ITEMS == 0);
 }
 
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling, bool keeps_much)
 {
-    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "VECTORS", vectors_at_most(tiling, axes->low_adjacent));
     weft_defines_add(defines, "ITEMS", tiling->items);
-    weft_defines_add(defines, "TEAM", tiling->team);
-    if (tiling->teams > 1)
-        weft_defines_add(defines, "TEAMS", tiling->teams);
+    weft_defines_add(defines, "ITEMS_Y", tiling->items_y);
+    if (tiling->items_z > 1)
+        weft_defines_add(defines, "ITEMS_Z", tiling->items_z);
     if (keeps_much)
         weft_defines_add_registers(defines, ctx->least_subgroup);
     else
         weft_defines_add_sub_group(defines, ctx->least_subgroup, WEFT_WIDE_SUB_GROUP);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
-    weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->fold > 1);
-    weft_defines_add(defines, "WIDENED", tiling->fold > 1 || tiling->widen > 1);
+    weft_defines_add(defines, "ADJACENT", axes->low_adjacent && tiling->vector_width > 1);
+    weft_defines_add(defines, "WIDENED", tiling->vector_width > 1 || tiling->widen > 1);
     weft_defines_add(defines, "ROWS", tiling->widen > 1 && axes->low.extent == 1);
     weft_defines_add_shuffles(defines, ctx, are_shuffled(tiling));
 }

@@ -37,7 +37,7 @@ typedef struct weft_view {
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);
 
-// Of a group: ITEMS times TEAM, 1 and TEAMS. Gives their product.
+// Of a group: ITEMS times ITEMS_Y, 1 and ITEMS_Z. Gives their product.
 size_t weft_axis_group(const weft_axis_tiling *tiling, size_t local[3]);
 
 // Groups along y: the tiling's, but for those beyond the turns that there are.
@@ -69,8 +69,8 @@ bool weft_walk_pitch(int64_t outputs, int64_t *pitch);
 // Of what a kernel keeps for each column and part, 8 bytes a number; false where that does not fit.
 bool weft_walk_scratch(const weft_walk *walk, int n_numbers, size_t *bytes);
 
-// FOLD, VECTORS, ITEMS, TEAM, TEAMS, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS, SHUFFLES; and
-// registers for kernels that keep much of a column.
+// VECTOR_WIDTH, VECTORS, ITEMS, ITEMS_Y, ITEMS_Z, SUB_GROUP, UNROLL, ADJACENT, WIDENED, ROWS,
+// SHUFFLES; and registers for kernels that keep much of a column.
 void weft_axis_defines(weft_defines *defines, const weft_context *ctx, const weft_axes *axes,
                        const weft_axis_tiling *tiling, bool keeps_much);
 

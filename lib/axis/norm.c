@@ -37,7 +37,7 @@ static weft_axes sorted_axes(const weft_call *call, int n_axes)
     int64_t stride[2][WEFT_MAX_NDIM];
     weft_axes_request request = {
         .ndim = X->ndim,
-        .is_folded = call->ctx->limits.fold > 1,
+        .is_vectorized = call->ctx->limits.vector_width > 1,
         .shape = X->shape,
         .n_operands = 2,
         .start = {X->offset, Y->offset},

@@ -107,7 +107,7 @@ static weft_status check(void *memory, const weft_call *call)
         .dW = call->operands[OF_DW],
         .db = call->operands[OF_DB],
         .rows = s->rows,
-        .is_folded = call->ctx->limits.fold > 1,
+        .is_vectorized = call->ctx->limits.vector_width > 1,
     };
     s->dx.axes = weft_norm_backward_axes(&operands, given->n_axes);
     weft_sweep_find_problem(&s->dx, call, s->dtype, given->is_rms ? 5 : 10, false);

@@ -11,7 +11,7 @@ weft_axes weft_norm_backward_axes(const weft_norm_backward_operands *o, int n_ax
     const weft_tensor *const tensors[3] = {o->X, o->dY, o->dX};
     const int ndim = o->X->ndim;
     int64_t shape[WEFT_MAX_NDIM], stride[3][WEFT_MAX_NDIM];
-    weft_axes_request request = {.ndim = ndim, .is_folded = o->is_folded, .shape = shape};
+    weft_axes_request request = {.ndim = ndim, .is_vectorized = o->is_vectorized, .shape = shape};
     for (int d = 0; d < ndim; ++d) {
         request.is_reduced[d] = d >= ndim - n_axes;
         shape[d] = request.is_reduced[d] || o->rows > 0 ? o->X->shape[d] : 1;
@@ -52,7 +52,7 @@ weft_axes weft_norm_scaling_axes(const weft_axes *axes, const weft_norm_backward
     weft_axes_request request = {
         .shape = shape,
         .in_order = true,
-        .is_folded = o->is_folded,
+        .is_vectorized = o->is_vectorized,
         .n_operands = 2 + axes->n_operands - first,
         .n_lines = 2,
     };

@@ -9,7 +9,7 @@ typedef struct weft_norm_backward_operands {
     const weft_tensor *X, *dY, *dX;
     const weft_tensor *weight, *dW, *db; // NULL where there is none
     int64_t rows;
-    bool is_folded; // items carry vectors
+    bool is_vectorized; // items compensation vectors
 } weft_norm_backward_operands;
 
 // For dX: X, dY, dX, then w, dW and db as far as there.

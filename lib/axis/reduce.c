@@ -171,7 +171,7 @@ static weft_axes sorted_axes(const state *s, const weft_call *call,
     int64_t shape[WEFT_MAX_NDIM], x_stride[WEFT_MAX_NDIM], y_stride[WEFT_MAX_NDIM];
     weft_axes_request request = {
         .ndim = X->ndim,
-        .is_folded = call->ctx->limits.fold > 1,
+        .is_vectorized = call->ctx->limits.vector_width > 1,
         .shape = shape,
         .in_order = s->facts->result == WEFT_RESULT_PLACE,
         .n_operands = 2,

@@ -53,7 +53,7 @@ static weft_axes sorted_axes(const weft_call *call, int last)
     const weft_tensor *out = weft_call_tensor(call, last);
     weft_axes_request request = {
         .ndim = out->ndim,
-        .is_folded = call->ctx->limits.fold > 1,
+        .is_vectorized = call->ctx->limits.vector_width > 1,
         .shape = out->shape,
         .n_operands = last + 1,
         .n_lines = last + 1,

@@ -24,8 +24,8 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed);
 // Items that a group may have along one dimension, as a power of two.
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension);
 
-// Elements of so many bytes in the widest vector, which has limits->fold of 4: 1 to `most`.
-int64_t weft_limits_fold(const weft_limits *limits, int64_t bytes, int64_t most);
+// Elements of so many bytes in the widest vector, which has limits->vector width of 4: 1 to `most`.
+int64_t weft_limits_vector_width(const weft_limits *limits, int64_t bytes, int64_t most);
 
 // Whether groups of `wanted` items can run where the kernels as built take `most`. Where they
 // cannot, the limits are lowered, to plan and build again with; but WEFT_UNSUPPORTED where the

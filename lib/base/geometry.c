@@ -6,15 +6,15 @@
 #include "base/arithmetic.h"
 
 // Lanes of x that one item carries where low is wide enough.
-static int64_t most_fold_x(const weft_limits *limits)
+static int64_t most_vector_width_x(const weft_limits *limits)
 {
-    return (int64_t)limits->fold * limits->vectors;
+    return (int64_t)limits->vector_width * limits->vectors;
 }
 
 // Lanes of y that one item carries beside block_x lanes of x: what those leave of one vector.
-static int64_t most_fold_y(const weft_limits *limits, int64_t block_x)
+static int64_t most_vector_width_y(const weft_limits *limits, int64_t block_x)
 {
-    return max_i64(min_i64(limits->fold, limits->warp) / block_x, 1);
+    return max_i64(min_i64(limits->vector_width, limits->warp) / block_x, 1);
 }
 
 // Items that fit along one dimension of a group beside `others` along the other one.
@@ -29,15 +29,15 @@ static int64_t most_items(const weft_limits *limits, int along, int64_t others)
 static int64_t most_block_x(const weft_limits *limits, int64_t block_y, int64_t items_y)
 {
     return min_i64(limits->max_block / block_y,
-                   most_items(limits, 0, items_y) * most_fold_x(limits));
+                   most_items(limits, 0, items_y) * most_vector_width_x(limits));
 }
 
-// Lanes of y in one item are free; further items join only as far as a team pays.
+// Lanes of y in one item are free; further items join only as far as a group of items pays.
 static int64_t most_block_y(const weft_limits *limits, int64_t block_x)
 {
-    const int64_t items_x = ceil_div(block_x, most_fold_x(limits));
-    const int64_t team = min_i64(limits->max_team, most_items(limits, 1, items_x));
-    return min_i64(limits->max_block / block_x, team * most_fold_y(limits, block_x));
+    const int64_t items_x = ceil_div(block_x, most_vector_width_x(limits));
+    const int64_t items_y = min_i64(limits->max_items_y, most_items(limits, 1, items_x));
+    return min_i64(limits->max_block / block_x, items_y * most_vector_width_y(limits, block_x));
 }
 
 // Where a group is one item, several vectors in it must not leave parts of the device without work.
@@ -58,11 +58,11 @@ weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t
     const int64_t vector_x = min_i64(limits->warp, most_block_x(limits, 1, 1));
     int64_t block_x = min_i64(pow2_up(low), vector_x);
     const int64_t block_y = min_i64(pow2_up(mid), most_block_y(limits, block_x));
-    const int64_t fold_y = min_i64(block_y, most_fold_y(limits, block_x));
-    block_x = min_i64(pow2_up(low), most_block_x(limits, block_y, block_y / fold_y));
-    if (limits->max_team == 1)
+    const int64_t vector_width_y = min_i64(block_y, most_vector_width_y(limits, block_x));
+    block_x = min_i64(pow2_up(low), most_block_x(limits, block_y, block_y / vector_width_y));
+    if (limits->max_items_y == 1)
         block_x = narrow(limits, high, low, block_x);
-    const int64_t fold_x = min_i64(block_x, most_fold_x(limits));
+    const int64_t vector_width_x = min_i64(block_x, most_vector_width_x(limits));
 
     const int64_t grid_x = min_i64(ceil_div(low, block_x), limits->max_blocks);
     const int64_t grid_y = min_i64(ceil_div(limits->max_blocks, grid_x), high);
@@ -70,8 +70,8 @@ weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t
     return (weft_geometry){
         .block_x = (int)block_x,
         .block_y = (int)block_y,
-        .fold_x = (int)fold_x,
-        .fold_y = (int)fold_y,
+        .vector_width_x = (int)vector_width_x,
+        .vector_width_y = (int)vector_width_y,
         .grid_x = grid_x,
         .grid_y = grid_y,
     };
@@ -79,8 +79,8 @@ weft_geometry weft_geometry_for(const weft_limits *limits, int64_t high, int64_t
 
 void weft_geometry_sizes(const weft_geometry *geometry, size_t global[2], size_t local[2])
 {
-    local[0] = (size_t)(geometry->block_x / geometry->fold_x);
-    local[1] = (size_t)(geometry->block_y / geometry->fold_y);
+    local[0] = (size_t)(geometry->block_x / geometry->vector_width_x);
+    local[1] = (size_t)(geometry->block_y / geometry->vector_width_y);
     global[0] = (size_t)geometry->grid_x * local[0];
     global[1] = (size_t)geometry->grid_y * local[1];
 }

@@ -3,10 +3,11 @@
 #include "base/lanes.h"
 #include "base/refuse.h"
 
-bool weft_lanes_are_folded(const weft_limits *limits, const weft_why *why)
+bool weft_lanes_are_vectors(const weft_limits *limits, const weft_why *why)
 {
-    if (limits->fold == 1)
+    if (limits->vector_width == 1)
         return refuse(why, "lanes as elements of vectors", "the device's lanes are items");
-    refuse(why, "lanes as items", "an item of the device has vectors of %d lanes", limits->fold);
+    refuse(why, "lanes as items", "an item of the device has vectors of %d lanes",
+           limits->vector_width);
     return true;
 }

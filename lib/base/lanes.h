@@ -8,6 +8,6 @@
 #include "base/why.h"
 
 // Whether lanes are elements of an item's vectors, or items.
-bool weft_lanes_are_folded(const weft_limits *limits, const weft_why *why);
+bool weft_lanes_are_vectors(const weft_limits *limits, const weft_why *why);
 
 #endif

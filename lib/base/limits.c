@@ -43,20 +43,20 @@ static weft_status geometry_check(const weft_limits *l)
 {
     TRY(pow2_check("max_block", l->max_block, 1, 1 << 20));
     TRY(pow2_check("warp", l->warp, 1, l->max_block));
-    TRY(pow2_check("fold", l->fold, 1, min_i64(l->max_block, 16)));
+    TRY(pow2_check("vector_width", l->vector_width, 1, min_i64(l->max_block, 16)));
     TRY(pow2_check("vectors", l->vectors, 1, 64));
-    TRY(pow2_check("max_team", l->max_team, 1, l->max_block));
+    TRY(pow2_check("max_items_y", l->max_items_y, 1, l->max_block));
     return range_check("max_blocks", l->max_blocks, 1, INT32_MAX);
 }
 
 // Lanes that one item can carry along x.
 static int64_t lanes_per_item(const weft_limits *l)
 {
-    return (int64_t)l->fold * l->vectors;
+    return (int64_t)l->vector_width * l->vectors;
 }
 
-// Items that a block of weft_geometry_for() may need: so many along x, a team along y, and never
-// more of both together than the larger of these.
+// Items that a block of weft_geometry_for() may need: so many along x, a group of items along y,
+// and never more of both together than the larger of these.
 static int64_t items_along_x(const weft_limits *l)
 {
     return max_i64(l->max_block / lanes_per_item(l), 1);
@@ -66,13 +66,14 @@ static weft_status items_check(const weft_limits *l)
 {
     static const char *const along[] = {"max_items_along[0]", "max_items_along[1]",
                                         "max_items_along[2]"};
-    const int64_t least[] = {items_along_x(l), l->max_team, 1};
+    const int64_t least[] = {items_along_x(l), l->max_items_y, 1};
     for (int i = 0; i < 3; i++)
         if (l->max_items_along[i] < (size_t)least[i])
             return fail(WEFT_BAD_ARGUMENT,
                         "limits: %s is %zu, but blocks may need %lld items there", along[i],
                         l->max_items_along[i], (long long)least[i]);
-    const int64_t items = max_i64(least[0], min_i64(l->max_team, l->max_block / l->fold));
+    const int64_t items =
+        max_i64(least[0], min_i64(l->max_items_y, l->max_block / l->vector_width));
     if (l->max_items < (size_t)items)
         return fail(WEFT_BAD_ARGUMENT, "limits: max_items is %zu, but blocks may need %lld items",
                     l->max_items, (long long)items);
@@ -118,7 +119,7 @@ enum { SMALL_GROUP = 128 };
 
 const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
 {
-    const bool is_spread = limits->fold == 1;
+    const bool is_spread = limits->vector_width == 1;
     const unsigned failed = limits->failed_trials;
     const struct {
         bool is_so;
@@ -141,7 +142,7 @@ const char *weft_limits_quirk_at(const weft_limits *limits, size_t i)
         {failed & WEFT_TRIAL_BARRIERS,
          "barriers in loops went wrong when tried: groups have one item"},
         {!limits->has_f64 && !(failed & WEFT_TRIAL_F64), "no double arithmetic: f64 is refused"},
-        {!limits->has_f16, "no half arithmetic: f16 is storage, reckoned in f32"},
+        {!limits->has_f16, "no half arithmetic: f16 is storage, computed in f32"},
         {!limits->has_fma && !(failed & WEFT_TRIAL_FMA), "no fused multiply-add in hardware"},
         {is_spread && !limits->has_subgroups && !(failed & WEFT_TRIAL_SHUFFLES),
          "no sub-groups with shuffles: items exchange values through local memory"},
@@ -164,15 +165,15 @@ static int pow2_within(int most, size_t size)
     return (int)pow2_down((int64_t)min_u64((uint64_t)most, size));
 }
 
-// Blocks that groups of so many items can do; the items, fold and vectors are said.
+// Blocks that groups of so many items can do; the items, vector width and vectors are said.
 static void fit_blocks(weft_limits *l)
 {
     const size_t items = min_u64(l->max_items, l->max_items_along[0]);
     const int64_t lanes = pow2_within((int)items_along_x(l), items) * lanes_per_item(l);
     l->max_block = (int)min_i64(l->max_block, lanes);
     l->warp = pow2_within(l->warp, (size_t)l->max_block);
-    l->max_team = pow2_within(l->max_team, min_u64(l->max_items, l->max_items_along[1]));
-    l->max_team = (int)min_i64(l->max_team, l->max_block);
+    l->max_items_y = pow2_within(l->max_items_y, min_u64(l->max_items, l->max_items_along[1]));
+    l->max_items_y = (int)min_i64(l->max_items_y, l->max_block);
 }
 
 weft_limits weft_limits_clamp(const weft_limits *wanted, const weft_limits *real)
@@ -229,7 +230,7 @@ weft_limits weft_limits_distrust(const weft_limits *limits, unsigned failed)
     if (failed & (WEFT_TRIAL_SELECTS |
                   WEFT_TRIAL_VECTORS)) { // lanes of a group are as many items, if it may have them
         out.load_bytes = (int)min_i64(out.load_bytes, (int64_t)sizeof(float));
-        out.fold = 1;
+        out.vector_width = 1;
         fit_blocks(&out);
     }
     if (failed & (WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS) && out.max_items > 1)
@@ -253,9 +254,9 @@ weft_status weft_limits_fit(bool *fits, weft_limits *limits, size_t wanted, size
     return WEFT_OK;
 }
 
-int64_t weft_limits_fold(const weft_limits *limits, int64_t bytes, int64_t most)
+int64_t weft_limits_vector_width(const weft_limits *limits, int64_t bytes, int64_t most)
 {
-    return min_i64(max_i64((int64_t)limits->fold * 4 / bytes, 1), most);
+    return min_i64(max_i64((int64_t)limits->vector_width * 4 / bytes, 1), most);
 }
 
 int64_t weft_limits_items_along(const weft_limits *limits, int dimension)

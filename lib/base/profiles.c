@@ -12,9 +12,10 @@
 
 // Lanes are items. `resident` is how many of them a compute unit holds at once.
 #define GPU(units, resident, block, memory)                                                        \
-    .kind = WEFT_DEVICE_GPU, .fold = 1, .vectors = 1, .max_block = (block), .max_team = (block),   \
-    .max_blocks = (units) * (resident) / (block), .max_items = (block), .compute_units = (units),  \
-    .load_bytes = 16, .global_bytes = (memory), .max_alloc_bytes = (memory) / 4, .has_fma = true
+    .kind = WEFT_DEVICE_GPU, .vector_width = 1, .vectors = 1, .max_block = (block),                \
+    .max_items_y = (block), .max_blocks = (units) * (resident) / (block), .max_items = (block),    \
+    .compute_units = (units), .load_bytes = 16, .global_bytes = (memory),                          \
+    .max_alloc_bytes = (memory) / 4, .has_fma = true
 
 // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": warp, threads of
 // a block and along z, static shared memory. The OpenCL driver names neither cl_khr_fp16 nor
@@ -43,8 +44,8 @@
 // As PoCL shows a CPU: every hardware thread a compute unit, local memory ordinary memory as large
 // as a core's L2.
 #define CPU(width, units, l1, l2, memory)                                                          \
-    .kind = WEFT_DEVICE_CPU, .warp = (width), .fold = (width), .vectors = 8,                       \
-    .max_block = 8 * (width), .max_team = 1, .max_blocks = 4 * (units), .max_items = 4096,         \
+    .kind = WEFT_DEVICE_CPU, .warp = (width), .vector_width = (width), .vectors = 8,               \
+    .max_block = 8 * (width), .max_items_y = 1, .max_blocks = 4 * (units), .max_items = 4096,      \
     .max_items_along = {4096, 4096, 4096}, .compute_units = (units), .load_bytes = 4 * (width),    \
     .local_bytes = (l2), .l1_bytes = (l1), .l2_bytes = (l2), .global_bytes = (memory),             \
     .max_alloc_bytes = (memory) / 4, .cache_line_bytes = 64, .has_f64 = true, .has_fma = true

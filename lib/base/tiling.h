@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tilings as text: "method blocks, fold 8, aligned". A table of a tiling's fields prints the text
-// and reads it.
+// Tilings as text: "method blocks, vector width 8, aligned". A table of a tiling's fields prints
+// the text and reads it.
 #ifndef WEFT_LIB_TILING_H
 #define WEFT_LIB_TILING_H
 

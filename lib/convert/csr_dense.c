@@ -31,7 +31,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
     else
         s->tiling = weft_csr_dense_tiling_for(limits, &s->problem);
     s->head.group_items = (size_t)s->tiling.items;
-    s->n_bundles = ceil_div(s->problem.n_rows, s->tiling.rows);
+    s->n_row_blocks = ceil_div(s->problem.n_rows, s->tiling.rows);
     s->sums = weft_csr_dense_sums(limits, s->tiling.columns, &s->problem);
     if (own_of(call)->step != WEFT_DENSE_TO_CSR_COUNT)
         return WEFT_OK;
@@ -55,7 +55,7 @@ static weft_status build(void *state, const weft_call *call, size_t *most)
         step != WEFT_CSR_TO_DENSE && A.dtype == WEFT_F64 && !call->ctx->limits.has_f64;
     weft_defines defines = {.length = 0};
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
-    weft_defines_add(&defines, "FOLD", 1);
+    weft_defines_add(&defines, "VECTOR_WIDTH", 1);
     weft_defines_add(&defines, "SUMS", s->sums);
     weft_defines_add_dtype(&defines, "DTYPE", is_hidden ? WEFT_F32 : A.dtype);
     weft_defines_add_word(&defines, "MOVED", weft_moved_word(A.dtype));
@@ -154,7 +154,7 @@ static weft_status run_to_dense(weft_launch *launch, const void *state, const we
     const to_dense *a = &own;
     const weft_argument list[] = {TO_DENSE_PARAMETERS(LISTED, COMMA)};
     (void)scratch;
-    return ENQUEUE_ITEMS(launch, s->kernel, list, s->tiling.items, s->n_bundles,
+    return ENQUEUE_ITEMS(launch, s->kernel, list, s->tiling.items, s->n_row_blocks,
                          ceil_div(A->n_cols, columns), s->head.n_batches);
 }
 
@@ -167,7 +167,7 @@ static weft_status enqueue_count(weft_launch *launch, const weft_csr_dense_state
     add_from_dense(&arguments, &given);
     ADD_LISTED(&arguments, COUNT_PARAMETERS(LISTED, COMMA));
     return weft_items_enqueue(launch, s->kernel, arguments.n, arguments.list, s->tiling.items,
-                              (const int64_t[3]){s->n_bundles});
+                              (const int64_t[3]){s->n_row_blocks});
 }
 
 static weft_status run_count(weft_launch *launch, const void *state, const weft_call *call,
@@ -195,7 +195,7 @@ static weft_status run_fill(weft_launch *launch, const void *state, const weft_c
     add_from_dense(&arguments, &given);
     ADD_LISTED(&arguments, FILL_PARAMETERS(LISTED, COMMA));
     return weft_items_enqueue(launch, s->kernel, arguments.n, arguments.list, s->tiling.items,
-                              (const int64_t[3]){s->n_bundles});
+                              (const int64_t[3]){s->n_row_blocks});
 }
 
 static int print(const void *state, const weft_call *call, char *text, size_t size)

@@ -29,7 +29,7 @@ typedef struct weft_csr_dense_state {
     weft_state head;
     weft_csr_dense_problem problem;
     weft_csr_dense_tiling tiling; // from the check where the caller forces it
-    int64_t n_bundles;            // of rows
+    int64_t n_row_blocks;         // of rows
     int sums;                     // in local memory
     weft_scan scan;               // of the rows' lengths
     weft_kernel *kernel;

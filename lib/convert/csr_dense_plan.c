@@ -15,11 +15,11 @@ enum { MAX_ROWS = 1 << 15, MAX_COLUMNS = 1 << 20 };
 enum {
     SPREAD_COLUMNS = 1024, // of a GPU's group, unless there are enough groups
     SPREAD_SUMS = 1024,    // of a GPU's group
-    FOLDED_SUMS = 1 << 16,
+    VECTORIZED_SUMS = 1 << 16,
     LEAST_SUMS = 32,       // a word's columns
     SPREAD_NARROW = 32,    // items for rows that are no longer
     GROUP_ELEMENTS = 4096, // that pay for a group
-    ERRANDS = 4,           // groups for each that can be resident
+    TASKS = 4,             // groups for each that can be resident
 };
 
 size_t weft_csr_dense_words_bytes(int columns)
@@ -45,7 +45,7 @@ int weft_csr_dense_sums(const weft_limits *limits, int columns,
         return 1;
     const int64_t left = local_bytes_of(limits) - 2 * (int64_t)weft_csr_dense_words_bytes(columns);
     const int64_t room = left / weft_sum_bytes(problem->dtype);
-    const int64_t most = limits->fold > 1 ? FOLDED_SUMS : SPREAD_SUMS;
+    const int64_t most = limits->vector_width > 1 ? VECTORIZED_SUMS : SPREAD_SUMS;
     return (int)pow2_down(min_i64(max_i64(room, LEAST_SUMS), most));
 }
 
@@ -63,10 +63,10 @@ static int64_t columns_for(const weft_limits *limits, const weft_csr_dense_probl
     const int64_t left = local_bytes_of(limits) / 2 - local_bytes_for(0, problem);
     const int64_t most = min_i64(max_i64(problem->n_cols, 1), MAX_COLUMNS);
     const int64_t room = min_i64(pow2_down(max_i64(4 * left, 1)), pow2_up(most));
-    if (limits->fold > 1)
+    if (limits->vector_width > 1)
         return room;
     const double elements = (double)problem->n_rows * (double)problem->n_cols;
-    const double share = elements / ((double)limits->max_blocks * ERRANDS);
+    const double share = elements / ((double)limits->max_blocks * TASKS);
     return min_i64(room,
                    max_i64(share < MAX_COLUMNS ? pow2_up(max_i64((int64_t)share, 1)) : MAX_COLUMNS,
                            SPREAD_COLUMNS));
@@ -77,7 +77,7 @@ weft_csr_dense_tiling weft_csr_dense_tiling_for(const weft_limits *limits,
 {
     const int64_t n_cols = max_i64(problem->n_cols, 1);
     const int64_t items = n_cols <= SPREAD_NARROW ? SPREAD_NARROW : INT32_MAX;
-    const int64_t share = ceil_div(problem->n_rows, (int64_t)limits->max_blocks * ERRANDS);
+    const int64_t share = ceil_div(problem->n_rows, (int64_t)limits->max_blocks * TASKS);
     const int64_t rows = min_i64(ceil_div(GROUP_ELEMENTS, n_cols), share);
     return (weft_csr_dense_tiling){
         .items = (int)min_i64(weft_items_for(limits), items),

@@ -16,7 +16,7 @@
 enum { MAX_BITS = 16, MAX_RUN = 1 << 15 };
 
 // Where an item carries whole vectors: CPUs. Its counters stay near, and most layers take one pass.
-enum { FOLDED_BITS = 13, FOLDED_RUN = 1024 };
+enum { VECTORIZED_BITS = 13, VECTORIZED_RUN = 1024 };
 
 // Where lanes are items: GPUs. Counters of a group leave room for others.
 enum { SPREAD_ITEMS = 64, SPREAD_BITS = 6, SPREAD_RUN = 32 };
@@ -55,15 +55,15 @@ static int even_bits(int most, int64_t n_cols)
 weft_csr_transpose_tiling weft_csr_transpose_tiling_for(const weft_limits *limits,
                                                         const weft_csr_transpose_problem *problem)
 {
-    const bool is_folded = limits->fold > 1;
+    const bool is_vectorized = limits->vector_width > 1;
     const int64_t along = weft_limits_items_along(limits, 0);
     const int64_t run = ceil_div(problem->nnz, limits->max_blocks);
     weft_csr_transpose_tiling tiling = {
-        .items = is_folded
+        .items = is_vectorized
                      ? 1
                      : (int)pow2_down(min_i64(min_i64(limits->max_block, SPREAD_ITEMS), along)),
-        .bits = is_folded ? FOLDED_BITS : SPREAD_BITS,
-        .run = is_folded ? (int)min_i64(max_i64(run, FOLDED_RUN), MAX_RUN) : SPREAD_RUN,
+        .bits = is_vectorized ? VECTORIZED_BITS : SPREAD_BITS,
+        .run = is_vectorized ? (int)min_i64(max_i64(run, VECTORIZED_RUN), MAX_RUN) : SPREAD_RUN,
     };
     while (tiling.bits > 1 && weft_csr_transpose_counters(&tiling) * counter_bytes(problem) >
                                   (int64_t)(limits->local_bytes / 2))

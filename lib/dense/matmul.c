@@ -54,22 +54,22 @@ static int64_t products_of(const weft_nest *nest)
     return count;
 }
 
-// Where sums of pieces wait, a launch takes as many products as scratch memory has room for.
-static weft_status plan_pieces(weft_matmul_state *s, const weft_call *call)
+// Where sums of chunks wait, a launch takes as many products as scratch memory has room for.
+static weft_status plan_chunks(weft_matmul_state *s, const weft_call *call)
 {
     const int64_t size = weft_sum_bytes(s->arithmetic);
     size_t bytes;
     s->head.scratch_bytes = 0;
-    if (s->n_pieces == 1)
+    if (s->n_chunks == 1)
         return WEFT_OK;
-    if (!weft_scratch_for(&bytes, s->m, s->n, s->n_pieces, size))
+    if (!weft_scratch_for(&bytes, s->m, s->n, s->n_chunks, size))
         return fail(WEFT_NO_MEMORY,
-                    "matmul: sums of %" PRId64 " pieces of %" PRId64 " x %" PRId64
+                    "matmul: sums of %" PRId64 " chunks of %" PRId64 " x %" PRId64
                     " numbers are too many",
-                    s->n_pieces, s->m, s->n);
+                    s->n_chunks, s->m, s->n);
     const int64_t room = (int64_t)(weft_workspace_most(call->ctx) / bytes);
     s->at_once = min_i64(s->at_once, max_i64(room, 1));
-    weft_scratch_for(&s->head.scratch_bytes, s->m * s->n, s->n_pieces, s->at_once, size);
+    weft_scratch_for(&s->head.scratch_bytes, s->m * s->n, s->n_chunks, s->at_once, size);
     return WEFT_OK;
 }
 
@@ -81,19 +81,19 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
         TRY(weft_matmul_tiling_check(&s->tiling, &call->ctx->limits, p));
     else
         s->tiling = weft_matmul_tiling_for(limits, p);
-    s->head.group_items = (size_t)s->tiling.items * (size_t)s->tiling.team;
+    s->head.group_items = (size_t)s->tiling.items * (size_t)s->tiling.items_y;
     s->n_batches = products_of(&s->nest);
-    s->m = s->tiling.turned ? p->n : p->m;
-    s->n = s->tiling.turned ? p->m : p->n;
-    s->n_pieces = max_i64(ceil_div(p->k, s->tiling.piece), 1);
+    s->m = s->tiling.transposed ? p->n : p->m;
+    s->n = s->tiling.transposed ? p->m : p->n;
+    s->n_chunks = max_i64(ceil_div(p->k, s->tiling.chunk), 1);
     s->at_once = s->n_batches;
     s->rows = s->m;
     s->streams = weft_tensor_is_large(call->ctx, weft_call_tensor(call, WEFT_MATMUL_C));
     if (weft_matmul_is_one_tile(&s->tiling)) {
-        s->at_once = min_i64(s->n_batches, max_i64(MOST_GROUPS / s->n_pieces, 1));
+        s->at_once = min_i64(s->n_batches, max_i64(MOST_GROUPS / s->n_chunks, 1));
         s->rows = min_i64(s->m, MOST_GROUPS * s->tiling.block_rows);
     }
-    return plan_pieces(s, call);
+    return plan_chunks(s, call);
 }
 
 // ---- defines
@@ -128,11 +128,11 @@ static weft_status defines_of(weft_defines *defines, const weft_matmul_state *s,
     weft_defines_add_dtype(defines, "DTYPE", s->problem.dtype);
     weft_defines_add_dtype(defines, "ARITHMETIC", s->arithmetic);
     weft_defines_add(defines, "USES_F64", uses_f64(s));
-    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "ROWS", tiling->rows);
     weft_defines_add(defines, "ITEMS", tiling->items);
-    weft_defines_add(defines, "TEAM", tiling->team);
+    weft_defines_add(defines, "ITEMS_Y", tiling->items_y);
     weft_defines_add_registers(defines, call->ctx->least_subgroup);
     if (tiling->method == WEFT_MATMUL_BLOCKS) {
         weft_defines_add(defines, "DEPTH", tiling->depth);
@@ -157,7 +157,7 @@ static weft_status kernels_for(weft_matmul_state *s, const weft_call *call,
     TRY(defines_of(&defines, s, call, formula));
     TRY(weft_kernel_narrow(&s->product, most, call->ctx, source, &defines,
                            methods[s->tiling.method].kernel));
-    if (s->n_pieces == 1)
+    if (s->n_chunks == 1)
         return WEFT_OK;
     return weft_kernel_narrow(&s->combine, most, call->ctx, source, &defines, "matmul_combine");
 }
@@ -301,7 +301,7 @@ static void add_cut(weft_arguments *arguments, const product *p, blocks_cut *blo
 static int64_t groups_along_products(const product *p, int64_t groups)
 {
     const weft_matmul_tiling *t = &p->s->tiling;
-    if (t->items * t->team > 1)
+    if (t->items * t->items_y > 1)
         return MOST_GROUPS;
     const int64_t wanted = (int64_t)CORE_GROUPS * p->call->ctx->limits.compute_units;
     return min_i64(ceil_div(wanted, groups), MOST_GROUPS);
@@ -312,9 +312,9 @@ static weft_status enqueue_product(product *p)
     const weft_matmul_tiling *t = &p->s->tiling;
     const int64_t across = ceil_div(p->s->n, t->block_columns);
     const int64_t down = t->method == WEFT_MATMUL_DOTS ? 1 : ceil_div(p->m, t->block_rows);
-    const int64_t products = min_i64(p->batch.n_batches, MOST_GROUPS) * p->s->n_pieces;
+    const int64_t products = min_i64(p->batch.n_batches, MOST_GROUPS) * p->s->n_chunks;
     const int64_t most = groups_along_products(p, across * down);
-    const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
+    const size_t local[3] = {(size_t)t->items, (size_t)t->items_y, 1};
     const size_t global[3] = {(size_t)across * local[0],
                               (size_t)min_i64(down, MOST_GROUPS) * local[1],
                               (size_t)min_i64(products, most)};
@@ -334,10 +334,10 @@ static weft_status enqueue_combine(product *p)
 {
     const weft_matmul_tiling *t = &p->s->tiling;
     const int64_t most = p->call->ctx->limits.max_blocks;
-    const int64_t across = min_i64(ceil_div(ceil_div(p->s->n, t->fold), t->items), most);
+    const int64_t across = min_i64(ceil_div(ceil_div(p->s->n, t->vector_width), t->items), most);
     const int64_t down =
-        min_i64(ceil_div(p->m, t->team), min_i64(ceil_div(most, across), MOST_GROUPS));
-    const size_t local[3] = {(size_t)t->items, (size_t)t->team, 1};
+        min_i64(ceil_div(p->m, t->items_y), min_i64(ceil_div(most, across), MOST_GROUPS));
+    const size_t local[3] = {(size_t)t->items, (size_t)t->items_y, 1};
     const size_t global[3] = {(size_t)across * local[0], (size_t)down * local[1],
                               (size_t)min_i64(p->batch.n_batches, MOST_GROUPS)};
     weft_arguments arguments = {.n = 0};
@@ -360,16 +360,16 @@ static int64_t moved(int64_t start, int64_t rows, int64_t row)
 static factor factor_at(const product *p, int i)
 {
     const weft_nest *nest = &p->s->nest;
-    const bool turned = p->s->tiling.turned, is_read = p->k > 0 || i >= WEFT_MATMUL_INPUT;
-    const int from = !turned              ? i
+    const bool transposed = p->s->tiling.transposed, is_read = p->k > 0 || i >= WEFT_MATMUL_INPUT;
+    const int from = !transposed          ? i
                      : i == WEFT_MATMUL_A ? WEFT_MATMUL_B
                      : i == WEFT_MATMUL_B ? WEFT_MATMUL_A
                                           : i;
     const weft_matmul_view *view = &p->s->views[from];
     factor f = {.view = weft_call_tensor(p->call, is_read ? from : WEFT_MATMUL_C)->buffer,
                 .view_start = nest->start[from],
-                .view_row = turned ? view->column : view->row,
-                .view_column = turned ? view->row : view->column};
+                .view_row = transposed ? view->column : view->row,
+                .view_column = transposed ? view->row : view->column};
     for (int d = 0; d < loops_of(nest); ++d)
         f.view_batch.s[d] = nest->stride[from][d];
     for (int d = KERNEL_LOOPS; d < nest->n_loops; ++d)
@@ -418,10 +418,10 @@ static void set_up(product *p, cl_mem scratch)
     // An infinity times nothing is no number.
     p->ending.alpha = weft_number_of(s->arithmetic, p->k > 0 ? given->alpha : 0);
     p->ending.beta = weft_number_of(s->arithmetic, given->beta);
-    p->ending.n_pieces = (cl_int)s->n_pieces;
-    p->ending.piece = (cl_int)s->tiling.piece;
-    // Where there are no pieces some buffer must stand in: it is never touched.
-    p->ending.pieces = scratch ? scratch : weft_call_tensor(p->call, WEFT_MATMUL_C)->buffer;
+    p->ending.n_chunks = (cl_int)s->n_chunks;
+    p->ending.chunk = (cl_int)s->tiling.chunk;
+    // Where there are no chunks some buffer must stand in: it is never touched.
+    p->ending.chunks = scratch ? scratch : weft_call_tensor(p->call, WEFT_MATMUL_C)->buffer;
     for (int i = 0; i < given->params.n_values; ++i)
         p->values[i].value = weft_number_of(s->arithmetic, given->params.values[i].value);
 }
@@ -437,7 +437,7 @@ static weft_status run(weft_launch *launch, const void *state, const weft_call *
         for (int i = 0; i < p.s->n_operands; ++i)
             p.factors[i] = factor_at(&p, i);
         TRY(enqueue_product(&p));
-        if (p.s->n_pieces > 1)
+        if (p.s->n_chunks > 1)
             TRY(enqueue_combine(&p));
     } while (next_launch(&p));
     return WEFT_OK;

@@ -36,8 +36,8 @@ typedef struct weft_matmul_state {
     weft_dtype arithmetic;       // f32, f64 or i32
     weft_matmul_problem problem; // k is 0 where alpha is: A and B are not read
     weft_matmul_tiling tiling;   // from the check where the caller forces it, else from the plan
-    int64_t m, n;                // of what is multiplied, turned or not
-    int64_t n_pieces;            // of k
+    int64_t m, n;                // of what is multiplied, transposed or not
+    int64_t n_chunks;            // of k
     int64_t n_batches;           // products that the loops of a kernel count
     int64_t at_once;             // of which a launch takes so many
     int64_t rows;                // of m that a launch takes

@@ -15,29 +15,29 @@ enum { FEW_TERMS = 8 }; // of k, for which sums of rows are better than blocks
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    MAX_FOLD = 16,
-    FOLDED_ERRANDS = 2, // groups for each core
+    MAX_VECTOR_WIDTH = 16,
+    VECTORIZED_TASKS = 2, // groups for each core
     // Blocks:
-    FOLDED_VECTORS = 2,  // of a tile
-    FOLDED_DEPTH = 1024, // bytes of a row of A in one step
-    FOLDED_PANELS = 4,   // of a block, for which a strip of A is copied once
-    FOLDED_STRIPS = 48,  // for which a panel is
-    LEAST_STRIPS = 4,    // or copying B takes longer than multiplying
-    CELL_STRIPS = 8,     // of blocks that C is cut into rather than k
-    FOLDED_PIECE = 1024, // of k at least that is worth sums of its own
+    VECTORIZED_VECTORS = 2,  // of a tile
+    VECTORIZED_DEPTH = 1024, // bytes of a row of A in one step
+    VECTORIZED_PANELS = 4,   // of a block, for which a strip of A is copied once
+    VECTORIZED_STRIPS = 48,  // for which a panel is
+    LEAST_STRIPS = 4,        // or copying B takes longer than multiplying
+    CELL_STRIPS = 8,         // of blocks that C is cut into rather than k
+    VECTORIZED_CHUNK = 1024, // of k at least that is worth sums of its own
     // Rows: sums of so many rows and vectors stay in the nearest cache.
     SPAN_ROWS = 8,
     SPAN_VECTORS = 32,
-    SPAN_PIECE = 256,
+    SPAN_CHUNK = 256,
     // Dots:
     DOT_ROWS = 2,     // of A at a time
     DOT_BLOCK = 1024, // columns of a group at most
-    DOT_PIECE = 4096,
+    DOT_CHUNK = 4096,
 };
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_FOLD = 4, // widest vector that is loaded at once, in elements
+    SPREAD_VECTOR_WIDTH = 4, // widest vector that is loaded at once, in elements
     // Blocks:
     SPREAD_ITEMS = 256,  // of a group
     SPREAD_SIDE = 16,    // of them along rows and along columns
@@ -47,37 +47,37 @@ enum {
                          // the same
     SPREAD_RESIDENT = 2, // groups of large blocks that run on a compute unit at once
     SPREAD_EIGHTHS = 3,  // large blocks of the small ones: two would be no loss
-    SPREAD_PIECE = 128,
-    SPREAD_CUT = 1024,   // of k at least: where pieces are few, their sum costs more than they save
+    SPREAD_CHUNK = 128,
+    SPREAD_CUT = 1024,   // of k at least: where chunks are few, their sum costs more than they save
     SPREAD_TERMS = 8192, // of k at most that registers sum up, where scratch memory of
-    SPREAD_MIB = 256,    // is enough for pieces of that
+    SPREAD_MIB = 256,    // is enough for chunks of that
     // Rows and dots:
     SPREAD_ROW_ITEMS = 128,
-    SPREAD_ROW_PIECE = 64,
+    SPREAD_ROW_CHUNK = 64,
     SPREAD_ROW_TURNS = 4,    // of a group's items, where there are groups enough
     SPREAD_DOT_VECTORS = 2,  // columns of an item
     SPREAD_DOT_TURNS = 4,    // of the items, in one step
     SPREAD_DOT_COLUMNS = 16, // of a usual block
-    SPREAD_DOT_PIECE = 4096,
+    SPREAD_DOT_CHUNK = 4096,
 };
 
 // What plans say that they do without.
-static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", PIECES[] = "pieces of k";
+static const char BLOCKS[] = "blocks", ROWS[] = "rows", DOTS[] = "dots", CHUNKS[] = "chunks of k";
 
 // ---- the problem as it is multiplied
 
-// Extents at least 1, turned where the tiling is.
+// Extents at least 1, transposed where the tiling is.
 typedef struct {
     int64_t m, n, k, n_batches, sum_bytes;
     const weft_why *why;
 } facts;
 
-static facts facts_of(const weft_matmul_problem *problem, bool turned)
+static facts facts_of(const weft_matmul_problem *problem, bool transposed)
 {
     const int64_t m = max_i64(problem->m, 1), n = max_i64(problem->n, 1);
     return (facts){
-        .m = turned ? n : m,
-        .n = turned ? m : n,
+        .m = transposed ? n : m,
+        .n = transposed ? m : n,
         .k = max_i64(problem->k, 1),
         .n_batches = max_i64(problem->n_batches, 1),
         .sum_bytes = weft_sum_bytes(weft_dtype_or(problem->dtype, WEFT_F32)),
@@ -111,19 +111,19 @@ static bool choose_few(weft_matmul_method *method, int64_t n, bool along_n, bool
 static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem *p)
 {
     const bool column_major = p->c_along_m && !p->c_along_n;
-    tiling->turned = column_major;
+    tiling->transposed = column_major;
     tiling->method = WEFT_MATMUL_ROWS;
     if (p->k <= FEW_TERMS && (column_major ? p->a_along_m : p->b_along_n)) {
         refuse(p->why, BLOCKS, "k is %" PRId64 ": up to %d is little", p->k, FEW_TERMS);
         return;
     }
-    tiling->turned = false;
+    tiling->transposed = false;
     if (p->m <= WEFT_MATMUL_FEW &&
         choose_few(&tiling->method, p->n, p->b_along_n, p->b_along_k, p->why)) {
         refuse(p->why, BLOCKS, "m is %" PRId64 ": up to %d is little", p->m, WEFT_MATMUL_FEW);
         return;
     }
-    tiling->turned = true;
+    tiling->transposed = true;
     if (p->n <= WEFT_MATMUL_FEW &&
         choose_few(&tiling->method, p->m, p->a_along_m, p->a_along_k, p->why)) {
         refuse(p->why, BLOCKS, "n is %" PRId64 ": up to %d is little", p->n, WEFT_MATMUL_FEW);
@@ -137,7 +137,7 @@ static void choose_method(weft_matmul_tiling *tiling, const weft_matmul_problem 
                p->n, WEFT_MATMUL_FEW);
     }
     tiling->method = WEFT_MATMUL_BLOCKS;
-    tiling->turned = column_major;
+    tiling->transposed = column_major;
 }
 
 // ---- blocks
@@ -165,15 +165,15 @@ static int64_t share_of(int64_t n, int64_t most, int64_t least, int64_t wanted, 
     return best * step;
 }
 
-// Where C alone gives `cells` groups and `wanted` are, k is cut in pieces of at least `least`. That
+// Where C alone gives `cells` groups and `wanted` are, k is cut in chunks of at least `least`. That
 // must depend neither on the batch nor on what a kernel as built takes: another order of sums has
 // other bits.
-static int64_t piece_of(const facts *f, int64_t cells, int64_t wanted, int64_t least, int64_t step)
+static int64_t chunk_of(const facts *f, int64_t cells, int64_t wanted, int64_t least, int64_t step)
 {
     if (2 * cells >= wanted || f->k < 2 * least) {
-        refuse(f->why, PIECES,
+        refuse(f->why, CHUNKS,
                "C gives %" PRId64 " groups, of %" PRId64 " wanted, and k is %" PRId64
-               ": two pieces have %" PRId64,
+               ": two chunks have %" PRId64,
                cells, wanted, f->k, 2 * least);
         return WEFT_MATMUL_MAX_EXTENT;
     }
@@ -183,31 +183,31 @@ static int64_t piece_of(const facts *f, int64_t cells, int64_t wanted, int64_t l
 
 // A sum in registers takes product after product: of more than a few thousand f32 loses digits.
 // (Where an item carries vectors, sums of steps are added up.)
-static int64_t short_piece(int64_t piece, const facts *f, weft_dtype dtype, int64_t step)
+static int64_t short_chunk(int64_t chunk, const facts *f, weft_dtype dtype, int64_t step)
 {
     if (dtype == WEFT_F64 || dtype == WEFT_I8)
-        return piece;
+        return chunk;
     const int64_t room = ((int64_t)SPREAD_MIB << 20) / f->sum_bytes / f->n / f->m;
     const int64_t most = min_i64(room, WEFT_MATMUL_MOST_GROUPS);
     const int64_t count = min_i64(ceil_div(f->k, SPREAD_TERMS), most);
-    return count > 1 ? min_i64(piece, round_up(ceil_div(f->k, count), step)) : piece;
+    return count > 1 ? min_i64(chunk, round_up(ceil_div(f->k, count), step)) : chunk;
 }
 
-// Groups wanted of each of `others` along another direction, products and their pieces.
+// Groups wanted of each of `others` along another direction, products and their chunks.
 static int64_t wanted_of_each(int64_t wanted, int64_t others, const weft_matmul_tiling *t,
                               const facts *f)
 {
-    return ceil_div(ceil_div(ceil_div(wanted, others), f->n_batches), ceil_div(f->k, t->piece));
+    return ceil_div(ceil_div(ceil_div(wanted, others), f->n_batches), ceil_div(f->k, t->chunk));
 }
 
 static int64_t cores_want(const weft_limits *limits)
 {
-    return (int64_t)FOLDED_ERRANDS * limits->compute_units;
+    return (int64_t)VECTORIZED_TASKS * limits->compute_units;
 }
 
-static int64_t spread_fold(const weft_limits *limits, const facts *f)
+static int64_t spread_vector_width(const weft_limits *limits, const facts *f)
 {
-    const int64_t widest = min_i64(limits->load_bytes / f->sum_bytes, SPREAD_FOLD);
+    const int64_t widest = min_i64(limits->load_bytes / f->sum_bytes, SPREAD_VECTOR_WIDTH);
     return pow2_down(max_i64(widest, 1));
 }
 
@@ -215,8 +215,8 @@ static int64_t spread_fold(const weft_limits *limits, const facts *f)
 static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dtype)
 {
     while (weft_matmul_local_bytes(t, dtype, 0) > room) {
-        const int64_t strip = (int64_t)t->team * t->rows;
-        const int64_t panel = (int64_t)t->items * t->vectors * t->fold;
+        const int64_t strip = (int64_t)t->items_y * t->rows;
+        const int64_t panel = (int64_t)t->items * t->vectors * t->vector_width;
         if (t->block_rows > strip) {
             t->block_rows = round_up(t->block_rows / 2, strip);
             continue;
@@ -225,23 +225,24 @@ static void halve_until_fits(weft_matmul_tiling *t, int64_t room, weft_dtype dty
             t->block_columns = round_up(t->block_columns / 2, panel);
             continue;
         }
-        int *const parts[] = {&t->vectors, &t->depth, &t->rows, &t->items, &t->team, &t->fold};
-        const int least[] = {1, t->fold, 1, 1, 1, 1};
+        int *const parts[] = {&t->vectors, &t->depth,   &t->rows,
+                              &t->items,   &t->items_y, &t->vector_width};
+        const int least[] = {1, t->vector_width, 1, 1, 1, 1};
         int i = 0;
         while (i < 6 && *parts[i] <= least[i])
             ++i;
         if (i == 6)
             return;
         *parts[i] /= 2;
-        t->block_rows = (int64_t)t->team * t->rows;
-        t->block_columns = (int64_t)t->items * t->vectors * t->fold;
+        t->block_rows = (int64_t)t->items_y * t->rows;
+        t->block_columns = (int64_t)t->items * t->vectors * t->vector_width;
     }
 }
 
 // Vectors of 16 come in 32 registers, narrower ones in 16.
 static int64_t registers_of(const weft_limits *limits)
 {
-    return limits->fold >= 16 ? 32 : 16;
+    return limits->vector_width >= 16 ? 32 : 16;
 }
 
 static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
@@ -251,23 +252,23 @@ static int64_t tiles_of(const facts *f, int64_t rows, int64_t columns)
 
 // An item goes through a block tile by tile. Its rows are those that leave registers for a row of
 // the panel and a number of A.
-static void folded_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
-                          const facts *f)
+static void vectorized_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
+                              const facts *f)
 {
-    t->vectors = FOLDED_VECTORS;
+    t->vectors = VECTORIZED_VECTORS;
     t->rows = (int)(registers_of(limits) * 3 / 8);
-    t->depth = (int)max_i64(FOLDED_DEPTH / f->sum_bytes, t->fold);
-    t->block_rows = (int64_t)FOLDED_STRIPS * t->rows;
-    t->block_columns = (int64_t)FOLDED_PANELS * t->vectors * t->fold;
+    t->depth = (int)max_i64(VECTORIZED_DEPTH / f->sum_bytes, t->vector_width);
+    t->block_rows = (int64_t)VECTORIZED_STRIPS * t->rows;
+    t->block_columns = (int64_t)VECTORIZED_PANELS * t->vectors * t->vector_width;
     const weft_caches near = weft_caches_of(limits);
     halve_until_fits(t, min_i64(clamped_i64(limits->local_bytes), near.l2_bytes / 2), dtype);
 
     const int64_t wanted = cores_want(limits);
-    const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->fold;
+    const int64_t strip = t->rows, panel = (int64_t)t->vectors * t->vector_width;
     const int64_t cells =
         tiles_of(f, min_i64(CELL_STRIPS * strip, t->block_rows), t->block_columns);
     const int64_t least_rows = min_i64(LEAST_STRIPS * strip, t->block_rows);
-    t->piece = piece_of(f, cells, wanted, FOLDED_PIECE, t->depth);
+    t->chunk = chunk_of(f, cells, wanted, VECTORIZED_CHUNK, t->depth);
     const int64_t down = wanted_of_each(wanted, ceil_div(f->n, t->block_columns), t, f);
     t->block_rows = share_of(f->m, t->block_rows, least_rows, down, strip, EIGHTHS_OF_STRIP);
     const int64_t across = wanted_of_each(wanted, ceil_div(f->m, t->block_rows), t, f);
@@ -279,31 +280,32 @@ static void square_group(weft_matmul_tiling *t, const weft_limits *limits, int64
 {
     const int64_t most_x = weft_limits_items_along(limits, 0);
     const int64_t most_y = weft_limits_items_along(limits, 1);
-    while (2 * (int64_t)t->items * t->team <= most && (t->items < most_x || t->team < most_y)) {
-        const bool grows_x = t->items < most_x && (t->items <= t->team || t->team >= most_y);
-        *(grows_x ? &t->items : &t->team) *= 2;
+    while (2 * (int64_t)t->items * t->items_y <= most &&
+           (t->items < most_x || t->items_y < most_y)) {
+        const bool grows_x = t->items < most_x && (t->items <= t->items_y || t->items_y >= most_y);
+        *(grows_x ? &t->items : &t->items_y) *= 2;
     }
 }
 
-// A group's block is what its items have in registers: more each where blocks and pieces are enough
+// A group's block is what its items have in registers: more each where blocks and chunks are enough
 // for all compute units.
 static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
                           const facts *f)
 {
     const int64_t rows = (int64_t)SPREAD_SIDE * SPREAD_ROWS,
-                  columns = (int64_t)SPREAD_SIDE * t->fold;
+                  columns = (int64_t)SPREAD_SIDE * t->vector_width;
     const int64_t small = tiles_of(f, rows, columns), large = tiles_of(f, 2 * rows, 2 * columns);
     // The same where a kernel as built takes smaller groups, of which there are more then.
     const int64_t held = (int64_t)limits->max_blocks * limits->max_block / SPREAD_ITEMS;
     const int64_t at_once =
         max_i64(min_i64((int64_t)SPREAD_RESIDENT * limits->compute_units, held), 1);
     // No more than run at once: the last ones would run alone.
-    const int64_t pieces = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
-    const int64_t wanted = max_i64(pieces, 1) * large;
-    const int64_t least_piece = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_PIECE;
-    t->piece =
-        short_piece(piece_of(f, large, wanted, least_piece, SPREAD_DEPTH), f, dtype, SPREAD_DEPTH);
-    const int64_t groups = large * ceil_div(f->k, t->piece);
+    const int64_t chunks = min_i64(at_once, WEFT_MATMUL_MOST_GROUPS) / large;
+    const int64_t wanted = max_i64(chunks, 1) * large;
+    const int64_t least_chunk = f->k < SPREAD_CUT ? SPREAD_CUT : SPREAD_CHUNK;
+    t->chunk =
+        short_chunk(chunk_of(f, large, wanted, least_chunk, SPREAD_DEPTH), f, dtype, SPREAD_DEPTH);
+    const int64_t groups = large * ceil_div(f->k, t->chunk);
     const int64_t least = ceil_div(ceil_div(at_once, SPREAD_RESIDENT), f->n_batches);
     const bool is_large =
         (groups >= least ||
@@ -317,32 +319,32 @@ static void spread_blocks(weft_matmul_tiling *t, const weft_limits *limits, weft
     t->rows = is_large ? 2 * SPREAD_ROWS : SPREAD_ROWS;
     t->vectors = is_large ? 2 : 1;
     t->depth = is_large ? SPREAD_DEPTH / 2 : SPREAD_DEPTH;
-    t->block_rows = (int64_t)t->team * t->rows;
-    t->block_columns = (int64_t)t->items * t->vectors * t->fold;
+    t->block_rows = (int64_t)t->items_y * t->rows;
+    t->block_columns = (int64_t)t->items * t->vectors * t->vector_width;
     halve_until_fits(t, clamped_i64(limits->local_bytes), dtype);
 }
 
 // ---- rows
 
 // Groups that k is cut for where C has few: not where it has rows enough.
-static int64_t row_piece(const facts *f, int64_t across, int64_t wanted, int64_t least)
+static int64_t row_chunk(const facts *f, int64_t across, int64_t wanted, int64_t least)
 {
     if (f->m <= WEFT_MATMUL_FEW)
-        return piece_of(f, across, wanted, least, 1);
-    refuse(f->why, PIECES, "C has %" PRId64 " rows: enough", f->m);
+        return chunk_of(f, across, wanted, least, 1);
+    refuse(f->why, CHUNKS, "C has %" PRId64 " rows: enough", f->m);
     return WEFT_MATMUL_MAX_EXTENT;
 }
 
-static void folded_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
+static void vectorized_rows(weft_matmul_tiling *t, const weft_limits *limits, const facts *f)
 {
     const int64_t wanted = cores_want(limits);
     t->rows = SPAN_ROWS;
     t->vectors = SPAN_VECTORS;
     const int64_t span =
-        (int64_t)t->fold * t->vectors * (t->rows / min_i64(pow2_up(f->m), t->rows));
-    t->block_columns = share_of(f->n, span, span, 1, t->fold, NO_EIGHTHS);
+        (int64_t)t->vector_width * t->vectors * (t->rows / min_i64(pow2_up(f->m), t->rows));
+    t->block_columns = share_of(f->n, span, span, 1, t->vector_width, NO_EIGHTHS);
     const int64_t across = ceil_div(f->n, t->block_columns);
-    t->piece = row_piece(f, across, wanted, SPAN_PIECE);
+    t->chunk = row_chunk(f, across, wanted, SPAN_CHUNK);
     t->block_rows =
         share_of(f->m, f->m, t->rows, wanted_of_each(wanted, across, t, f), t->rows, NO_EIGHTHS);
 }
@@ -353,16 +355,16 @@ static void spread_rows(weft_matmul_tiling *t, const weft_limits *limits, weft_d
     const int64_t most = min_i64(pow2_down(clamped_i64(limits->max_items)), SPREAD_ROW_ITEMS);
     const int64_t along = min_i64(most, weft_limits_items_along(limits, 0));
     t->rows = SPREAD_FEW_ROWS;
-    t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->fold)));
-    t->team = (int)min_i64(min_i64(most / t->items, weft_limits_items_along(limits, 1)),
-                           pow2_up(ceil_div(f->m, t->rows)));
-    t->block_columns = (int64_t)t->items * t->fold;
-    const int64_t rows = (int64_t)t->team * t->rows;
+    t->items = (int)min_i64(along, pow2_up(ceil_div(f->n, t->vector_width)));
+    t->items_y = (int)min_i64(min_i64(most / t->items, weft_limits_items_along(limits, 1)),
+                              pow2_up(ceil_div(f->m, t->rows)));
+    t->block_columns = (int64_t)t->items * t->vector_width;
+    const int64_t rows = (int64_t)t->items_y * t->rows;
     const int64_t turns = tiles_of(f, rows, t->block_columns) / limits->max_blocks;
     t->block_rows = rows * max_i64(min_i64(turns, SPREAD_ROW_TURNS), 1);
-    t->piece = row_piece(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->fold), limits->max_blocks,
-                         SPREAD_ROW_PIECE);
-    t->piece = short_piece(t->piece, f, dtype, 1);
+    t->chunk = row_chunk(f, ceil_div(f->n, (int64_t)SPREAD_ROW_ITEMS * t->vector_width),
+                         limits->max_blocks, SPREAD_ROW_CHUNK);
+    t->chunk = short_chunk(t->chunk, f, dtype, 1);
 }
 
 // ---- dots
@@ -376,26 +378,27 @@ static bool dots_fit(const weft_matmul_tiling *t, const weft_limits *limits, wef
 
 // Half of the registers have sums: each column that an item goes along at once is one more stream
 // from memory.
-static void folded_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
-                        const facts *f)
+static void vectorized_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_dtype dtype,
+                            const facts *f)
 {
     const weft_caches near = weft_caches_of(limits);
-    const int64_t columns = registers_of(limits) / 2 / DOT_ROWS, step = max_i64(columns, t->fold);
+    const int64_t columns = registers_of(limits) / 2 / DOT_ROWS,
+                  step = max_i64(columns, t->vector_width);
     const int64_t near_l1 = near.l1_bytes / (2 * f->m * f->sum_bytes);
     const int64_t most = min_i64(min_i64(near_l1, f->k), WEFT_MATMUL_MARGIN);
     t->rows = DOT_ROWS;
     t->vectors = (int)columns;
-    t->depth = (int)round_up(max_i64(most, 1), t->fold);
+    t->depth = (int)round_up(max_i64(most, 1), t->vector_width);
     t->block_rows = f->m;
     t->block_columns = round_up(min_i64(f->n, DOT_BLOCK), step);
-    while (!dots_fit(t, limits, dtype, f) && t->depth > t->fold)
-        t->depth = (int)round_up(t->depth / 2, t->fold);
+    while (!dots_fit(t, limits, dtype, f) && t->depth > t->vector_width)
+        t->depth = (int)round_up(t->depth / 2, t->vector_width);
     while (!dots_fit(t, limits, dtype, f) && t->block_columns > step)
         t->block_columns = round_up(t->block_columns / 2, step);
-    while (!dots_fit(t, limits, dtype, f) && t->fold > 1)
-        t->depth = t->fold /= 2;
+    while (!dots_fit(t, limits, dtype, f) && t->vector_width > 1)
+        t->depth = t->vector_width /= 2;
     const int64_t wanted = cores_want(limits);
-    t->piece = piece_of(f, ceil_div(f->n, step), wanted, DOT_PIECE, 1);
+    t->chunk = chunk_of(f, ceil_div(f->n, step), wanted, DOT_CHUNK, 1);
     t->block_columns =
         share_of(f->n, t->block_columns, step, wanted_of_each(wanted, 1, t, f), step, NO_EIGHTHS);
 }
@@ -405,47 +408,48 @@ static void spread_dots(weft_matmul_tiling *t, const weft_limits *limits, weft_d
 {
     const int64_t most = min_i64(pow2_down(clamped_i64(limits->max_items)), SPREAD_ROW_ITEMS);
     t->items = (int)min_i64(min_i64(limits->warp, most), weft_limits_items_along(limits, 0));
-    t->team = (int)min_i64(most / t->items, weft_limits_items_along(limits, 1));
+    t->items_y = (int)min_i64(most / t->items, weft_limits_items_along(limits, 1));
     t->rows = DOT_ROWS;
     t->vectors = SPREAD_DOT_VECTORS;
-    t->depth = t->items * t->fold * SPREAD_DOT_TURNS;
+    t->depth = t->items * t->vector_width * SPREAD_DOT_TURNS;
     t->block_rows = f->m;
-    t->block_columns = max_i64((int64_t)t->team * t->vectors, t->fold);
-    while (!dots_fit(t, limits, dtype, f) && t->depth > t->items * t->fold)
+    t->block_columns = max_i64((int64_t)t->items_y * t->vectors, t->vector_width);
+    while (!dots_fit(t, limits, dtype, f) && t->depth > t->items * t->vector_width)
         t->depth /= 2;
-    while (!dots_fit(t, limits, dtype, f) && t->team > 1) {
-        t->team /= 2;
-        t->block_columns = max_i64((int64_t)t->team * t->vectors, t->fold);
+    while (!dots_fit(t, limits, dtype, f) && t->items_y > 1) {
+        t->items_y /= 2;
+        t->block_columns = max_i64((int64_t)t->items_y * t->vectors, t->vector_width);
     }
     while (!dots_fit(t, limits, dtype, f) && t->items > 1) {
         t->items /= 2;
         t->depth /= 2;
     }
-    t->piece =
-        piece_of(f, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_PIECE, 1);
+    t->chunk =
+        chunk_of(f, ceil_div(f->n, SPREAD_DOT_COLUMNS), limits->max_blocks, SPREAD_DOT_CHUNK, 1);
 }
 
 weft_matmul_tiling weft_matmul_tiling_for(const weft_limits *limits,
                                           const weft_matmul_problem *problem)
 {
-    const bool folds = weft_lanes_are_folded(limits, problem->why);
+    const bool vector_widths = weft_lanes_are_vectors(limits, problem->why);
     const weft_dtype dtype = problem->dtype;
-    weft_matmul_tiling t = {.vectors = 1, .items = 1, .team = 1};
+    weft_matmul_tiling t = {.vectors = 1, .items = 1, .items_y = 1};
     choose_method(&t, problem);
-    const facts f = facts_of(problem, t.turned);
-    t.fold =
-        (int)(folds ? weft_limits_fold(limits, f.sum_bytes, MAX_FOLD) : spread_fold(limits, &f));
-    t.depth = t.fold;
-    if (t.method == WEFT_MATMUL_ROWS && folds)
-        folded_rows(&t, limits, &f);
+    const facts f = facts_of(problem, t.transposed);
+    t.vector_width =
+        (int)(vector_widths ? weft_limits_vector_width(limits, f.sum_bytes, MAX_VECTOR_WIDTH)
+                            : spread_vector_width(limits, &f));
+    t.depth = t.vector_width;
+    if (t.method == WEFT_MATMUL_ROWS && vector_widths)
+        vectorized_rows(&t, limits, &f);
     else if (t.method == WEFT_MATMUL_ROWS)
         spread_rows(&t, limits, dtype, &f);
-    else if (t.method == WEFT_MATMUL_DOTS && folds)
-        folded_dots(&t, limits, dtype, &f);
+    else if (t.method == WEFT_MATMUL_DOTS && vector_widths)
+        vectorized_dots(&t, limits, dtype, &f);
     else if (t.method == WEFT_MATMUL_DOTS)
         spread_dots(&t, limits, dtype, &f);
-    else if (folds)
-        folded_blocks(&t, limits, dtype, &f);
+    else if (vector_widths)
+        vectorized_blocks(&t, limits, dtype, &f);
     else
         spread_blocks(&t, limits, dtype, &f);
     return t;

@@ -11,7 +11,7 @@
 #include "base/tiling_given.h"
 #include "operand/view.h"
 
-enum { MAX_FOLD = 16, MAX_VECTORS = 8, MAX_SPAN = 64, MAX_ROWS = 16, MAX_SPAN_ROWS = 8 };
+enum { MAX_VECTOR_WIDTH = 16, MAX_VECTORS = 8, MAX_SPAN = 64, MAX_ROWS = 16, MAX_SPAN_ROWS = 8 };
 
 enum { TILE_BUFFERS = 2 }; // of both factors, as in matmul_tile.clh
 
@@ -32,9 +32,9 @@ const char *weft_matmul_method_name(weft_matmul_method method)
 
 bool weft_matmul_is_one_tile(const weft_matmul_tiling *t)
 {
-    return t->method == WEFT_MATMUL_BLOCKS && t->items * t->team > 1 &&
-           t->block_rows == (int64_t)t->team * t->rows &&
-           t->block_columns == (int64_t)t->items * t->vectors * t->fold;
+    return t->method == WEFT_MATMUL_BLOCKS && t->items * t->items_y > 1 &&
+           t->block_rows == (int64_t)t->items_y * t->rows &&
+           t->block_columns == (int64_t)t->items * t->vectors * t->vector_width;
 }
 
 // What does not fit in 64 bits does not fit in local memory either.
@@ -48,15 +48,16 @@ void weft_matmul_arrays(int64_t bytes[WEFT_MATMUL_ARRAYS], const weft_matmul_til
                         weft_dtype dtype, int64_t m)
 {
     const int64_t each = weft_sum_bytes(weft_dtype_or(dtype, WEFT_F32));
-    const int64_t strip = (int64_t)t->team * t->rows;
+    const int64_t strip = (int64_t)t->items_y * t->rows;
     for (int i = 0; i < WEFT_MATMUL_ARRAYS; ++i)
         bytes[i] = each;
     if (weft_matmul_is_one_tile(t)) {
         const int64_t lines = (int64_t)TILE_BUFFERS * t->depth;
-        bytes[0] = bytes_of(each, lines, ceil_div(strip, t->fold) * t->fold + t->fold);
-        bytes[1] = bytes_of(each, lines, t->block_columns + t->fold);
+        bytes[0] = bytes_of(each, lines,
+                            ceil_div(strip, t->vector_width) * t->vector_width + t->vector_width);
+        bytes[1] = bytes_of(each, lines, t->block_columns + t->vector_width);
     } else if (t->method == WEFT_MATMUL_BLOCKS) {
-        bytes[0] = bytes_of(each, strip, (int64_t)t->depth + t->fold);
+        bytes[0] = bytes_of(each, strip, (int64_t)t->depth + t->vector_width);
         bytes[1] = bytes_of(each, t->depth, t->block_columns);
         bytes[2] = bytes_of(each, t->block_rows, t->block_columns);
     } else if (t->method == WEFT_MATMUL_DOTS) {
@@ -120,59 +121,60 @@ static weft_status margin_check(const char *what, int64_t value)
 static weft_status items_check(const weft_matmul_tiling *t, const weft_limits *limits)
 {
     TRY(pow2_check("items", t->items, weft_limits_items_along(limits, 0)));
-    TRY(pow2_check("team", t->team, weft_limits_items_along(limits, 1)));
-    if ((uint64_t)t->items * (uint64_t)t->team > limits->max_items)
+    TRY(pow2_check("items_y", t->items_y, weft_limits_items_along(limits, 1)));
+    if ((uint64_t)t->items * (uint64_t)t->items_y > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "matmul: tiling.items %d x team %d are more than the %zu items of a group",
-                    t->items, t->team, limits->max_items);
+                    "matmul: tiling.items %d x items_y %d are more than the %zu items of a group",
+                    t->items, t->items_y, limits->max_items);
     return WEFT_OK;
 }
 
 static weft_status blocks_check(const weft_matmul_tiling *t, int64_t k)
 {
-    const int64_t pieces = ceil_div(max_i64(k, 1), t->piece);
-    if (weft_matmul_is_one_tile(t) && pieces > WEFT_MATMUL_MOST_GROUPS)
+    const int64_t chunks = ceil_div(max_i64(k, 1), t->chunk);
+    if (weft_matmul_is_one_tile(t) && chunks > WEFT_MATMUL_MOST_GROUPS)
         return fail(WEFT_BAD_ARGUMENT,
-                    "matmul: tiling.piece is %" PRId64 ": %" PRId64
-                    " pieces of k are more than the %d that such blocks may have",
-                    t->piece, pieces, WEFT_MATMUL_MOST_GROUPS);
+                    "matmul: tiling.chunk is %" PRId64 ": %" PRId64
+                    " chunks of k are more than the %d that such blocks may have",
+                    t->chunk, chunks, WEFT_MATMUL_MOST_GROUPS);
     TRY(range_check("vectors", t->vectors, 1, MAX_VECTORS));
     TRY(range_check("rows", t->rows, 1, MAX_ROWS));
-    TRY(margin_check("team x rows", (int64_t)t->team * t->rows));
-    TRY(margin_check("items x vectors x fold", (int64_t)t->items * t->vectors * t->fold));
-    TRY(multiple_check("depth", t->depth, "fold", t->fold, WEFT_MATMUL_MARGIN));
-    TRY(multiple_check("block_rows", t->block_rows, "team x rows", (int64_t)t->team * t->rows,
+    TRY(margin_check("items_y x rows", (int64_t)t->items_y * t->rows));
+    TRY(margin_check("items x vectors x vector_width",
+                     (int64_t)t->items * t->vectors * t->vector_width));
+    TRY(multiple_check("depth", t->depth, "vector_width", t->vector_width, WEFT_MATMUL_MARGIN));
+    TRY(multiple_check("block_rows", t->block_rows, "items_y x rows", (int64_t)t->items_y * t->rows,
                        WEFT_MATMUL_MAX_EXTENT));
-    return multiple_check("block_columns", t->block_columns, "items x vectors x fold",
-                          (int64_t)t->items * t->vectors * t->fold, WEFT_MATMUL_MAX_EXTENT);
+    return multiple_check("block_columns", t->block_columns, "items x vectors x vector_width",
+                          (int64_t)t->items * t->vectors * t->vector_width, WEFT_MATMUL_MAX_EXTENT);
 }
 
 // B's neighbours, or those of what takes its place.
 static weft_status along_check(const weft_matmul_tiling *t, const weft_matmul_problem *p)
 {
     const bool is_rows = t->method == WEFT_MATMUL_ROWS;
-    const bool along_n = t->turned ? p->a_along_m : p->b_along_n;
-    const bool along_k = t->turned ? p->a_along_k : p->b_along_k;
+    const bool along_n = t->transposed ? p->a_along_m : p->b_along_n;
+    const bool along_k = t->transposed ? p->a_along_k : p->b_along_k;
     if (t->method != WEFT_MATMUL_BLOCKS && !(is_rows ? along_n : along_k))
         return fail(WEFT_BAD_ARGUMENT,
                     "matmul: tiling.method is %s%s: neighbours along %s are adjacent then in %s",
-                    weft_matmul_method_name(t->method), t->turned ? ", turned" : "",
-                    !is_rows    ? "k"
-                    : t->turned ? "m"
-                                : "n",
-                    t->turned ? "A" : "B");
+                    weft_matmul_method_name(t->method), t->transposed ? ", transposed" : "",
+                    !is_rows        ? "k"
+                    : t->transposed ? "m"
+                                    : "n",
+                    t->transposed ? "A" : "B");
     return WEFT_OK;
 }
 
 static weft_status rows_check(const weft_matmul_tiling *t, int64_t m)
 {
-    const int64_t vector = (int64_t)t->items * t->fold;
+    const int64_t vector = (int64_t)t->items * t->vector_width;
     TRY(range_check("vectors", t->vectors, 1, MAX_SPAN));
     TRY(pow2_check("rows", t->rows, MAX_SPAN_ROWS));
     TRY(range_check("block_rows", t->block_rows, 1, WEFT_MATMUL_MAX_EXTENT));
-    TRY(margin_check("team x rows", (int64_t)t->team * t->rows));
-    TRY(margin_check("items x fold", vector));
-    TRY(multiple_check("block_columns", t->block_columns, "items x fold", vector,
+    TRY(margin_check("items_y x rows", (int64_t)t->items_y * t->rows));
+    TRY(margin_check("items x vector_width", vector));
+    TRY(multiple_check("block_columns", t->block_columns, "items x vector_width", vector,
                        WEFT_MATMUL_MAX_EXTENT));
     const int64_t rows = min_i64(t->vectors == 1 ? t->rows : m, t->rows);
     if (t->block_columns / vector * rows > (int64_t)t->rows * t->vectors)
@@ -185,15 +187,16 @@ static weft_status rows_check(const weft_matmul_tiling *t, int64_t m)
 
 static weft_status dots_check(const weft_matmul_tiling *t, int64_t m)
 {
-    const int64_t columns = (int64_t)t->team * t->vectors;
+    const int64_t columns = (int64_t)t->items_y * t->vectors;
     TRY(range_check("vectors", t->vectors, 1, MAX_VECTORS));
     TRY(range_check("rows", t->rows, 1, MAX_ROWS));
-    TRY(margin_check("team x vectors", columns));
-    TRY(multiple_check("depth", t->depth, "items x fold", (int64_t)t->items * t->fold,
-                       WEFT_MATMUL_MARGIN));
-    TRY(multiple_check("block_columns", t->block_columns, "team x vectors", columns,
+    TRY(margin_check("items_y x vectors", columns));
+    TRY(multiple_check("depth", t->depth, "items x vector_width",
+                       (int64_t)t->items * t->vector_width, WEFT_MATMUL_MARGIN));
+    TRY(multiple_check("block_columns", t->block_columns, "items_y x vectors", columns,
                        WEFT_MATMUL_MAX_EXTENT));
-    TRY(multiple_check("block_columns", t->block_columns, "fold", t->fold, WEFT_MATMUL_MAX_EXTENT));
+    TRY(multiple_check("block_columns", t->block_columns, "vector_width", t->vector_width,
+                       WEFT_MATMUL_MAX_EXTENT));
     if (t->block_rows < m || m > WEFT_MATMUL_FEW)
         return fail(WEFT_BAD_ARGUMENT,
                     "matmul: tiling.block_rows is %" PRId64 ": all %" PRId64
@@ -206,13 +209,13 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
                                      const weft_matmul_problem *problem)
 {
     TRY(weft_tiling_given_check(t, limits, problem, "matmul"));
-    const int64_t m = max_i64(t->turned ? problem->n : problem->m, 1);
+    const int64_t m = max_i64(t->transposed ? problem->n : problem->m, 1);
     if (!weft_matmul_method_name(t->method))
         return fail(WEFT_BAD_ARGUMENT, "matmul: tiling.method is %d, which is none",
                     (int)t->method);
-    TRY(pow2_check("fold", t->fold, MAX_FOLD));
+    TRY(pow2_check("vector_width", t->vector_width, MAX_VECTOR_WIDTH));
     TRY(items_check(t, limits));
-    TRY(range_check("piece", t->piece, 1, WEFT_MATMUL_MAX_EXTENT));
+    TRY(range_check("chunk", t->chunk, 1, WEFT_MATMUL_MAX_EXTENT));
     TRY(along_check(t, problem));
     TRY(t->method == WEFT_MATMUL_ROWS   ? rows_check(t, m)
         : t->method == WEFT_MATMUL_DOTS ? dots_check(t, m)
@@ -229,12 +232,12 @@ weft_status weft_matmul_tiling_check(const weft_matmul_tiling *t, const weft_lim
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_WORD(weft_matmul_tiling, method, names), TILING_FIELD(weft_matmul_tiling, turned),
-    TILING_FIELD(weft_matmul_tiling, fold),         TILING_FIELD(weft_matmul_tiling, vectors),
+    TILING_WORD(weft_matmul_tiling, method, names), TILING_FIELD(weft_matmul_tiling, transposed),
+    TILING_FIELD(weft_matmul_tiling, vector_width), TILING_FIELD(weft_matmul_tiling, vectors),
     TILING_FIELD(weft_matmul_tiling, rows),         TILING_FIELD(weft_matmul_tiling, items),
-    TILING_FIELD(weft_matmul_tiling, team),         TILING_FIELD(weft_matmul_tiling, depth),
+    TILING_FIELD(weft_matmul_tiling, items_y),      TILING_FIELD(weft_matmul_tiling, depth),
     TILING_FIELD(weft_matmul_tiling, block_rows),   TILING_FIELD(weft_matmul_tiling, block_columns),
-    TILING_FIELD(weft_matmul_tiling, piece),
+    TILING_FIELD(weft_matmul_tiling, chunk),
 };
 
 const weft_tiling_table weft_matmul_tiling_table = TILING_TABLE(fields);

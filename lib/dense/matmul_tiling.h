@@ -26,7 +26,7 @@ enum { WEFT_MATMUL_FEW = 8 }; // rows of C that DOTS takes at most
 // at a time, may reach past the end by that.
 enum { WEFT_MATMUL_MARGIN = 4096, WEFT_MATMUL_MAX_EXTENT = INT32_MAX - WEFT_MATMUL_MARGIN };
 
-// Groups along one direction of a launch, and so pieces of k where a block is one tile.
+// Groups along one direction of a launch, and so chunks of k where a block is one tile.
 enum { WEFT_MATMUL_MOST_GROUPS = 1 << 15 };
 
 // All that a tiling is chosen from, besides the limits.
@@ -41,27 +41,29 @@ typedef struct weft_matmul_problem {
 } weft_matmul_problem;
 
 // How the work is cut. A group has a block of C, and each item goes through its part of that with
-// rows x vectors x fold sums at a time: with BLOCKS and ROWS numbers of C, with DOTS lanes of rows
-// x vectors numbers. Local memory has room for a strip of A, a step of B and the sums of a block,
-// with DOTS for all rows of A in one step. With BLOCKS, where several items have a whole block at a
-// time, sums need no local memory, strip and step have two buffers each, and of pieces there are up
-// to 32768. With ROWS an item's rows of the block, min(m, rows) of them, have no more than rows x
-// vectors vectors.
+// rows x vectors x vector width sums at a time: with BLOCKS and ROWS numbers of C, with DOTS lanes
+// of rows x vectors numbers. Local memory has room for a strip of A, a step of B and the sums of a
+// block, with DOTS for all rows of A in one step. With BLOCKS, where several items have a whole
+// block at a time, sums need no local memory, strip and step have two buffers each, and of chunks
+// there are up to 32768. With ROWS an item's rows of the block, min(m, rows) of them, have no more
+// than rows x vectors vectors.
 typedef struct weft_matmul_tiling {
     weft_matmul_method method;
-    bool turned;           // C^T = B^T A^T is what is multiplied, and below m and n change places
-    int fold;              // elements in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;           // 1 to 8; with ROWS 1 to 64
-    int rows;              // 1 to 16; with ROWS 1, 2, 4 or 8
-    int items, team;       // of a group, powers of two: along columns and along rows; with DOTS
-                           // along k and along columns
-    int depth;             // of k that stands in local memory at a time: a multiple of fold, with
-                           // DOTS of items x fold; ROWS takes no notice
-    int64_t block_rows;    // of C that a group has: with BLOCKS a multiple of team x rows; with
-                           // DOTS all of them
-    int64_t block_columns; // with BLOCKS a multiple of items x vectors x fold; with ROWS of items x
-                           // fold; with DOTS of team x vectors and of fold
-    int64_t piece; // of k that one group sums up: where there are several, they are added in order
+    bool transposed;    // C^T = B^T A^T is what is multiplied, and below m and n change places
+    int vector_width;   // elements in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;        // 1 to 8; with ROWS 1 to 64
+    int rows;           // 1 to 16; with ROWS 1, 2, 4 or 8
+    int items, items_y; // of a group, powers of two: along columns and along rows; with DOTS
+                        // along k and along columns
+    int depth; // of k that stands in local memory at a time: a multiple of vector width, with
+               // DOTS of items x vector width; ROWS takes no notice
+    int64_t
+        block_rows; // of C that a group has: with BLOCKS a multiple of group of items x rows; with
+                    // DOTS all of them
+    int64_t
+        block_columns; // with BLOCKS a multiple of items x vectors x vector width; with ROWS of items x
+                       // vector width; with DOTS of group of items x vectors and of vector width
+    int64_t chunk; // of k that one group sums up: where there are several, they are added in order
 } weft_matmul_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().

@@ -134,7 +134,7 @@ static bool are_mirrored(const weft_elementwise_state *s, int i, int j)
 static bool reads_twice(const weft_elementwise_state *s, const weft_call *call)
 {
     const weft_elementwise_tiling *t = &s->tiling;
-    if (!t->tiled || t->fold == 1 || t->columns != t->rows ||
+    if (!t->tiled || t->vector_width == 1 || t->columns != t->rows ||
         s->nest.extent[0] != s->nest.extent[1])
         return false;
     for (int i = s->n_outputs; i < s->n_operands; ++i)
@@ -204,7 +204,7 @@ static void find_groups(weft_elementwise_state *s, const blocks *cut)
     const int64_t x = min_i64(t->grid_x, cut->n_x), y = min_i64(t->grid_y, cut->n_y);
     const int64_t second = min_i64(t->tiled ? x : y, WEFT_MOST_GROUPS);
     s->local[0] = (size_t)t->items;
-    s->local[1] = (size_t)t->team;
+    s->local[1] = (size_t)t->items_y;
     s->local[2] = 1;
     s->global[0] = (size_t)(t->tiled ? y : x) * s->local[0];
     s->global[1] = (size_t)second * s->local[1];
@@ -248,7 +248,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
         TRY(weft_elementwise_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
     else
         s->tiling = weft_elementwise_tiling_for(limits, &s->problem);
-    s->head.group_items = (size_t)s->tiling.items * (size_t)s->tiling.team;
+    s->head.group_items = (size_t)s->tiling.items * (size_t)s->tiling.items_y;
     const blocks cut = blocks_of(s);
     find_groups(s, &cut);
     find_shape(s, &cut, call->ctx);
@@ -291,15 +291,15 @@ static weft_status defines_of(weft_defines *defines, const weft_elementwise_stat
     weft_defines_add(defines, "VALUES", own->params.n_values);
     weft_defines_add(defines, "RANK", s->rank);
     weft_defines_add(defines, "WIDE", s->is_wide);
-    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     // Elsewhere groups may have any shape: that of an array asks for no program of its own.
-    const bool is_shaped = tiling->tiled || tiling->items * tiling->team == 1;
+    const bool is_shaped = tiling->tiled || tiling->items * tiling->items_y == 1;
     weft_defines_add(defines, "ITEMS", is_shaped ? tiling->items : 0);
-    weft_defines_add(defines, "TEAM", is_shaped ? tiling->team : 0);
+    weft_defines_add(defines, "ITEMS_Y", is_shaped ? tiling->items_y : 0);
     weft_defines_add(defines, "TILED", tiling->tiled);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
-    if (tiling->tiled && tiling->fold == 1)
+    if (tiling->tiled && tiling->vector_width == 1)
         weft_defines_add(defines, "TILE", tiling->columns);
     for (int i = 0; i < s->n_operands; ++i)
         add_operand(defines, s, i);

@@ -148,7 +148,7 @@ weft_status weft_elementwise_formulas(weft_expression **out, const weft_call *ca
     return status;
 }
 
-// ---- what is reckoned in
+// ---- what is computed in
 
 static weft_dtype promoted(const weft_elementwise_state *s, const weft_expression *formulas)
 {

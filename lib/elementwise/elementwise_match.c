@@ -113,11 +113,11 @@ static weft_status vectors_check(const weft_elementwise_state *s, const weft_cal
         return WEFT_OK;
     TRY(weft_elementwise_shifts(shifts, call));
     for (int i = 0; i < s->n_operands; ++i)
-        if (s->ways[i] != WEFT_SAME && shifts[i] % s->tiling.fold != 0)
+        if (s->ways[i] != WEFT_SAME && shifts[i] % s->tiling.vector_width != 0)
             return fail(WEFT_BAD_BUFFER,
                         "%s: its buffer is memory of the caller's (CL_MEM_USE_HOST_PTR) that "
                         "begins at no multiple of %d elements, which the plan counts on",
-                        weft_elementwise_name(name, call, i), s->tiling.fold);
+                        weft_elementwise_name(name, call, i), s->tiling.vector_width);
     return WEFT_OK;
 }
 

@@ -14,15 +14,15 @@
 #include "base/refuse.h"
 #include "base/tiling_given.h"
 
-enum { MAX_FOLD = 16, MAX_VECTORS = 8 };
+enum { MAX_VECTOR_WIDTH = 16, MAX_VECTORS = 8 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_VECTORS = 1,          // fetched before one is written
+    VECTORIZED_VECTORS = 1,      // fetched before one is written
     BLOCK_BYTES = 1 << 18,       // of all operands: a group's overhead does not show
     FAIR_GROUPS = 16,            // for each core: they even out what a shared machine takes away
     LEAST_BLOCK_BYTES = 1 << 13, // but no smaller for that
-    TILED_LINES = 256,           // of a block that is turned round, each way
+    TILED_LINES = 256,           // of a block that is transposed round, each way
     MORE_TILED_LINES = 512,      // of one where L2 is large
     LARGE_L2_BYTES = 1 << 21,    // as measured: 1 MiB is not
     LEAST_TILED_LINES = 32,      // fewer, where cores would have nothing to do
@@ -36,7 +36,7 @@ enum {
     SPREAD_VECTORS = 4, // loads in flight for each item
     SPREAD_BYTES = 4,   // that an item writes at a time, if it can
     SPREAD_TILE = 32,   // lines of a tile in local memory
-    SPREAD_TEAM = 8,    // items that share one of its columns
+    SPREAD_ITEMS_Y = 8, // items that share one of its columns
 };
 
 // What plans say that they do without.
@@ -74,13 +74,13 @@ static void set_grid(weft_elementwise_tiling *t, const facts *f)
 
 // ---- CPUs: groups are one item
 
-// The widest vector, vectors of 4, or single elements: each fold is a program.
-static int folded_fold(const weft_limits *limits, const facts *f, int64_t most)
+// The widest vector, vectors of 4, or single elements: each vector width is a program.
+static int vectorized_vector_width(const weft_limits *limits, const facts *f, int64_t most)
 {
-    int64_t fold = min_i64(limits->fold, MAX_FOLD);
-    while (fold > 1 && fold * f->number_bytes > max_i64(limits->load_bytes, 16))
-        fold /= 2;
-    return (int)(fold <= most ? fold : most >= 4 && fold > 4 ? 4 : 1);
+    int64_t vector_width = min_i64(limits->vector_width, MAX_VECTOR_WIDTH);
+    while (vector_width > 1 && vector_width * f->number_bytes > max_i64(limits->load_bytes, 16))
+        vector_width /= 2;
+    return (int)(vector_width <= most ? vector_width : most >= 4 && vector_width > 4 ? 4 : 1);
 }
 
 // Of a block: fewer than `most` where cores would have nothing to do.
@@ -92,12 +92,13 @@ static int64_t block_elements(const weft_limits *limits, const facts *f, int64_t
     return each > (double)most ? most : max_i64((int64_t)each, least);
 }
 
-static weft_elementwise_tiling folded_tiling(const weft_limits *limits, const facts *f)
+static weft_elementwise_tiling vectorized_tiling(const weft_limits *limits, const facts *f)
 {
-    const int fold = folded_fold(limits, f, f->columns);
+    const int vector_width = vectorized_vector_width(limits, f, f->columns);
     const int64_t elements = block_elements(limits, f, ceil_div(BLOCK_BYTES, f->element_bytes));
-    weft_elementwise_tiling t = {.fold = fold, .vectors = FOLDED_VECTORS, .items = 1, .team = 1};
-    const int64_t step = (int64_t)fold * t.vectors;
+    weft_elementwise_tiling t = {
+        .vector_width = vector_width, .vectors = VECTORIZED_VECTORS, .items = 1, .items_y = 1};
+    const int64_t step = (int64_t)vector_width * t.vectors;
     t.columns = f->columns <= elements + step ? f->columns : elements / step * step;
     t.columns = max_i64(t.columns, min_i64(step, f->columns));
     t.rows = min_i64(max_i64(elements / t.columns, 1), f->rows);
@@ -110,14 +111,14 @@ static int64_t most_tiled_lines(const weft_limits *limits)
     return weft_caches_of(limits).l2_bytes >= LARGE_L2_BYTES ? MORE_TILED_LINES : TILED_LINES;
 }
 
-static weft_elementwise_tiling folded_tiles(const weft_limits *limits, const facts *f)
+static weft_elementwise_tiling vectorized_tiles(const weft_limits *limits, const facts *f)
 {
     const int64_t lines = most_tiled_lines(limits);
     weft_elementwise_tiling t = {
-        .fold = folded_fold(limits, f, min_i64(f->columns, f->rows)),
-        .vectors = FOLDED_VECTORS,
+        .vector_width = vectorized_vector_width(limits, f, min_i64(f->columns, f->rows)),
+        .vectors = VECTORIZED_VECTORS,
         .items = 1,
-        .team = 1,
+        .items_y = 1,
         .tiled = true,
         .columns = lines,
         .rows = lines,
@@ -145,8 +146,8 @@ static int64_t group_items(const weft_limits *limits)
     return min_i64(pow2_down(most), SPREAD_ITEMS);
 }
 
-// Of blocks that are turned round in local memory; one more element keeps columns from sharing a
-// bank.
+// Of blocks that are transposed round in local memory; one more element keeps columns from sharing
+// a bank.
 static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
 {
     return f->n_across * t->rows * (t->columns + 1) * f->number_bytes;
@@ -155,14 +156,14 @@ static int64_t tile_bytes(const facts *f, const weft_elementwise_tiling *t)
 static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const facts *f)
 {
     const int64_t group = group_items(limits);
-    weft_elementwise_tiling t = {.fold = 1, .vectors = 1, .tiled = true};
+    weft_elementwise_tiling t = {.vector_width = 1, .vectors = 1, .tiled = true};
     int64_t lines = min_i64(SPREAD_TILE, most_items(limits, 0));
     t.columns = t.rows = lines;
     for (; lines > 1 && tile_bytes(f, &t) > clamped_i64(limits->local_bytes); lines /= 2)
         t.columns = t.rows = lines / 2;
     t.items = (int)lines;
-    t.team = (int)max_i64(
-        min_i64(min_i64(min_i64(SPREAD_TEAM, lines), group / lines), most_items(limits, 1)), 1);
+    t.items_y = (int)max_i64(
+        min_i64(min_i64(min_i64(SPREAD_ITEMS_Y, lines), group / lines), most_items(limits, 1)), 1);
     set_grid(&t, f);
     return t;
 }
@@ -170,20 +171,20 @@ static weft_elementwise_tiling spread_tiles(const weft_limits *limits, const fac
 static weft_elementwise_tiling spread_tiling(const weft_limits *limits, const facts *f)
 {
     const int64_t group = group_items(limits);
-    weft_elementwise_tiling t = {.fold = 1, .vectors = SPREAD_VECTORS};
+    weft_elementwise_tiling t = {.vector_width = 1, .vectors = SPREAD_VECTORS};
     if (f->aligned && f->columns % 4 == 0)
-        t.fold = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
-    if (t.fold == 1)
+        t.vector_width = (int)min_i64(max_i64(SPREAD_BYTES / f->out_bytes, 1), 4);
+    if (t.vector_width == 1)
         refuse(f->why, ALIGNED,
                "%" PRId64 " columns, %s, of %" PRId64 " bytes: an item writes %d at a time",
                f->columns, f->aligned ? "aligned" : "not all aligned", f->out_bytes, SPREAD_BYTES);
-    t.aligned = t.fold > 1;
-    const int64_t needed = ceil_div(f->columns, t.fold);
+    t.aligned = t.vector_width > 1;
+    const int64_t needed = ceil_div(f->columns, t.vector_width);
     const int64_t wanted = max_i64(pow2_up(needed), SPREAD_LEAST);
     t.items = (int)min_i64(min_i64(wanted, group), most_items(limits, 0));
-    t.team = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
-    t.columns = (int64_t)t.items * t.fold * t.vectors;
-    t.rows = max_i64(t.team, ceil_div(f->rows, WEFT_MOST_GROUPS));
+    t.items_y = (int)min_i64(min_i64(pow2_up(f->rows), group / t.items), most_items(limits, 1));
+    t.columns = (int64_t)t.items * t.vector_width * t.vectors;
+    t.rows = max_i64(t.items_y, ceil_div(f->rows, WEFT_MOST_GROUPS));
     set_grid(&t, f);
     return t;
 }
@@ -205,13 +206,14 @@ weft_elementwise_tiling weft_elementwise_tiling_for(const weft_limits *limits,
 {
     const facts f = facts_of(problem);
     const bool wants_tiles = tiles_pay(&f);
-    if (weft_lanes_are_folded(limits, problem->why) || limits->max_team == 1) {
-        const weft_elementwise_tiling t = folded_tiles(limits, &f);
-        const bool has_tiles = wants_tiles && (t.fold > 1 || refuse(problem->why, TILES,
-                                                                    "they want vectors, of %" PRId64
-                                                                    " columns and rows",
-                                                                    min_i64(f.columns, f.rows)));
-        return has_tiles ? t : folded_tiling(limits, &f);
+    if (weft_lanes_are_vectors(limits, problem->why) || limits->max_items_y == 1) {
+        const weft_elementwise_tiling t = vectorized_tiles(limits, &f);
+        const bool has_tiles =
+            wants_tiles &&
+            (t.vector_width > 1 ||
+             refuse(problem->why, TILES, "they want vectors, of %" PRId64 " columns and rows",
+                    min_i64(f.columns, f.rows)));
+        return has_tiles ? t : vectorized_tiling(limits, &f);
     }
     if (wants_tiles) {
         const weft_elementwise_tiling t = spread_tiles(limits, &f);
@@ -241,15 +243,15 @@ static weft_status power_check(const char *name, int64_t value, int64_t most)
     return WEFT_OK;
 }
 
-// In vectors tiles are an item's own, otherwise blocks are turned round in local memory.
+// In vectors tiles are an item's own, otherwise blocks are transposed round in local memory.
 static weft_status tiles_check(const weft_elementwise_tiling *t, const weft_limits *limits,
                                const facts *f)
 {
-    if (t->fold > 1 && (t->items > 1 || t->team > 1))
+    if (t->vector_width > 1 && (t->items > 1 || t->items_y > 1))
         return fail(WEFT_BAD_ARGUMENT,
                     "elementwise: tiling is %d x %d items; tiles in vectors are one item's",
-                    t->items, t->team);
-    if (t->fold > 1)
+                    t->items, t->items_y);
+    if (t->vector_width > 1)
         return WEFT_OK;
     TRY(power_check("columns", t->columns, WEFT_ELEMENTWISE_TILE));
     if (t->rows != t->columns)
@@ -271,11 +273,11 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
 {
     TRY(weft_tiling_given_check(tiling, limits, problem, "elementwise"));
     const facts f = facts_of(problem);
-    TRY(power_check("fold", tiling->fold, MAX_FOLD));
+    TRY(power_check("vector_width", tiling->vector_width, MAX_VECTOR_WIDTH));
     TRY(power_check("vectors", tiling->vectors, MAX_VECTORS));
     TRY(power_check("items", tiling->items, clamped_i64(limits->max_items_along[0])));
-    TRY(power_check("team", tiling->team, clamped_i64(limits->max_items_along[1])));
-    TRY(range_check("items x team", (int64_t)tiling->items * tiling->team,
+    TRY(power_check("items_y", tiling->items_y, clamped_i64(limits->max_items_along[1])));
+    TRY(range_check("items x items_y", (int64_t)tiling->items * tiling->items_y,
                     clamped_i64(limits->max_items)));
     TRY(range_check("columns", tiling->columns, INT64_MAX));
     TRY(range_check("rows", tiling->rows, INT64_MAX));
@@ -284,25 +286,31 @@ weft_status weft_elementwise_tiling_check(const weft_elementwise_tiling *tiling,
     TRY(range_check("grid_z", tiling->grid_z, WEFT_MOST_GROUPS));
     if (tiling->aligned && !f.aligned)
         return fail(WEFT_BAD_ARGUMENT, "elementwise: tiling.aligned is set, the operands are not");
-    if (tiling->aligned && tiling->fold > 4)
+    if (tiling->aligned && tiling->vector_width > 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling.aligned is set, and tiling.fold is %d: up to 4",
-                    tiling->fold);
-    if (tiling->aligned && tiling->columns % tiling->fold != 0)
+                    "elementwise: tiling.aligned is set, and tiling.vector_width is %d: up to 4",
+                    tiling->vector_width);
+    if (tiling->aligned && tiling->columns % tiling->vector_width != 0)
         return fail(WEFT_BAD_ARGUMENT,
-                    "elementwise: tiling.columns is %" PRId64 ", no multiple of tiling.fold %d",
-                    tiling->columns, tiling->fold);
+                    "elementwise: tiling.columns is %" PRId64
+                    ", no multiple of tiling.vector_width %d",
+                    tiling->columns, tiling->vector_width);
     return tiling->tiled ? tiles_check(tiling, limits, &f) : WEFT_OK;
 }
 
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_elementwise_tiling, fold),    TILING_FIELD(weft_elementwise_tiling, vectors),
-    TILING_FIELD(weft_elementwise_tiling, items),   TILING_FIELD(weft_elementwise_tiling, team),
-    TILING_FIELD(weft_elementwise_tiling, tiled),   TILING_FIELD(weft_elementwise_tiling, aligned),
-    TILING_FIELD(weft_elementwise_tiling, columns), TILING_FIELD(weft_elementwise_tiling, rows),
-    TILING_FIELD(weft_elementwise_tiling, grid_x),  TILING_FIELD(weft_elementwise_tiling, grid_y),
+    TILING_FIELD(weft_elementwise_tiling, vector_width),
+    TILING_FIELD(weft_elementwise_tiling, vectors),
+    TILING_FIELD(weft_elementwise_tiling, items),
+    TILING_FIELD(weft_elementwise_tiling, items_y),
+    TILING_FIELD(weft_elementwise_tiling, tiled),
+    TILING_FIELD(weft_elementwise_tiling, aligned),
+    TILING_FIELD(weft_elementwise_tiling, columns),
+    TILING_FIELD(weft_elementwise_tiling, rows),
+    TILING_FIELD(weft_elementwise_tiling, grid_x),
+    TILING_FIELD(weft_elementwise_tiling, grid_y),
     TILING_FIELD(weft_elementwise_tiling, grid_z),
 };
 

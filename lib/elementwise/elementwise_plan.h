@@ -16,7 +16,7 @@ typedef struct weft_elementwise_problem {
     int element_bytes; // of all operands together
     int out_bytes;     // of the output whose elements are narrowest
     int number_bytes;  // in arithmetic: 4 or 8; 0 counts as 4
-    int n_across;      // inputs whose neighbours lie along rows: they are turned round
+    int n_across;      // inputs whose neighbours lie along rows: they are transposed round
     bool aligned; // every operand's columns are adjacent or all the same, and each row starts at a
                   // multiple of 4 elements in all of them
     const weft_why *why; // where reasons go; NULL: nowhere
@@ -26,14 +26,15 @@ enum { WEFT_ELEMENTWISE_TILE = 1024 }; // columns and rows of a block in local m
 
 // How the work is cut. A block is a group's.
 typedef struct weft_elementwise_tiling {
-    int fold;              // columns in one OpenCL vector: 1, 2, 4, 8 or 16
-    int vectors;           // that an item fetches before it writes one: 1, 2, 4 or 8
-    int items, team;       // of a group: along columns and along rows; powers of two, and 1 where
-                           // tiles are turned in vectors
-    bool tiled;            // what lies across is turned round: in vectors, or if fold is 1 block by
-                           // block in local memory
-    bool aligned;          // vectors are read and written at multiples of their size
-    int64_t columns, rows; // of a block; in local memory the same power of two
+    int vector_width;   // columns in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vectors;        // that an item fetches before it writes one: 1, 2, 4 or 8
+    int items, items_y; // of a group: along columns and along rows; powers of two, and 1 where
+                        // tiles are transposed in vectors
+    bool
+        tiled; // what lies across is transposed round: in vectors, or if vector width is 1 block by
+               // block in local memory
+    bool aligned;                   // vectors are read and written at multiples of their size
+    int64_t columns, rows;          // of a block; in local memory the same power of two
     int64_t grid_x, grid_y, grid_z; // groups along columns, rows and outers
 } weft_elementwise_tiling;
 

@@ -80,11 +80,11 @@ typedef struct weft_expression {
 // Nothing else: no assignment, no statement, no cast, no comment, no member, no comma but between
 // arguments.
 //
-// All of it is reckoned in one arithmetic type, f32, f64, i32 or i64, which the caller chooses:
+// All of it is computed in one arithmetic type, f32, f64, i32 or i64, which the caller chooses:
 // literals too, so that 1/2 is 0.5 in reals and 0 in integers, and in an expression that is_real it
 // is 0.5 whatever the inputs hold.
 //
-// Comparisons and logic give 1 or 0; what is not 0 is true, NaN too. && || ?: reckon all of their
+// Comparisons and logic give 1 or 0; what is not 0 is true, NaN too. && || ?: compute all of their
 // operands: there is nothing that could go wrong in one. where(c, a, b) and c ? a : b are the same;
 // select(a, b, c) is c ? b : a.
 // Integers: + - * wrap; / truncates, x / 0 and x % 0 are 0, and the most negative / -1 is itself;
@@ -98,7 +98,7 @@ typedef struct weft_expression {
 weft_status weft_expression_parse(weft_expression *out, const char *text, const weft_names *names,
                                   const char *what);
 
-// Whether that arithmetic, which is F32, F64, I32 or I64, can reckon the expression, whose text it
+// Whether that arithmetic, which is F32, F64, I32 or I64, can compute the expression, whose text it
 // was: WEFT_BAD_DTYPE for whole numbers where it is_real, and reals where it is_integral;
 // WEFT_BAD_ARGUMENT for a literal that the arithmetic does not hold, by its column where it is a
 // whole one. -2147483648 is one literal, however its sign stands before it.

@@ -39,7 +39,7 @@ static char printable(char c)
 }
 
 // The text from `first` on, as one line, with dots for what is left out.
-static void show_window(const weft_scan *scan, int first, char line[SHOWN + 8])
+static void show_k_block(const weft_scan *scan, int first, char line[SHOWN + 8])
 {
     const int last = first + SHOWN < scan->length ? first + SHOWN : scan->length;
     int n = first > 0 ? sprintf(line, "...") : 0;
@@ -57,7 +57,7 @@ weft_status weft_scan_refuse(const weft_scan *scan, int at, const char *format, 
     va_end(arguments);
 
     const int first = scan->length > SHOWN && at > SHOWN / 2 ? at - SHOWN / 2 : 0;
-    show_window(scan, first, line);
+    show_k_block(scan, first, line);
     return fail(WEFT_BAD_ARGUMENT, "%s: column %d: %s\n    %s\n    %*s^", scan->what, at + 1,
                 sentence, line, at - first + (first > 0 ? 3 : 0), "");
 }

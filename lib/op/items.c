@@ -8,16 +8,16 @@
 #include "base/clamp.h"
 
 enum {
-    SPREAD_ITEMS = 128, // of a group where lanes are items
-    FOLDED_LEAST = 256, // turns that pay for a group of one item
+    SPREAD_ITEMS = 128,     // of a group where lanes are items
+    VECTORIZED_LEAST = 256, // turns that pay for a group of one item
     MOST_TURNS = 1 << 14,
-    ERRANDS = 4, // groups for each that can be resident
+    TASKS = 4, // groups for each that can be resident
 };
 
 int weft_items_for(const weft_limits *limits)
 {
     const int64_t most = weft_limits_items_along(limits, 0);
-    return limits->fold > 1
+    return limits->vector_width > 1
                ? 1
                : (int)pow2_down(min_i64(min_i64(limits->max_block, SPREAD_ITEMS), most));
 }
@@ -34,9 +34,9 @@ weft_status weft_items_check(int items, const char *field, const weft_limits *li
 
 int64_t weft_items_run(const weft_limits *limits, int items, int64_t n)
 {
-    const int64_t wanted = (int64_t)limits->max_blocks * ERRANDS;
+    const int64_t wanted = (int64_t)limits->max_blocks * TASKS;
     const int64_t run = ceil_div(ceil_div(n, items), wanted);
-    return max_i64(min_i64(run, MOST_TURNS), limits->fold > 1 ? FOLDED_LEAST : 1);
+    return max_i64(min_i64(run, MOST_TURNS), limits->vector_width > 1 ? VECTORIZED_LEAST : 1);
 }
 
 int64_t weft_items_groups(int items, int64_t run, int64_t n)

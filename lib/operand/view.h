@@ -35,7 +35,7 @@ weft_status weft_tensor_form_check(const weft_tensor *tensor, const char *what);
 
 // The same for an output: that kernels may write the buffer, and that no two elements share a
 // place. Taken by rising |stride|, each axis of extent above 1 must step over all that the axes
-// before it reach. That holds for every permuted, sliced, padded or flipped tensor; a few views
+// before it reach. That holds for every permuted, tiled, padded or flipped tensor; a few views
 // that interleave without sharing (extents 2 and 3, strides 3 and 2) are refused too.
 weft_status weft_output_check(const weft_context *ctx, const weft_tensor *tensor, const char *what);
 weft_status weft_output_form_check(const weft_tensor *tensor, const char *what);

@@ -40,7 +40,7 @@ typedef union weft_scalar {
     cl_ushort half; // the bits of an f16 or bf16, which some kernels only compare
 } weft_scalar;
 
-// f64, i32 and i64 are themselves, which must hold the value; all else is reckoned in f32.
+// f64, i32 and i64 are themselves, which must hold the value; all else is computed in f32.
 weft_argument weft_scalar_argument(weft_scalar *scalar, weft_dtype dtype, double value);
 
 // The same to be kept in a struct of arguments.

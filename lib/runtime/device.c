@@ -154,12 +154,12 @@ static void ask_items(asked *a, weft_limits *out)
 // Lanes are the elements of a vector in one item.
 static void shape_for_vectors(weft_limits *out, int width)
 {
-    out->fold = out->warp = (int)pow2_down(min_i64(width, 16));
+    out->vector_width = out->warp = (int)pow2_down(min_i64(width, 16));
     out->vectors = 8;
-    out->max_block = out->fold * out->vectors;
-    out->max_team = 1;
+    out->max_block = out->vector_width * out->vectors;
+    out->max_items_y = 1;
     out->max_blocks = (int)min_i64((int64_t)out->compute_units * 4, INT32_MAX);
-    out->load_bytes = out->fold * (int)sizeof(float);
+    out->load_bytes = out->vector_width * (int)sizeof(float);
 }
 
 // Lanes that a compute unit holds at once: 2048 on most, but Intel's are small.
@@ -176,11 +176,12 @@ static void shape_for_items(asked *a, weft_limits *out)
 {
     const size_t items =
         out->max_items < out->max_items_along[0] ? out->max_items : out->max_items_along[0];
-    const size_t team = out->max_items_along[1];
-    out->fold = out->vectors = 1;
+    const size_t items_y = out->max_items_along[1];
+    out->vector_width = out->vectors = 1;
     out->max_block = (int)pow2_down(items < 1024 ? (int64_t)items : 1024);
     out->warp = (int)min_i64(warp_of_items(a, out->kind), out->max_block);
-    out->max_team = (int)pow2_down(team < (size_t)out->max_block ? (int64_t)team : out->max_block);
+    out->max_items_y =
+        (int)pow2_down(items_y < (size_t)out->max_block ? (int64_t)items_y : out->max_block);
     const int64_t lanes = (int64_t)out->compute_units * resident_lanes(a, out->warp);
     out->max_blocks = (int)min_i64(max_i64(lanes / out->max_block, 1), INT32_MAX);
     out->load_bytes = 16;

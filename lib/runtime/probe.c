@@ -10,7 +10,7 @@
 // Items of the largest group that is planned for.
 static int group_items(const weft_limits *limits)
 {
-    return limits->max_block / (limits->fold * limits->vectors);
+    return limits->max_block / (limits->vector_width * limits->vectors);
 }
 
 static weft_status ask(weft_context *ctx, int wanted, size_t *items)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in one piece of scratch memory, and the piece itself: the caller's, or one of the pool.
+// Arrays in one block of scratch memory, and the block itself: the caller's, or one of the pool.
 #ifndef WEFT_LIB_SCRATCH_H
 #define WEFT_LIB_SCRATCH_H
 
@@ -17,7 +17,7 @@ int64_t weft_scratch_add(weft_scratch *scratch, int64_t n, weft_dtype dtype);
 // a * b * c * d bytes, rounded up to where another array may begin; false where that does not fit.
 bool weft_scratch_for(size_t *out, int64_t a, int64_t b, int64_t c, int64_t d);
 
-// Around what uses it: *out is the caller's workspace, or where that is NULL a piece of the pool,
+// Around what uses it: *out is the caller's workspace, or where that is NULL a block of the pool,
 // which is given back when what was enqueued in between completes, or failed; NULL where no bytes
 // are wanted.
 weft_status weft_scratch_begin(weft_launch *launch, cl_mem workspace, size_t bytes, cl_mem *out);

@@ -24,7 +24,7 @@ static const double most_seconds = 5;
 static const char what_we_are[] = "trials"; // in messages
 
 typedef struct group {
-    int items, team;
+    int items, items_y;
 } group;
 
 typedef struct trials {
@@ -115,7 +115,7 @@ static bool is_selected(const trials *t, const cl_int *out)
 
 static int group_size(const trials *t)
 {
-    return t->group.items * t->group.team;
+    return t->group.items * t->group.items_y;
 }
 
 static bool is_group_copy(const trials *t, const cl_int *out)
@@ -190,7 +190,7 @@ static unsigned claims_of(const weft_limits *limits)
     unsigned claims = WEFT_TRIAL_FMA | WEFT_TRIAL_FETCHES | WEFT_TRIAL_STRUCTS;
     claims |= limits->has_f64 ? WEFT_TRIAL_F64 : 0U;
     claims |= limits->has_f16 ? WEFT_TRIAL_F16 : 0U;
-    claims |= limits->fold > 1 ? WEFT_TRIAL_STREAMS | WEFT_TRIAL_SELECTS : 0U;
+    claims |= limits->vector_width > 1 ? WEFT_TRIAL_STREAMS | WEFT_TRIAL_SELECTS : 0U;
     if (limits->max_items < 2)
         return claims;
     claims |= WEFT_TRIAL_TREES | WEFT_TRIAL_BARRIERS;
@@ -203,9 +203,9 @@ static group group_of(const weft_limits *limits)
 {
     group g;
     g.items = (int)min_i64(weft_limits_items_along(limits, 0), 8);
-    g.team = (int)min_i64(weft_limits_items_along(limits, 1), 8);
-    while (g.items * g.team > weft_limits_items_along(limits, 0)) // also along x alone
-        g.team /= 2;
+    g.items_y = (int)min_i64(weft_limits_items_along(limits, 1), 8);
+    while (g.items * g.items_y > weft_limits_items_along(limits, 0)) // also along x alone
+        g.items_y /= 2;
     return g;
 }
 
@@ -215,9 +215,9 @@ static weft_status build(const trials *t, unsigned bits, cl_program *out)
 {
     weft_defines defines = {0};
     weft_defines_add(&defines, "TRIALS", bits);
-    weft_defines_add(&defines, "FOLD", t->limits->fold);
+    weft_defines_add(&defines, "VECTOR_WIDTH", t->limits->vector_width);
     weft_defines_add(&defines, "ITEMS", t->group.items);
-    weft_defines_add(&defines, "TEAM", t->group.team);
+    weft_defines_add(&defines, "ITEMS_Y", t->group.items_y);
     if (bits & WEFT_TRIAL_SHUFFLES)
         weft_defines_add(&defines, "SHUFFLES", 2);
     if (bits & WEFT_TRIAL_SIZES)
@@ -238,16 +238,16 @@ static weft_status set_arguments(const trials *t, cl_kernel kernel, cl_int turns
 static weft_status enqueue(const trials *t, cl_kernel kernel, const trial_kernel *which,
                            cl_int turns)
 {
-    const size_t items = (size_t)t->group.items, team = (size_t)t->group.team;
+    const size_t items = (size_t)t->group.items, items_y = (size_t)t->group.items_y;
     size_t n_groups[3] = {1, 1, 1}, local[3] = {1, 1, 1};
     if (which == &groups) {
         n_groups[0] = 2;
         local[0] = items;
-        local[1] = team;
+        local[1] = items_y;
     } else if (which == &sub_groups) {
-        local[0] = items * team;
+        local[0] = items * items_y;
     } else {
-        n_groups[0] = N_CHECKED / (4 * (size_t)t->limits->fold);
+        n_groups[0] = N_CHECKED / (4 * (size_t)t->limits->vector_width);
     }
     const size_t global[3] = {n_groups[0] * local[0], n_groups[1] * local[1], n_groups[2]};
     TRY(set_arguments(t, kernel, turns));
@@ -423,8 +423,8 @@ static bool time_run(trials *t, cl_kernel kernel, double *least)
 
 // In hardware it takes no longer than a product and a sum; in software many times as long. Both run
 // by turns, until it is one or the other: what else the machine does makes a run longer, and none
-// shorter. All of them take a few milliseconds, and are not cut short on a busy machine, which needs
-// them most. False where one fails.
+// shorter. All of them take a few milliseconds, and are not cut short on a busy machine, which
+// needs them most. False where one fails.
 static bool compare_runs(trials *t, cl_kernel fused, cl_kernel apart, bool *is_faster)
 {
     enum { LEAST_RUNS = 4, MOST_RUNS = 32 };
@@ -552,6 +552,6 @@ void weft_trials_name(const weft_limits *limits, char *name, size_t size)
 {
     const group g = group_of(limits);
     snprintf(name, size, "trials %x, vectors of %d, groups of %d x %d, sub-groups of %d, cache %d",
-             claims_of(limits) | (limits->has_fma ? TIME_FMA : 0U), limits->fold, g.items, g.team,
-             limits->least_subgroup, limits->cache_bytes > limits->l2_bytes);
+             claims_of(limits) | (limits->has_fma ? TIME_FMA : 0U), limits->vector_width, g.items,
+             g.items_y, limits->least_subgroup, limits->cache_bytes > limits->l2_bytes);
 }

@@ -13,22 +13,22 @@
 #include "runtime/context.h"
 #include "runtime/notes.h"
 
-// A piece is pending until `last` completes, and taken between take and give; both at once where
+// A block is pending until `last` completes, and taken between take and give; both at once where
 // its own in-order queue takes it again. It is idle when it is neither.
-typedef struct piece {
-    struct piece *next;
+typedef struct block {
+    struct block *next;
     cl_mem buffer;
     uint64_t bytes;
     bool taken;
-    cl_event last;          // NULL: nothing in flight uses the piece
+    cl_event last;          // NULL: nothing in flight uses the block
     cl_command_queue queue; // that `last` is on, retained with it
     bool is_flushed;        // the queue, up to `last`
-} piece;
+} block;
 
 struct weft_pool {
     pthread_mutex_t lock;
     pthread_cond_t given; // signalled by every give
-    piece *first;
+    block *first;
     uint64_t bytes, max_bytes;
 };
 
@@ -53,7 +53,7 @@ weft_status weft_pool_create(weft_pool **out, uint64_t max_bytes)
     return WEFT_OK;
 }
 
-static void last_forget(piece *p)
+static void last_forget(block *p)
 {
     if (!p->last)
         return;
@@ -64,9 +64,9 @@ static void last_forget(piece *p)
 }
 
 // Unlinks and releases *link. A buffer that is still in use is released by OpenCL when it is not.
-static void piece_release(weft_pool *pool, piece **link)
+static void block_release(weft_pool *pool, block **link)
 {
-    piece *gone = *link;
+    block *gone = *link;
     *link = gone->next;
     pool->bytes -= gone->bytes;
     last_forget(gone);
@@ -79,7 +79,7 @@ void weft_pool_destroy(weft_pool *pool)
     if (!pool)
         return;
     while (pool->first)
-        piece_release(pool, &pool->first);
+        block_release(pool, &pool->first);
     pthread_cond_destroy(&pool->given);
     pthread_mutex_destroy(&pool->lock);
     free(pool);
@@ -106,7 +106,7 @@ static bool is_complete(cl_event event, cl_int *code)
 static cl_int settle(weft_pool *pool)
 {
     cl_int code, silent = CL_SUCCESS;
-    for (piece *p = pool->first; p; p = p->next) {
+    for (block *p = pool->first; p; p = p->next) {
         if (!p->last)
             continue;
         if (is_complete(p->last, &code))
@@ -125,11 +125,11 @@ static bool is_in_order(cl_command_queue queue)
            !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 }
 
-// The smallest piece that will do: idle, or pending on the very queue that will use it next.
-static piece *piece_find(weft_pool *pool, cl_command_queue queue, bool in_order, uint64_t bytes)
+// The smallest block that will do: idle, or pending on the very queue that will use it next.
+static block *block_find(weft_pool *pool, cl_command_queue queue, bool in_order, uint64_t bytes)
 {
-    piece *best = NULL;
-    for (piece *p = pool->first; p; p = p->next) {
+    block *best = NULL;
+    for (block *p = pool->first; p; p = p->next) {
         const bool free_here = !p->taken && (!p->last || (in_order && p->queue == queue));
         if (free_here && p->bytes >= bytes && (!best || p->bytes < best->bytes))
             best = p;
@@ -137,21 +137,21 @@ static piece *piece_find(weft_pool *pool, cl_command_queue queue, bool in_order,
     return best;
 }
 
-// Releases idle pieces until all together have `most` bytes. Whether there was one to release.
+// Releases idle blocks until all together have `most` bytes. Whether there was one to release.
 static bool release_idle(weft_pool *pool, uint64_t most)
 {
     const uint64_t before = pool->bytes;
-    piece **link = &pool->first;
+    block **link = &pool->first;
     while (*link && pool->bytes > most) {
         if (!(*link)->taken && !(*link)->last)
-            piece_release(pool, link);
+            block_release(pool, link);
         else
             link = &(*link)->next;
     }
     return pool->bytes < before;
 }
 
-// Whether `bytes` more fit under the bound, once idle pieces are gone.
+// Whether `bytes` more fit under the bound, once idle blocks are gone.
 static bool make_room(weft_pool *pool, uint64_t bytes)
 {
     release_idle(pool, pool->max_bytes - bytes);
@@ -162,7 +162,7 @@ static bool make_room(weft_pool *pool, uint64_t bytes)
 static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
 {
     *is_any = false;
-    for (piece *p = pool->first; p; p = p->next) {
+    for (block *p = pool->first; p; p = p->next) {
         if (!p->last)
             continue;
         if (!p->is_flushed)
@@ -174,7 +174,7 @@ static weft_status flush_all(weft_pool *pool, const char *what, bool *is_any)
 
 static const long first_nap_ns = 50000, longest_nap_ns = 2000000;
 
-// Until a taken piece is given, or for a nap, twice as long each time, where a call in flight may
+// Until a taken block is given, or for a nap, twice as long each time, where a call in flight may
 // end. OpenCL waits for all of a list of events and never for any, nor for an event or a thread.
 // The lock is open meanwhile.
 static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns)
@@ -197,14 +197,14 @@ static weft_status wait_a_little(weft_pool *pool, const char *what, long *nap_ns
     return WEFT_OK;
 }
 
-// A piece is one buffer, so what the device allows for one binds too.
+// A block is one buffer, so what the device allows for one binds too.
 uint64_t weft_workspace_most(const weft_context *ctx)
 {
     const uint64_t all = ctx->pool->max_bytes, one = ctx->limits.max_alloc_bytes;
     return all < one ? all : one;
 }
 
-// Powers of two, so that sizes that vary a little share few pieces.
+// Powers of two, so that sizes that vary a little share few blocks.
 static uint64_t rounded(const weft_context *ctx, uint64_t bytes)
 {
     const uint64_t power = (uint64_t)pow2_up((int64_t)(bytes > 4096 ? bytes : 4096));
@@ -225,11 +225,11 @@ static cl_mem buffer_create(weft_context *ctx, uint64_t *bytes, uint64_t least, 
     return buffer;
 }
 
-static weft_status piece_create(weft_context *ctx, const char *what, uint64_t bytes, uint64_t least,
-                                piece **out)
+static weft_status block_create(weft_context *ctx, const char *what, uint64_t bytes, uint64_t least,
+                                block **out)
 {
     weft_pool *pool = ctx->pool;
-    piece *p = calloc(1, sizeof(*p));
+    block *p = calloc(1, sizeof(*p));
     if (!p)
         return fail(WEFT_NO_MEMORY, "%s: no memory to note a scratch buffer", what);
     cl_int code;
@@ -248,8 +248,8 @@ static weft_status piece_create(weft_context *ctx, const char *what, uint64_t by
 
 // Under the pool's lock. An event that gives no answer may never complete: to wait for it would be
 // for ever.
-static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const char *what,
-                              uint64_t bytes, piece **out)
+static weft_status block_take(weft_context *ctx, cl_command_queue queue, const char *what,
+                              uint64_t bytes, block **out)
 {
     weft_pool *pool = ctx->pool;
     const bool in_order = is_in_order(queue);
@@ -257,11 +257,11 @@ static weft_status piece_take(weft_context *ctx, cl_command_queue queue, const c
     long nap_ns = first_nap_ns;
     for (;;) {
         const cl_int silent = settle(pool);
-        *out = piece_find(pool, queue, in_order, bytes);
+        *out = block_find(pool, queue, in_order, bytes);
         if (*out)
             return WEFT_OK;
         if (make_room(pool, size))
-            return piece_create(ctx, what, size, bytes, out);
+            return block_create(ctx, what, size, bytes, out);
         TRY(weft_cl_check(silent, what, "clGetEventInfo"));
         TRY(wait_a_little(pool, what, &nap_ns));
     }
@@ -283,9 +283,9 @@ weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const
         *out = weft_notes_scratch(ctx->notes, bytes);
         return WEFT_OK;
     }
-    piece *taken = NULL;
+    block *taken = NULL;
     pthread_mutex_lock(&pool->lock);
-    const weft_status status = piece_take(ctx, queue, what, bytes, &taken);
+    const weft_status status = block_take(ctx, queue, what, bytes, &taken);
     if (status == WEFT_OK) {
         taken->taken = true;
         *out = taken->buffer;
@@ -315,7 +315,7 @@ void weft_workspace_give(weft_context *ctx, cl_command_queue queue, cl_mem buffe
     weft_pool *pool = ctx->pool;
     const bool is_kept = keep(queue, last);
     pthread_mutex_lock(&pool->lock);
-    piece *p = pool->first;
+    block *p = pool->first;
     while (p && p->buffer != buffer)
         p = p->next;
     assert(p && p->taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch memory of a call: a piece from the context's pool, given back when the call's last event
+// Scratch memory of a call: a block from the context's pool, given back when the call's last event
 // completes.
 #ifndef WEFT_LIB_WORKSPACE_H
 #define WEFT_LIB_WORKSPACE_H
@@ -8,10 +8,10 @@
 
 // A buffer of at least `bytes`, not used by any unfinished call (or used on this same in-order
 // queue only). The pool is bounded by the context's scratch_bytes: beyond it idle buffers are
-// released first, then the call waits until there is room, as any call in flight ends or any piece
+// released first, then the call waits until there is room, as any call in flight ends or any block
 // is given. Idle ones are released, too, where the device has no memory left. More than
 // weft_workspace_most() is WEFT_NO_MEMORY and says how much was wanted and is allowed. A wait that
-// OpenCL fails is the failure of this call. A call takes one piece: two could wait for each other.
+// OpenCL fails is the failure of this call. A call takes one block: two could wait for each other.
 weft_status weft_workspace_take(weft_context *ctx, cl_command_queue queue, const char *what,
                                 size_t bytes, cl_mem *out);
 

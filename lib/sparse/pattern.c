@@ -45,7 +45,7 @@ int64_t weft_pattern_length(const weft_pattern *p, int64_t row)
     return weft_pattern_start(p, row + 1) - weft_pattern_start(p, row);
 }
 
-bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece)
+bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t row_chunk)
 {
-    return weft_pattern_length(p, row) > 2 * piece;
+    return weft_pattern_length(p, row) > 2 * row_chunk;
 }

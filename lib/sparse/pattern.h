@@ -20,6 +20,6 @@ weft_status weft_plan_upload(cl_mem *out, const weft_context *ctx, const void *a
                              size_t size);
 int64_t weft_pattern_start(const weft_pattern *p, int64_t row);
 int64_t weft_pattern_length(const weft_pattern *p, int64_t row);
-bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t piece);
+bool weft_pattern_is_long(const weft_pattern *p, int64_t row, int64_t row_chunk);
 
 #endif

@@ -38,7 +38,7 @@ void weft_sddmm_key(weft_key *key, const weft_call *call)
 // Elements along k of one vector of each lane.
 static int64_t step_of(const weft_sddmm_tiling *tiling)
 {
-    return (int64_t)tiling->lanes * tiling->fold;
+    return (int64_t)tiling->lanes * tiling->vector_width;
 }
 
 static int64_t tile_of(const weft_sddmm_tiling *tiling)
@@ -54,7 +54,7 @@ static bool is_several(const weft_sddmm_state *s)
 // Whether one launch goes through all tiles that are alike, each from end to end.
 static bool sweeps_tiles(const weft_sddmm_tiling *tiling)
 {
-    return tiling->window > 0 && !tiling->packed;
+    return tiling->column_block > 0 && !tiling->packed;
 }
 
 // After plan_scratch(), which may do without passes.
@@ -63,7 +63,7 @@ static void plan_last(weft_sddmm_state *s)
     const int64_t k = s->problem.k, tile = tile_of(&s->tiling);
     s->last_from = 0;
     s->last_vectors = s->tiling.vectors;
-    if (!is_several(s) && s->tiling.window == 0)
+    if (!is_several(s) && s->tiling.column_block == 0)
         return;
     s->last_from = (k - 1) / tile * tile;
     s->last_vectors = (int)ceil_div(k - s->last_from, step_of(&s->tiling));
@@ -77,8 +77,8 @@ static bool count_scratch(weft_sddmm_state *s)
     const weft_sddmm_tiling *tiling = &s->tiling;
     const int64_t size = (int64_t)weft_dtype_size(problem->dtype);
     const int64_t sum_size = weft_sum_bytes(problem->dtype);
-    const int64_t along_k = tiling->turned ? problem->k : tile_of(tiling);
-    const bool is_copied = tiling->turned || tiling->packed;
+    const int64_t along_k = tiling->transposed ? problem->k : tile_of(tiling);
+    const bool is_copied = tiling->transposed || tiling->packed;
     s->copy_bytes = s->sums_bytes = 0;
     const bool counts = (!is_copied || weft_scratch_for(&s->copy_bytes, problem->n, along_k,
                                                         problem->n_batches, size)) &&
@@ -101,7 +101,7 @@ static weft_status plan_scratch(weft_sddmm_state *s, const weft_call *call,
                     s->problem.nnz, s->problem.n, s->problem.n_batches);
     if (s->head.is_forced)
         return WEFT_OK;
-    const bool has_less = s->tiling.window > 0 || s->tiling.turned;
+    const bool has_less = s->tiling.column_block > 0 || s->tiling.transposed;
     if (has_less && (!counts || s->head.scratch_bytes > most)) {
         s->tiling = weft_sddmm_tiling_short_of(limits, &s->problem, most);
         counts = count_scratch(s);
@@ -146,20 +146,20 @@ weft_status weft_sddmm_schedule(void *state, const weft_call *call, const weft_l
         TRY(weft_sddmm_tiling_check(&s->tiling, &call->ctx->limits, &s->problem));
     else
         s->tiling = weft_sddmm_tiling_for(limits, &s->problem);
-    s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.slices_per_group;
+    s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.chunks_per_group;
     if (!s->is_scale) {
         TRY(plan_scratch(s, call, limits));
         plan_last(s);
     }
-    const int64_t slices = ceil_div(s->problem.nnz, s->tiling.entries);
-    s->n_groups = ceil_div(slices, s->tiling.slices_per_group);
+    const int64_t chunks = ceil_div(s->problem.nnz, s->tiling.entries);
+    s->n_groups = ceil_div(chunks, s->tiling.chunks_per_group);
     return WEFT_OK;
 }
 
 // Slices of rows side by side are few and long.
-static int64_t groups_per_bundle(const weft_sddmm_tiling *tiling)
+static int64_t groups_per_row_block(const weft_sddmm_tiling *tiling)
 {
-    return tiling->window > 0 ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
+    return tiling->column_block > 0 ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
 }
 
 // ---- defines
@@ -173,22 +173,22 @@ static weft_defines defines_of(const weft_sddmm_state *s, const weft_call *call,
     weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
     if (weft_widens(s->problem.dtype, weft_call_tensor(call, WEFT_SDDMM_D)->dtype))
         weft_defines_add(&defines, "WIDE", 1);
-    weft_defines_add(&defines, "FOLD", tiling->fold);
+    weft_defines_add(&defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
     weft_defines_add(&defines, "LANES", tiling->lanes);
     weft_defines_add(&defines, "VECTORS", vectors);
-    weft_defines_add(&defines, "SLICES_PER_GROUP", tiling->slices_per_group);
+    weft_defines_add(&defines, "CHUNKS_PER_GROUP", tiling->chunks_per_group);
     weft_defines_add_sub_group(&defines, call->ctx->least_subgroup, 0);
     weft_defines_add(&defines, "A_ADJACENT", s->problem.a_adjacent);
-    weft_defines_add(&defines, "B_ADJACENT", s->problem.b_adjacent || tiling->turned);
+    weft_defines_add(&defines, "B_ADJACENT", s->problem.b_adjacent || tiling->transposed);
     weft_defines_add(&defines, "PACKED", tiling->packed);
     weft_defines_add(&defines, "INDICATOR", is_indicator(call));
     weft_defines_add(&defines, "AHEAD", tiling->ahead);
     weft_defines_add_shuffles(&defines, call->ctx,
                               tiling->lanes > 1 && tiling->lanes <= MOST_SHUFFLED_LANES);
-    weft_defines_add(&defines, "GROUPS_PER_BUNDLE", groups_per_bundle(tiling));
-    if (tiling->turned)
-        weft_defines_add(&defines, "TURNED_BLOCK", WEFT_SDDMM_TURNED_BLOCK);
+    weft_defines_add(&defines, "GROUPS_PER_ROW_BLOCK", groups_per_row_block(tiling));
+    if (tiling->transposed)
+        weft_defines_add(&defines, "TRANSPOSED_BLOCK", WEFT_SDDMM_TRANSPOSED_BLOCK);
     weft_defines_add_word(&defines, "OFFSET", C->offset_dtype == WEFT_I64 ? "long" : "int");
     weft_defines_add_word(&defines, "INDEX", has_short_indices ? "short" : "int");
     return defines;
@@ -207,7 +207,7 @@ static weft_status tile_kernels_for(weft_sddmm_kernels *k, size_t *most, const w
     if (s->tiling.packed)
         TRY(kernel_for(&k->pack, most, call, &defines, "sddmm_pack"));
     return kernel_for(&k->entries, most, call, &defines,
-                      s->tiling.window > 0 ? "sddmm_csr_windows" : "sddmm_csr_entries");
+                      s->tiling.column_block > 0 ? "sddmm_csr_column_blocks" : "sddmm_csr_entries");
 }
 
 weft_status weft_sddmm_build(void *state, const weft_call *call, size_t *most)
@@ -219,7 +219,7 @@ weft_status weft_sddmm_build(void *state, const weft_call *call, size_t *most)
     }
     if (s->last_from > 0)
         TRY(tile_kernels_for(&s->whole, most, s, call, s->tiling.vectors));
-    if (s->tiling.turned) {
+    if (s->tiling.transposed) {
         const weft_defines defines = defines_of(s, call, s->last_vectors);
         TRY(kernel_for(&s->turn, most, call, &defines, "sddmm_turn"));
     }
@@ -237,8 +237,8 @@ typedef struct {
 } entries;
 
 typedef struct {
-    SDDMM_WINDOWS_PARAMETERS(FIELD, )
-} windows;
+    SDDMM_COLUMN_BLOCKS_PARAMETERS(FIELD, )
+} column_blocks;
 
 typedef struct {
     SDDMM_PACK_PARAMETERS(FIELD, )
@@ -272,9 +272,9 @@ static void add_dense(weft_arguments *arguments, const dense *a)
     ADD_LISTED(arguments, SDDMM_DENSE_PARAMETERS(LISTED, COMMA, view, view));
 }
 
-static void add_windows(weft_arguments *arguments, const windows *a)
+static void add_column_blocks(weft_arguments *arguments, const column_blocks *a)
 {
-    ADD_LISTED(arguments, SDDMM_WINDOWS_PARAMETERS(LISTED, COMMA));
+    ADD_LISTED(arguments, SDDMM_COLUMN_BLOCKS_PARAMETERS(LISTED, COMMA));
 }
 
 static dense dense_of(const product *p, int i)
@@ -288,9 +288,9 @@ static dense dense_of(const product *p, int i)
 static dense tile_of_B(const product *p, int64_t tile)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
-    if (!tiling->packed && !tiling->turned)
+    if (!tiling->packed && !tiling->transposed)
         return dense_of(p, WEFT_SDDMM_B);
-    const int64_t column = tiling->turned ? p->s->problem.k : tile;
+    const int64_t column = tiling->transposed ? p->s->problem.k : tile;
     return (dense){p->scratch, 0, 1, column, column * p->s->problem.n};
 }
 
@@ -340,18 +340,18 @@ typedef struct {
 static extents extents_of(const product *p, int64_t n_groups)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
-    const size_t lanes = (size_t)tiling->lanes, slices = (size_t)tiling->slices_per_group;
+    const size_t lanes = (size_t)tiling->lanes, chunks = (size_t)tiling->chunks_per_group;
     return (extents){
-        .global = {(size_t)n_groups * lanes, slices, (size_t)p->s->problem.n_batches},
-        .local = {lanes, slices, 1},
+        .global = {(size_t)n_groups * lanes, chunks, (size_t)p->s->problem.n_batches},
+        .local = {lanes, chunks, 1},
     };
 }
 
 static weft_status enqueue_turn(const product *p)
 {
     const weft_sddmm_problem *problem = &p->s->problem;
-    const extents grid = extents_of(p, ceil_div(problem->k, WEFT_SDDMM_TURNED_BLOCK) *
-                                           ceil_div(problem->n, WEFT_SDDMM_TURNED_BLOCK));
+    const extents grid = extents_of(p, ceil_div(problem->k, WEFT_SDDMM_TRANSPOSED_BLOCK) *
+                                           ceil_div(problem->n, WEFT_SDDMM_TRANSPOSED_BLOCK));
     const dense B = dense_of(p, WEFT_SDDMM_B);
     const turn own = {(cl_int)problem->n, (cl_int)problem->k, p->scratch}, *a = &own;
     weft_arguments arguments = {.n = 0};
@@ -366,7 +366,7 @@ static weft_status enqueue_pack(const product *p, const stretch *of)
     const weft_sddmm_tiling *tiling = &p->s->tiling;
     const cl_int n = (cl_int)p->s->problem.n, k = (cl_int)p->s->problem.k;
     const extents grid =
-        extents_of(p, ceil_div(n, (int64_t)tiling->slices_per_group * tiling->fold));
+        extents_of(p, ceil_div(n, (int64_t)tiling->chunks_per_group * tiling->vector_width));
     const dense B = dense_of(p, WEFT_SDDMM_B);
     const pack own = {n, k, of->from, p->scratch}, *a = &own;
     weft_arguments arguments = {.n = 0};
@@ -379,16 +379,16 @@ static weft_status enqueue_pack(const product *p, const stretch *of)
 static weft_status enqueue_entries(const product *p, const stretch *of)
 {
     const weft_sddmm_tiling *tiling = &p->s->tiling;
-    const extents grid = extents_of(p, p->s->n_groups * groups_per_bundle(tiling));
+    const extents grid = extents_of(p, p->s->n_groups * groups_per_row_block(tiling));
     const dense A = dense_of(p, WEFT_SDDMM_A), B = tile_of_B(p, of->tile);
     const entries own = entries_of(p, of), *a = &own;
-    const windows side_by_side = {(cl_int)p->s->problem.n, tiling->window};
+    const column_blocks side_by_side = {(cl_int)p->s->problem.n, tiling->column_block};
     weft_arguments arguments = {.n = 0};
     add_dense(&arguments, &A);
     add_dense(&arguments, &B);
     ADD_LISTED(&arguments, SDDMM_ENTRIES_PARAMETERS(LISTED, COMMA));
-    if (tiling->window > 0)
-        add_windows(&arguments, &side_by_side);
+    if (tiling->column_block > 0)
+        add_column_blocks(&arguments, &side_by_side);
     return weft_launch_kernel(p->launch, of->kernels->entries, arguments.n, arguments.list,
                               grid.global, grid.local);
 }
@@ -427,7 +427,7 @@ weft_status weft_sddmm_enqueue(weft_launch *launch, const void *state, const wef
     const product p = {launch, state, call, scratch};
     if (p.s->is_scale)
         return enqueue_scale(&p);
-    if (p.s->tiling.turned)
+    if (p.s->tiling.transposed)
         TRY(enqueue_turn(&p));
     for (int64_t from = 0; from < p.s->problem.k;) {
         const stretch of = stretch_from(p.s, from);

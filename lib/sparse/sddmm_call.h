@@ -21,7 +21,7 @@ typedef struct weft_sddmm_kernels {
     weft_kernel *pack, *entries;
 } weft_sddmm_kernels;
 
-// Its scratch memory has a tile of B packed, or all of it turned, then the sums that wait for
+// Its scratch memory has a tile of B packed, or all of it transposed, then the sums that wait for
 // further tiles. The last of several launches takes the vectors that are left.
 typedef struct weft_sddmm_state {
     weft_state head;

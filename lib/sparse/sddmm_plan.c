@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sampled dense product is cut into slices, groups and tiles: limits and a problem to a
+// How a sampled dense product is cut into chunks, groups and tiles: limits and a problem to a
 // tiling.
 #include "sparse/sddmm_plan.h"
 
@@ -18,9 +18,9 @@
 #include "sparse/sparse_plan.h"
 
 enum {
-    MAX_FOLD = 16,
+    MAX_VECTOR_WIDTH = 16,
     MAX_VECTORS = 16,
-    SLICE_STEP = 16,  // entries: vectors of D begin where vectors do
+    CHUNK_STEP = 16,  // entries: vectors of D begin where vectors do
     PASSES_USES = 8,  // of each column of B, from which sums are worth keeping it near
     PACKED_USES = 8,  // and from which it is worth writing and reading once more
     APART_USES = 1,   // the same where its elements are far from each other, to turn it, too
@@ -29,40 +29,40 @@ enum {
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_ERRANDS = 32,   // slices for each core, so that the last ones end together
-    FOLDED_ENTRIES = 2048, // that cost a core tens of microseconds
-    FOLDED_LEAST = 64,
-    FOLDED_AHEAD = 16, // entries: about as long as memory takes
-    FOLDED_VECTORS = 8,
+    VECTORIZED_TASKS = 32,     // chunks for each core, so that the last ones end together
+    VECTORIZED_ENTRIES = 2048, // that cost a core tens of microseconds
+    VECTORIZED_LEAST = 64,
+    VECTORIZED_AHEAD = 16, // entries: about as long as memory takes
+    VECTORIZED_VECTORS = 8,
 };
 
-// Where its rows go side by side through windows of B's columns.
+// Where its rows go side by side through column blocks of B's columns.
 enum {
-    WINDOW_ROW = 64,         // entries on average: several blocks, whose ends are a small part
-                             // then; of one tile alone, as several would be packed and launched
-    WINDOW_ERRANDS = 8,      // slices for each core, at least: columns wait longer for longer ones
-    WINDOW_MOST_USES = 16,   // of a column by a slice, after which no more is won
-    WINDOW_LEAST_USES = 4,   // and before which windows only cost, of one tile
-    WINDOW_PART = 8,         // so many windows fill L2: rows of A and sums pass through it, too
-    WINDOW_NEAR_PART = 2,    // B that fills such a part of L2 needs none
-    WINDOW_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them
+    COLUMN_BLOCK_ROW = 64,  // entries on average: several blocks, whose ends are a small part
+                            // then; of one tile alone, as several would be packed and launched
+    COLUMN_BLOCK_TASKS = 8, // chunks for each core, at least: columns wait longer for longer ones
+    COLUMN_BLOCK_MOST_USES = 16, // of a column by a chunk, after which no more is won
+    COLUMN_BLOCK_LEAST_USES = 4, // and before which column blocks only cost, of one tile
+    COLUMN_BLOCK_PART = 8, // so many column blocks fill L2: rows of A and sums pass through it, too
+    COLUMN_BLOCK_NEAR_PART = 2,    // B that fills such a part of L2 needs none
+    COLUMN_BLOCK_WIDE_VECTOR = 64, // bytes: processors with such vectors have 32 of them
 };
 
 // Where lanes are items: GPUs.
 enum {
-    SPREAD_ITEMS = 128,   // of a group
-    SPREAD_FOLD = 4,      // widest vector that is loaded at once, in elements
-    SPREAD_VECTORS = 4,   // loads in flight for each item
-    SPREAD_LANES = 8,     // which read a cache line together, and fit the narrowest sub-group
-    SPREAD_ENTRIES = 128, // of a slice: finding its first row is then a small part
+    SPREAD_ITEMS = 128,      // of a group
+    SPREAD_VECTOR_WIDTH = 4, // widest vector that is loaded at once, in elements
+    SPREAD_VECTORS = 4,      // loads in flight for each item
+    SPREAD_LANES = 8,        // which read a cache line together, and fit the narrowest sub-group
+    SPREAD_ENTRIES = 128,    // of a chunk: finding its first row is then a small part
     SPREAD_LEAST = 16,
 };
 
 // What plans say that they do without.
-static const char PACKED[] = "packed B", TURNED[] = "turned B";
+static const char PACKED[] = "packed B", TRANSPOSED[] = "transposed B";
 static const char PASSES[] = "a pass for each tile of k";
 static const char AHEAD[] = "columns asked for ahead", ALIGNED[] = "aligned vectors";
-static const char WINDOWS[] = "rows side by side through windows of columns";
+static const char COLUMN_BLOCKS[] = "rows side by side through column blocks of columns";
 
 // A forgiving view of the problem: defaults filled in, extents at least 1. What is aligned are A's
 // rows, and A's rows and B's columns together.
@@ -88,11 +88,11 @@ static facts facts_of(const weft_sddmm_problem *problem)
     };
 }
 
-// Entries of a slice, so that there are so many slices, in whole steps.
-static int64_t slice_entries(const facts *f, int64_t slices, int64_t least, int64_t most)
+// Entries of a chunk, so that there are so many chunks, in whole steps.
+static int64_t chunk_entries(const facts *f, int64_t chunks, int64_t least, int64_t most)
 {
-    const int64_t each = f->all_entries / max_i64(slices, 1);
-    return min_i64(max_i64(each / SLICE_STEP * SLICE_STEP, least), most);
+    const int64_t each = f->all_entries / max_i64(chunks, 1);
+    return min_i64(max_i64(each / CHUNK_STEP * CHUNK_STEP, least), most);
 }
 
 // How often each column of B is used.
@@ -107,14 +107,14 @@ static int64_t uses_of(const weft_sddmm_problem *problem, const facts *f)
 static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
                          const facts *f, int64_t tile_bytes, int64_t l2_bytes)
 {
-    const bool sweeps = tiling->window > 0;
-    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const bool sweeps = tiling->column_block > 0;
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->vector_width;
     const bool is_long = f->k > tile && tile_bytes >= l2_bytes / 8 && !sweeps;
-    const bool is_across = sweeps && f->alignment < tiling->fold;
+    const bool is_across = sweeps && f->alignment < tiling->vector_width;
     if (problem->b_adjacent && !is_long && !is_across)
         return sweeps
                    ? refuse(problem->why, PACKED,
-                            "columns of B lie together, and windows keep them near")
+                            "columns of B lie together, and column blocks keep them near")
                    : refuse(problem->why, PACKED,
                             "columns of B lie together, and a tile of them has %" PRId64 " bytes",
                             tile_bytes);
@@ -130,10 +130,10 @@ static bool pays_packing(const weft_sddmm_tiling *tiling, const weft_sddmm_probl
 static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_problem *problem,
                         const facts *f)
 {
-    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->vector_width;
     const int64_t uses = uses_of(problem, f);
     return (f->k > tile || refuse(problem->why, PASSES, "one tile has all of k, %" PRId64, f->k)) &&
-           (tiling->window > 0 || uses >= PASSES_USES ||
+           (tiling->column_block > 0 || uses >= PASSES_USES ||
             refuse(problem->why, PASSES,
                    "each column of B is used %" PRId64 " times: %d are wanted", uses, PASSES_USES));
 }
@@ -142,16 +142,17 @@ static bool pays_passes(const weft_sddmm_tiling *tiling, const weft_sddmm_proble
 static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
                           const weft_sddmm_problem *problem, const facts *f)
 {
-    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    const int64_t tile = (int64_t)tiling->lanes * tiling->vectors * tiling->vector_width;
     const weft_caches near = weft_caches_of(limits);
     const int64_t tile_bytes = f->n * min_i64(tile, f->k) * f->bytes;
     tiling->packed = pays_packing(tiling, problem, f, tile_bytes, near.l2_bytes);
     tiling->passes = tiling->packed || pays_passes(tiling, problem, f);
     const bool is_far = tile_bytes > near.l2_bytes && (problem->b_adjacent || tiling->packed);
-    if (tiling->window > 0)
-        refuse(problem->why, AHEAD, "windows of %" PRId64 " columns stay near", tiling->window);
+    if (tiling->column_block > 0)
+        refuse(problem->why, AHEAD, "column blocks of %" PRId64 " columns stay near",
+               tiling->column_block);
     else if (is_far)
-        tiling->ahead = FOLDED_AHEAD;
+        tiling->ahead = VECTORIZED_AHEAD;
     else
         refuse(problem->why, AHEAD,
                "a tile of B's columns has %" PRId64 " bytes, of which %" PRId64 " are near",
@@ -159,130 +160,135 @@ static void choose_passes(weft_sddmm_tiling *tiling, const weft_limits *limits,
 }
 
 // Vectors of an item, so that tiles are as few as can be and about the same.
-static int vectors_for(int64_t k, int64_t fold, int64_t most)
+static int vectors_for(int64_t k, int64_t vector_width, int64_t most)
 {
-    const int64_t needed = ceil_div(k, fold);
+    const int64_t needed = ceil_div(k, vector_width);
     return (int)ceil_div(needed, ceil_div(needed, most));
 }
 
 // Lanes are elements of one item's vectors, and nothing is shared.
-static weft_sddmm_tiling folded_tiling(const weft_limits *limits, const facts *f)
+static weft_sddmm_tiling vectorized_tiling(const weft_limits *limits, const facts *f)
 {
-    const int64_t widest = weft_limits_fold(limits, f->sum_bytes, MAX_FOLD);
-    const int64_t fold = min_i64(widest, pow2_down(f->k));
-    const int64_t slices = (int64_t)limits->compute_units * FOLDED_ERRANDS;
+    const int64_t widest = weft_limits_vector_width(limits, f->sum_bytes, MAX_VECTOR_WIDTH);
+    const int64_t vector_width = min_i64(widest, pow2_down(f->k));
+    const int64_t chunks = (int64_t)limits->compute_units * VECTORIZED_TASKS;
     return (weft_sddmm_tiling){
-        .fold = (int)fold,
-        .vectors = vectors_for(f->k, fold, min_i64(limits->vectors, FOLDED_VECTORS)),
+        .vector_width = (int)vector_width,
+        .vectors = vectors_for(f->k, vector_width, min_i64(limits->vectors, VECTORIZED_VECTORS)),
         .lanes = 1,
-        .slices_per_group = 1,
-        .entries = slice_entries(f, slices, FOLDED_LEAST, FOLDED_ENTRIES),
+        .chunks_per_group = 1,
+        .entries = chunk_entries(f, chunks, VECTORIZED_LEAST, VECTORIZED_ENTRIES),
     };
 }
 
-// Entries of a slice where windows are to serve it: as many as all cores can have several of.
-static int64_t window_entries(const weft_limits *limits, const facts *f)
+// Entries of a chunk where column blocks are to serve it: as many as all cores can have several of.
+static int64_t column_block_entries(const weft_limits *limits, const facts *f)
 {
-    const int64_t slices = (int64_t)limits->compute_units * WINDOW_ERRANDS;
-    const int64_t most = min_i64(WINDOW_MOST_USES * f->n, WEFT_SDDMM_MOST_ENTRIES);
-    return slice_entries(f, slices, FOLDED_LEAST, most / SLICE_STEP * SLICE_STEP);
+    const int64_t chunks = (int64_t)limits->compute_units * COLUMN_BLOCK_TASKS;
+    const int64_t most = min_i64(COLUMN_BLOCK_MOST_USES * f->n, WEFT_SDDMM_MOST_ENTRIES);
+    return chunk_entries(f, chunks, VECTORIZED_LEAST, most / CHUNK_STEP * CHUNK_STEP);
 }
 
-// Rows go side by side where B has several tiles, which then stay where they are, and slices may be
+// Rows go side by side where B has several tiles, which then stay where they are, and chunks may be
 // so long that they use its columns; or where they are long, B is more than stays near by itself,
-// and slices use its columns several times.
-static bool pays_windows(const weft_limits *limits, const weft_sddmm_problem *problem,
-                         const facts *f, int64_t tile)
+// and chunks use its columns several times.
+static bool pays_column_blocks(const weft_limits *limits, const weft_sddmm_problem *problem,
+                               const facts *f, int64_t tile)
 {
     const bool has_tiles = f->k > tile;
     const int64_t row = problem->nnz / max_i64(problem->m, 1);
     const int64_t bytes = f->n * min_i64(f->k, tile) * f->bytes;
-    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_NEAR_PART;
-    const int64_t uses = min_i64(window_entries(limits, f), problem->nnz) / f->n;
-    const int64_t wanted = has_tiles ? 1 : WINDOW_LEAST_USES;
+    const int64_t near = weft_caches_of(limits).l2_bytes / COLUMN_BLOCK_NEAR_PART;
+    const int64_t uses = min_i64(column_block_entries(limits, f), problem->nnz) / f->n;
+    const int64_t wanted = has_tiles ? 1 : COLUMN_BLOCK_LEAST_USES;
     return (limits->max_turns == 0 ||
-            refuse(problem->why, WINDOWS, "this device's loops end after %d turns",
+            refuse(problem->why, COLUMN_BLOCKS, "this device's loops end after %d turns",
                    limits->max_turns)) &&
-           (has_tiles || row >= WINDOW_ROW ||
-            refuse(problem->why, WINDOWS, "rows have %" PRId64 " entries on average: %d are wanted",
-                   row, WINDOW_ROW)) &&
+           (has_tiles || row >= COLUMN_BLOCK_ROW ||
+            refuse(problem->why, COLUMN_BLOCKS,
+                   "rows have %" PRId64 " entries on average: %d are wanted", row,
+                   COLUMN_BLOCK_ROW)) &&
            (has_tiles || bytes > near ||
-            refuse(problem->why, WINDOWS, "B has %" PRId64 " bytes, of which %" PRId64 " are near",
-                   bytes, near)) &&
-           (uses >= wanted || refuse(problem->why, WINDOWS,
-                                     "a slice, one of %d for each core, uses a column %" PRId64
+            refuse(problem->why, COLUMN_BLOCKS,
+                   "B has %" PRId64 " bytes, of which %" PRId64 " are near", bytes, near)) &&
+           (uses >= wanted || refuse(problem->why, COLUMN_BLOCKS,
+                                     "a chunk, one of %d for each core, uses a column %" PRId64
                                      " times: %" PRId64 " are wanted",
-                                     WINDOW_ERRANDS, uses, wanted));
+                                     COLUMN_BLOCK_TASKS, uses, wanted));
 }
 
-static void choose_windows(weft_sddmm_tiling *tiling, const weft_limits *limits,
-                           const weft_sddmm_problem *problem, const facts *f)
+static void choose_column_blocks(weft_sddmm_tiling *tiling, const weft_limits *limits,
+                                 const weft_sddmm_problem *problem, const facts *f)
 {
-    if (!pays_windows(limits, problem, f, (int64_t)tiling->vectors * tiling->fold))
+    if (!pays_column_blocks(limits, problem, f, (int64_t)tiling->vectors * tiling->vector_width))
         return;
-    const bool is_wide = weft_limits_fold(limits, 1, INT64_MAX) >= WINDOW_WIDE_VECTOR;
-    const int64_t most = is_wide ? 2 * FOLDED_VECTORS : FOLDED_VECTORS;
-    tiling->vectors = vectors_for(f->k, tiling->fold, min_i64(most, 2 * (int64_t)limits->vectors));
-    const int64_t bytes = (int64_t)tiling->vectors * tiling->fold * f->bytes;
-    const int64_t near = weft_caches_of(limits).l2_bytes / WINDOW_PART;
-    tiling->window = min_i64(max_i64(near / bytes, SLICE_STEP), f->n);
-    tiling->entries = max_i64(tiling->entries, window_entries(limits, f));
+    const bool is_wide = weft_limits_vector_width(limits, 1, INT64_MAX) >= COLUMN_BLOCK_WIDE_VECTOR;
+    const int64_t most = is_wide ? 2 * VECTORIZED_VECTORS : VECTORIZED_VECTORS;
+    tiling->vectors =
+        vectors_for(f->k, tiling->vector_width, min_i64(most, 2 * (int64_t)limits->vectors));
+    const int64_t bytes = (int64_t)tiling->vectors * tiling->vector_width * f->bytes;
+    const int64_t near = weft_caches_of(limits).l2_bytes / COLUMN_BLOCK_PART;
+    tiling->column_block = min_i64(max_i64(near / bytes, CHUNK_STEP), f->n);
+    tiling->entries = max_i64(tiling->entries, column_block_entries(limits, f));
 }
 
-// What lanes tell each other, of one slice.
+// What lanes tell each other, of one chunk.
 static int64_t shared_bytes_of(int64_t lanes, const facts *f)
 {
     return lanes * (lanes + 1) * f->sum_bytes;
 }
 
-static int64_t turned_block_bytes(const facts *f)
+static int64_t transposed_block_bytes(const facts *f)
 {
-    return WEFT_SDDMM_TURNED_BLOCK * (WEFT_SDDMM_TURNED_BLOCK + 1) * f->bytes;
+    return WEFT_SDDMM_TRANSPOSED_BLOCK * (WEFT_SDDMM_TRANSPOSED_BLOCK + 1) * f->bytes;
 }
 
 // Items that read neighbouring elements of a column want them to be neighbours in memory.
 static bool pays_turning(const weft_limits *limits, const weft_sddmm_problem *problem,
                          const facts *f)
 {
-    return (!problem->b_adjacent || refuse(problem->why, TURNED, "columns of B lie together")) &&
-           ((uint64_t)turned_block_bytes(f) <= limits->local_bytes ||
-            refuse(problem->why, TURNED, "a block of it has %" PRId64 " bytes, local memory %zu",
-                   turned_block_bytes(f), limits->local_bytes)) &&
+    return (!problem->b_adjacent ||
+            refuse(problem->why, TRANSPOSED, "columns of B lie together")) &&
+           ((uint64_t)transposed_block_bytes(f) <= limits->local_bytes ||
+            refuse(problem->why, TRANSPOSED,
+                   "a block of it has %" PRId64 " bytes, local memory %zu",
+                   transposed_block_bytes(f), limits->local_bytes)) &&
            (uses_of(problem, f) >= APART_USES ||
-            refuse(problem->why, TURNED,
+            refuse(problem->why, TRANSPOSED,
                    "each column of B is used %" PRId64 " times: %d are wanted", uses_of(problem, f),
                    APART_USES));
 }
 
 // Lanes are items: they read neighbouring elements of A and B, and join their sums.
-static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f, bool is_turned)
+static weft_sddmm_tiling spread_tiling(const weft_limits *limits, const facts *f,
+                                       bool is_transposed)
 {
-    const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_FOLD), 1);
-    const int64_t alignment = is_turned ? f->a_alignment : f->alignment;
-    const int64_t fold = min_i64(pow2_down(widest), min_i64(alignment, pow2_divisor(f->k)));
+    const int64_t widest = max_i64(min_i64(limits->load_bytes / f->bytes, SPREAD_VECTOR_WIDTH), 1);
+    const int64_t alignment = is_transposed ? f->a_alignment : f->alignment;
+    const int64_t vector_width = min_i64(pow2_down(widest), min_i64(alignment, pow2_divisor(f->k)));
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t most = min_i64(min_i64(limits->warp, items), SPREAD_LANES);
-    int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, fold)));
+    int64_t lanes = min_i64(most, pow2_up(ceil_div(f->k, vector_width)));
     while (lanes > 1 && (uint64_t)shared_bytes_of(lanes, f) > limits->local_bytes)
         lanes /= 2;
-    const int64_t slices_there = clamped_i64(limits->local_bytes) / 2 / shared_bytes_of(lanes, f);
-    const int64_t room = pow2_down(max_i64(slices_there, 1));
-    const int64_t slices =
+    const int64_t chunks_there = clamped_i64(limits->local_bytes) / 2 / shared_bytes_of(lanes, f);
+    const int64_t room = pow2_down(max_i64(chunks_there, 1));
+    const int64_t chunks =
         min_i64(min_i64(items / lanes, weft_limits_items_along(limits, 1)), room);
     refuse(f->why, PASSES, "between them sums of items would go through memory");
-    if (fold < pow2_down(widest))
+    if (vector_width < pow2_down(widest))
         refuse(f->why, ALIGNED,
                "of %" PRId64 ": k is %" PRId64 ", and rows begin at multiples of %" PRId64,
                pow2_down(widest), f->k, alignment);
     return (weft_sddmm_tiling){
-        .fold = (int)fold,
-        .vectors = vectors_for(f->k, fold * lanes, SPREAD_VECTORS),
+        .vector_width = (int)vector_width,
+        .vectors = vectors_for(f->k, vector_width * lanes, SPREAD_VECTORS),
         .lanes = (int)lanes,
-        .slices_per_group = (int)slices,
-        .entries = slice_entries(f, limits->max_blocks * slices, SPREAD_LEAST, SPREAD_ENTRIES),
-        .turned = is_turned,
-        .aligned = fold > 1,
+        .chunks_per_group = (int)chunks,
+        .entries = chunk_entries(f, limits->max_blocks * chunks, SPREAD_LEAST, SPREAD_ENTRIES),
+        .transposed = is_transposed,
+        .aligned = vector_width > 1,
     };
 }
 
@@ -291,9 +297,9 @@ weft_sddmm_tiling weft_sddmm_tiling_for(const weft_limits *limits,
 {
     const facts f = facts_of(problem);
     weft_sddmm_tiling tiling;
-    if (weft_lanes_are_folded(limits, problem->why)) {
-        tiling = folded_tiling(limits, &f);
-        choose_windows(&tiling, limits, problem, &f);
+    if (weft_lanes_are_vectors(limits, problem->why)) {
+        tiling = vectorized_tiling(limits, &f);
+        choose_column_blocks(&tiling, limits, problem, &f);
         choose_passes(&tiling, limits, problem, &f);
     } else {
         tiling = spread_tiling(limits, &f, pays_turning(limits, problem, &f));
@@ -305,12 +311,12 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most)
 {
     const facts f = facts_of(problem);
-    if (!weft_lanes_are_folded(limits, problem->why)) {
-        refuse(problem->why, TURNED, "scratch memory has room for %" PRIu64 " bytes", most);
+    if (!weft_lanes_are_vectors(limits, problem->why)) {
+        refuse(problem->why, TRANSPOSED, "scratch memory has room for %" PRIu64 " bytes", most);
         return spread_tiling(limits, &f, false);
     }
-    weft_sddmm_tiling tiling = folded_tiling(limits, &f);
-    refuse(problem->why, WINDOWS, "scratch memory has room for %" PRIu64 " bytes", most);
+    weft_sddmm_tiling tiling = vectorized_tiling(limits, &f);
+    refuse(problem->why, COLUMN_BLOCKS, "scratch memory has room for %" PRIu64 " bytes", most);
     choose_passes(&tiling, limits, problem, &f);
     return tiling;
 }
@@ -318,8 +324,8 @@ weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
 static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
                                const facts *f)
 {
-    const int64_t lanes = tiling->lanes, slices = tiling->slices_per_group;
-    const int64_t most_slices =
+    const int64_t lanes = tiling->lanes, chunks = tiling->chunks_per_group;
+    const int64_t most_chunks =
         min_i64(clamped_i64(limits->max_items_along[1]), WEFT_SPARSE_MARGIN);
     if (!is_pow2_upto(lanes, WEFT_SDDMM_MOST_LANES) || (uint64_t)lanes > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
@@ -327,72 +333,78 @@ static weft_status group_check(const weft_sddmm_tiling *tiling, const weft_limit
                     limits->max_items_along[0] < WEFT_SDDMM_MOST_LANES
                         ? limits->max_items_along[0]
                         : (size_t)WEFT_SDDMM_MOST_LANES);
-    if (slices < 1 || slices > most_slices)
+    if (chunks < 1 || chunks > most_chunks)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.slices_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted",
-                    slices, most_slices);
-    if ((uint64_t)(lanes * slices) > limits->max_items)
+                    "sddmm: tiling.chunks_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    chunks, most_chunks);
+    if ((uint64_t)(lanes * chunks) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64
+                    "sddmm: tiling.lanes %" PRId64 " x chunks_per_group %" PRId64
                     " are more than the %zu items of a group",
-                    lanes, slices, limits->max_items);
-    if (lanes > 1 && (uint64_t)(slices * shared_bytes_of(lanes, f)) > limits->local_bytes)
+                    lanes, chunks, limits->max_items);
+    if (lanes > 1 && (uint64_t)(chunks * shared_bytes_of(lanes, f)) > limits->local_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.lanes %" PRId64 " x slices_per_group %" PRId64 " share %" PRId64
+                    "sddmm: tiling.lanes %" PRId64 " x chunks_per_group %" PRId64 " share %" PRId64
                     " bytes; local memory has %zu",
-                    lanes, slices, slices * shared_bytes_of(lanes, f), limits->local_bytes);
+                    lanes, chunks, chunks * shared_bytes_of(lanes, f), limits->local_bytes);
     return WEFT_OK;
 }
 
 static weft_status tile_check(const weft_sddmm_tiling *tiling, const weft_limits *limits,
                               const weft_sddmm_problem *problem, const facts *f)
 {
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD) || tiling->fold > f->k)
+    if (!is_pow2_upto(tiling->vector_width, MAX_VECTOR_WIDTH) || tiling->vector_width > f->k)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most k = %" PRId64
+                    "sddmm: tiling.vector_width is %d: 1, 2, 4, 8 or 16 and at most k = %" PRId64
                     " is wanted",
-                    tiling->fold, f->k);
+                    tiling->vector_width, f->k);
     if (tiling->vectors < 1 || tiling->vectors > MAX_VECTORS)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.vectors is %d: 1 to %d is wanted",
                     tiling->vectors, MAX_VECTORS);
-    const int64_t tile = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    const int64_t tile = (int64_t)tiling->vector_width * tiling->vectors * tiling->lanes;
     if (tile > WEFT_SPARSE_MARGIN)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
+                    "sddmm: tiling.vector_width %d x vectors %d x lanes %d are %" PRId64
                     " elements along k: at most %d are wanted",
-                    tiling->fold, tiling->vectors, tiling->lanes, tile, WEFT_SPARSE_MARGIN);
-    const int64_t alignment = tiling->turned ? f->a_alignment : f->alignment;
-    if (tiling->aligned && (alignment % tiling->fold != 0 || f->k % tiling->fold != 0))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.aligned with fold %d: rows of A and columns of B start on "
-                    "multiples of %" PRId64 ", k is %" PRId64,
-                    tiling->fold, alignment, f->k);
+                    tiling->vector_width, tiling->vectors, tiling->lanes, tile, WEFT_SPARSE_MARGIN);
+    const int64_t alignment = tiling->transposed ? f->a_alignment : f->alignment;
+    if (tiling->aligned &&
+        (alignment % tiling->vector_width != 0 || f->k % tiling->vector_width != 0))
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "sddmm: tiling.aligned with vector_width %d: rows of A and columns of B start on "
+            "multiples of %" PRId64 ", k is %" PRId64,
+            tiling->vector_width, alignment, f->k);
     if (tiling->ahead < 0 || tiling->ahead > WEFT_SDDMM_MOST_AHEAD)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.ahead is %d: 0 to %d is wanted",
                     tiling->ahead, WEFT_SDDMM_MOST_AHEAD);
-    if (tiling->ahead > 0 && !tiling->packed && !tiling->turned && !problem->b_adjacent)
+    if (tiling->ahead > 0 && !tiling->packed && !tiling->transposed && !problem->b_adjacent)
         return fail(WEFT_BAD_ARGUMENT,
                     "sddmm: tiling.ahead is %d, but the elements of B's columns "
                     "stand apart, and are not packed",
                     tiling->ahead);
-    if (tiling->turned && tiling->packed)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.turned and tiling.packed exclude each other");
-    if (tiling->turned && (uint64_t)turned_block_bytes(f) > limits->local_bytes)
+    if (tiling->transposed && tiling->packed)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.turned wants %" PRId64 " bytes of local memory, which has %zu",
-                    turned_block_bytes(f), limits->local_bytes);
+                    "sddmm: tiling.transposed and tiling.packed exclude each other");
+    if (tiling->transposed && (uint64_t)transposed_block_bytes(f) > limits->local_bytes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.transposed wants %" PRId64
+                    " bytes of local memory, which has %zu",
+                    transposed_block_bytes(f), limits->local_bytes);
     if (tiling->packed && !tiling->passes)
         return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.packed wants tiling.passes");
-    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MAX_EXTENT)
-        return fail(WEFT_BAD_ARGUMENT, "sddmm: tiling.window is %" PRId64 ": 0 to %d is wanted",
-                    tiling->window, WEFT_SPARSE_MAX_EXTENT);
-    if (tiling->window > 0 && tiling->lanes > 1)
+    if (tiling->column_block < 0 || tiling->column_block > WEFT_SPARSE_MAX_EXTENT)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.window is %" PRId64 ", but tiling.lanes is %d: 1 is wanted",
-                    tiling->window, tiling->lanes);
-    if (tiling->window > 0 && tile < f->k && !tiling->passes)
+                    "sddmm: tiling.column_block is %" PRId64 ": 0 to %d is wanted",
+                    tiling->column_block, WEFT_SPARSE_MAX_EXTENT);
+    if (tiling->column_block > 0 && tiling->lanes > 1)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sddmm: tiling.window with tiles of %" PRId64 " and k = %" PRId64
+                    "sddmm: tiling.column_block is %" PRId64
+                    ", but tiling.lanes is %d: 1 is wanted",
+                    tiling->column_block, tiling->lanes);
+    if (tiling->column_block > 0 && tile < f->k && !tiling->passes)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "sddmm: tiling.column_block with tiles of %" PRId64 " and k = %" PRId64
                     " wants tiling.passes",
                     tile, f->k);
     return WEFT_OK;
@@ -405,7 +417,7 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
     const facts f = facts_of(problem);
     TRY(group_check(tiling, limits, &f));
     TRY(tile_check(tiling, limits, problem, &f));
-    const int64_t step = max_i64(tiling->lanes, SLICE_STEP);
+    const int64_t step = max_i64(tiling->lanes, CHUNK_STEP);
     if (tiling->entries < step || tiling->entries % step != 0 ||
         tiling->entries > WEFT_SDDMM_MOST_ENTRIES)
         return fail(WEFT_BAD_ARGUMENT,
@@ -418,12 +430,17 @@ weft_status weft_sddmm_tiling_check(const weft_sddmm_tiling *tiling, const weft_
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_sddmm_tiling, fold),    TILING_FIELD(weft_sddmm_tiling, vectors),
-    TILING_FIELD(weft_sddmm_tiling, lanes),   TILING_FIELD(weft_sddmm_tiling, slices_per_group),
-    TILING_FIELD(weft_sddmm_tiling, entries), TILING_FIELD(weft_sddmm_tiling, passes),
-    TILING_FIELD(weft_sddmm_tiling, packed),  TILING_FIELD(weft_sddmm_tiling, turned),
-    TILING_FIELD(weft_sddmm_tiling, aligned), TILING_FIELD(weft_sddmm_tiling, ahead),
-    TILING_FIELD(weft_sddmm_tiling, window),
+    TILING_FIELD(weft_sddmm_tiling, vector_width),
+    TILING_FIELD(weft_sddmm_tiling, vectors),
+    TILING_FIELD(weft_sddmm_tiling, lanes),
+    TILING_FIELD(weft_sddmm_tiling, chunks_per_group),
+    TILING_FIELD(weft_sddmm_tiling, entries),
+    TILING_FIELD(weft_sddmm_tiling, passes),
+    TILING_FIELD(weft_sddmm_tiling, packed),
+    TILING_FIELD(weft_sddmm_tiling, transposed),
+    TILING_FIELD(weft_sddmm_tiling, aligned),
+    TILING_FIELD(weft_sddmm_tiling, ahead),
+    TILING_FIELD(weft_sddmm_tiling, column_block),
 };
 
 const weft_tiling_table weft_sddmm_tiling_table = TILING_TABLE(fields);

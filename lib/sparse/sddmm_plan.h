@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sampled products of dense matrices are cut into slices of entries and tiles of k.
+// How sampled products of dense matrices are cut into chunks of entries and tiles of k.
 #ifndef WEFT_LIB_SDDMM_PLAN_H
 #define WEFT_LIB_SDDMM_PLAN_H
 
@@ -27,30 +27,31 @@ enum {
     WEFT_SDDMM_MOST_AHEAD = 64,
 };
 
-// How the work is cut. A slice is some consecutive entries of C, of whatever rows; slices_per_group
-// of them make a group. A tile is lanes x vectors x fold elements along k.
+// How the work is cut. A chunk is some consecutive entries of C, of whatever rows; chunks_per_group
+// of them make a group. A tile is lanes x vectors x vector width elements along k.
 typedef struct weft_sddmm_tiling {
-    int fold;             // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vector_width;     // elements along k in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;          // such vectors of a row of A that one item keeps in registers, 1 to 16
-    int lanes;            // items that share a slice, and every dot product in it: a power of two
+    int lanes;            // items that share a chunk, and every dot product in it: a power of two
                           // up to WEFT_SDDMM_MOST_LANES
-    int slices_per_group; // slices that share a group
-    int64_t entries;      // of a slice: a multiple of 16 and of lanes, up to
+    int chunks_per_group; // chunks that share a group
+    int64_t entries;      // of a chunk: a multiple of 16 and of lanes, up to
                           // WEFT_SDDMM_MOST_ENTRIES
-    bool passes;    // each tile of k from end to end, in a launch of its own, the last with as
-                    // many vectors as are left; between them sums wait in scratch memory.
-                    // Else one launch goes through all of them, entry by entry
-    bool packed;    // B is first copied to scratch memory, tile by tile; wants passes
-    bool turned;    // all of B is first copied to scratch memory, column by column, and read from
-                    // there as if it had stride 1 along k; else than packed, which it excludes
-    bool aligned;   // A and B are read by aligned vectors
-    int ahead;      // entries ahead that columns of B, side by side or packed, are asked for;
-                    // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
-    int64_t window; // columns of B: a slice's rows take turns in windows of so many, or more
-                    // where rows have few entries in one, and B is read out of cache. From n
-                    // on there is one window. Passes share a launch where they have as many
-                    // vectors, unless B is packed. Wants one lane, and passes where there are
-                    // several tiles. 0: row after row
+    bool passes;     // each tile of k from end to end, in a launch of its own, the last with as
+                     // many vectors as are left; between them sums wait in scratch memory.
+                     // Else one launch goes through all of them, entry by entry
+    bool packed;     // B is first copied to scratch memory, tile by tile; wants passes
+    bool transposed; // all of B is first copied to scratch memory, column by column, and read from
+                     // there as if it had stride 1 along k; else than packed, which it excludes
+    bool aligned;    // A and B are read by aligned vectors
+    int ahead;       // entries ahead that columns of B, side by side or packed, are asked for;
+                     // 0: not at all; up to WEFT_SDDMM_MOST_AHEAD
+    int64_t
+        column_block; // columns of B: a chunk's rows take turns in column blocks of so many, or more
+                      // where rows have few entries in one, and B is read out of cache. From n
+                      // on there is one column block. Passes share a launch where they have as many
+                      // vectors, unless B is packed. Wants one lane, and passes where there are
+                      // several tiles. 0: row after row
 } weft_sddmm_tiling;
 
 // Chooses; a pure function. `limits` must pass weft_limits_check().
@@ -68,10 +69,12 @@ int weft_sddmm_tiling_print(const weft_sddmm_tiling *tiling, char *text, size_t 
 // What prints it, and reads it.
 extern const weft_tiling_table weft_sddmm_tiling_table;
 
-enum { WEFT_SDDMM_TURNED_BLOCK = 32 }; // columns of B that are turned in local memory, and rows
+enum {
+    WEFT_SDDMM_TRANSPOSED_BLOCK = 32
+}; // columns of B that are transposed in local memory, and rows
 
-// The tiling without windows, or without B turned, for scratch memory that has room for `most`
-// bytes only.
+// The tiling without column blocks, or without B transposed, for scratch memory that has room for
+// `most` bytes only.
 weft_sddmm_tiling weft_sddmm_tiling_short_of(const weft_limits *limits,
                                              const weft_sddmm_problem *problem, uint64_t most);
 

@@ -25,7 +25,7 @@ static const char op[] = "sddmm_sparse";
 // where it is an indicator.
 enum { DENSE_A, SPARSE_A, DENSE_B, SPARSE_B, PATTERN_C, RESULT_D };
 
-enum { LEAST_FOLD = 4, MOST_FOLD = 8 };
+enum { LEAST_VECTOR_WIDTH = 4, MOST_VECTOR_WIDTH = 8 };
 
 // What a call says besides its operands.
 typedef struct {
@@ -164,11 +164,12 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
 
 // An item that is a group takes terms by vectors, whose lanes are filled one by one: more than
 // eight gain nothing, and fewer than four have no columns by words.
-static int64_t fold_of(const state *s, const weft_call *call)
+static int64_t vector_width_of(const state *s, const weft_call *call)
 {
     const int64_t sum_bytes = weft_sum_bytes(s->problem.dtype);
-    const int64_t fold = weft_limits_fold(&call->ctx->limits, sum_bytes, MOST_FOLD);
-    return s->tiling.items == 1 && fold >= LEAST_FOLD ? fold : 1;
+    const int64_t vector_width =
+        weft_limits_vector_width(&call->ctx->limits, sum_bytes, MOST_VECTOR_WIDTH);
+    return s->tiling.items == 1 && vector_width >= LEAST_VECTOR_WIDTH ? vector_width : 1;
 }
 
 static bool is_indicator(const weft_call *call)
@@ -189,7 +190,7 @@ static weft_status build(void *memory, const weft_call *call, size_t *most)
     state *s = memory;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
-    weft_defines_add(&defines, "FOLD", fold_of(s, call));
+    weft_defines_add(&defines, "VECTOR_WIDTH", vector_width_of(s, call));
     weft_defines_add(&defines, "ITEMS", s->tiling.items);
     weft_defines_add(&defines, "LANES", s->tiling.lanes);
     weft_defines_add(&defines, "A_SPARSE", s->problem.a_sparse);

@@ -15,18 +15,18 @@ static const int64_t MAX_ENTRIES = INT64_C(1) << 60;
 
 // Where an item is a group: CPUs.
 enum {
-    FOLDED_COLUMNS = 1 << 18, // what stays near, if there is that much local memory
-    FOLDED_ERRANDS = 32,      // groups for each core, so that the last ones end together
-    FOLDED_MOST = 1 << 14,    // entries of a group,
-    FOLDED_LEAST = 256,       // for which local memory is cleared
-    FOLDED_HASHED = 4096,     // columns that are cleared at once, whatever is to be done
-    COLUMNS_FOR_TERM = 4,     // that are cleared in the time that hashing one takes
+    VECTORIZED_COLUMNS = 1 << 18, // what stays near, if there is that much local memory
+    VECTORIZED_TASKS = 32,        // groups for each core, so that the last ones end together
+    VECTORIZED_MOST = 1 << 14,    // entries of a group,
+    VECTORIZED_LEAST = 256,       // for which local memory is cleared
+    VECTORIZED_HASHED = 4096,     // columns that are cleared at once, whatever is to be done
+    COLUMNS_FOR_TERM = 4,         // that are cleared in the time that hashing one takes
 };
 
 // Where groups have many: GPUs.
 enum {
     SPREAD_COLUMNS = 4096, // what leaves room for other groups
-    SPREAD_ERRANDS = 4,    // groups for each that can be resident
+    SPREAD_TASKS = 4,      // groups for each that can be resident
     SPREAD_MOST = 2048,    // entries of a group,
     SPREAD_LEAST = 64,     // for which rows of A are spread out
     SPREAD_EACH = 4,       // terms of a usual sum for each lane
@@ -106,23 +106,23 @@ static int64_t usual_row(const weft_sddmm_sparse_problem *problem)
 // Entries of a group, whatever rows they have.
 static int64_t share_of(const weft_limits *limits, const weft_sddmm_sparse_problem *problem)
 {
-    const bool is_folded = limits->fold > 1;
-    const int64_t groups = is_folded ? (int64_t)limits->compute_units * FOLDED_ERRANDS
-                                     : (int64_t)limits->max_blocks * SPREAD_ERRANDS;
+    const bool is_vectorized = limits->vector_width > 1;
+    const int64_t groups = is_vectorized ? (int64_t)limits->compute_units * VECTORIZED_TASKS
+                                         : (int64_t)limits->max_blocks * SPREAD_TASKS;
     const int64_t share = ceil_div(problem->nnz, groups);
-    return is_folded ? min_i64(max_i64(share, FOLDED_LEAST), FOLDED_MOST)
-                     : min_i64(max_i64(share, SPREAD_LEAST), SPREAD_MOST);
+    return is_vectorized ? min_i64(max_i64(share, VECTORIZED_LEAST), VECTORIZED_MOST)
+                         : min_i64(max_i64(share, SPREAD_LEAST), SPREAD_MOST);
 }
 
 // Columns that are worth it: each is cleared once for a group, and hashing costs each term.
 static int64_t wanted_columns(const weft_limits *limits, const weft_sddmm_sparse_problem *problem)
 {
-    if (limits->fold <= 1)
+    if (limits->vector_width <= 1)
         return SPREAD_COLUMNS;
     const int64_t terms = share_of(limits, problem) * usual_row(problem);
     return are_sparse(problem)
-               ? min_i64(max_i64(terms * COLUMNS_FOR_TERM, FOLDED_HASHED), FOLDED_COLUMNS)
-               : FOLDED_COLUMNS;
+               ? min_i64(max_i64(terms * COLUMNS_FOR_TERM, VECTORIZED_HASHED), VECTORIZED_COLUMNS)
+               : VECTORIZED_COLUMNS;
 }
 
 // A whole row, or as much as there is room for beside other groups.

@@ -29,9 +29,9 @@ static void add_key(weft_key *key, const weft_call *call)
 // ---- plan
 
 // Columns of V that a sweep sums at once.
-static int64_t slice_of(const weft_sparse_attention_tiling *tiling)
+static int64_t n_tile_of(const weft_sparse_attention_tiling *tiling)
 {
-    return (int64_t)tiling->lanes * tiling->outputs * tiling->fold;
+    return (int64_t)tiling->lanes * tiling->outputs * tiling->vector_width;
 }
 
 // Where scratch memory has no room for the products, they are taken more than once after all.
@@ -51,7 +51,7 @@ static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
     if (s->tiling.in_steps && !s->head.is_forced)
         refuse(s->problem.why, "one sweep",
                "V has %" PRId64 " columns, and a sweep sums %" PRId64 " at once", s->problem.d,
-               slice_of(&s->tiling));
+               n_tile_of(&s->tiling));
     s->head.group_items = 0; // each step has seen to its own
     return WEFT_OK;
 }
@@ -61,7 +61,7 @@ static weft_status plan_steps(weft_attention_state *s, const weft_call *call)
 static weft_status plan_sweep(weft_attention_state *s, const weft_call *call)
 {
     const weft_sparse_attention_problem *p = &s->problem;
-    const weft_pieces_problem rows = {
+    const weft_row_chunks_problem rows = {
         .nnz = p->nnz,
         .longest = p->nnz > INT32_MAX ? p->nnz : min_i64(p->n, p->nnz),
         .n_sums = p->d + 2,
@@ -70,11 +70,11 @@ static weft_status plan_sweep(weft_attention_state *s, const weft_call *call)
         .why = p->why,
     };
     s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
-    s->n_slices = ceil_div(p->d, slice_of(&s->tiling));
-    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, s->head.is_forced,
-                         weft_workspace_most(call->ctx)))
-        return weft_pieces_too_many(&s->cut, &rows, "sparse_attention");
-    s->tiling.piece = s->cut.length;
+    s->n_tiles = ceil_div(p->d, n_tile_of(&s->tiling));
+    if (!weft_row_chunks_for(&s->cut, &rows, s->tiling.row_chunk, s->head.is_forced,
+                             weft_workspace_most(call->ctx)))
+        return weft_row_chunks_too_many(&s->cut, &rows, "sparse_attention");
+    s->tiling.row_chunk = s->cut.length;
     s->head.scratch_bytes = s->cut.sums_bytes;
     return WEFT_OK;
 }
@@ -119,7 +119,7 @@ static weft_defines defines_of(const weft_attention_state *s, const weft_call *c
     const bool has_short_indices = weft_dtype_or(M->index_dtype, WEFT_I32) == WEFT_I16;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
-    weft_defines_add(&defines, "FOLD", tiling->fold);
+    weft_defines_add(&defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(&defines, "ALIGNED", tiling->aligned);
     weft_defines_add(&defines, "LANES", tiling->lanes);
     weft_defines_add(&defines, "VECTORS", tiling->vectors);
@@ -149,7 +149,7 @@ static weft_status build(void *state, const weft_call *call, size_t *most)
     TRY(kernel_for(&s->rows, most, call, &defines, "attention_csr_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&s->pieces, most, call, &defines, "attention_csr_pieces"));
+    TRY(kernel_for(&s->row_chunks, most, call, &defines, "attention_csr_row_chunks"));
     return kernel_for(&s->combine, most, call, &defines, "attention_csr_combine");
 }
 
@@ -168,8 +168,8 @@ typedef struct {
 } rows;
 
 typedef struct {
-    ATTENTION_PIECES_PARAMETERS(FIELD, )
-} pieces;
+    ATTENTION_ROW_CHUNKS_PARAMETERS(FIELD, )
+} row_chunks;
 
 typedef struct {
     ATTENTION_COMBINE_PARAMETERS(FIELD, )
@@ -208,7 +208,7 @@ static entries entries_of(const weft_attention_state *s, const weft_csr *M)
     return (entries){
         .n_heads = s->n_heads,
         .n_rows = (cl_int)s->problem.m,
-        .piece = s->cut.piece,
+        .row_chunk = s->cut.row_chunk,
         .offsets = M->offsets,
         .indices = M->nnz > 0 ? M->indices : M->offsets,
         .offsets_start = M->offsets_start,
@@ -241,16 +241,16 @@ static sweep sweep_of(weft_launch *launch, const weft_attention_state *s, const 
 
 // ---- enqueue
 
-// Items of n_bundles x n_slices groups for each matrix of the batch, and of one.
+// Items of n_row_blocks x n_tiles groups for each matrix of the batch, and of one.
 typedef struct {
     size_t global[3], local[3];
 } extents;
 
-static extents extents_of(const weft_attention_state *s, int64_t n_bundles)
+static extents extents_of(const weft_attention_state *s, int64_t n_row_blocks)
 {
     const size_t lanes = (size_t)s->tiling.lanes, n_rows = (size_t)s->tiling.rows_per_group;
     return (extents){
-        .global = {(size_t)n_bundles * lanes, (size_t)s->n_slices * n_rows,
+        .global = {(size_t)n_row_blocks * lanes, (size_t)s->n_tiles * n_rows,
                    (size_t)s->problem.n_batches},
         .local = {lanes, n_rows, 1},
     };
@@ -271,16 +271,16 @@ static weft_status enqueue_rows(const sweep *p)
                               grid.local);
 }
 
-static weft_status enqueue_pieces(const sweep *p)
+static weft_status enqueue_row_chunks(const sweep *p)
 {
     const cl_int n = (cl_int)p->s->cut.n;
     const extents grid = extents_of(p->s, ceil_div(n, p->s->tiling.rows_per_group));
-    const pieces own = {p->depth, p->n_columns, p->scale, n, p->scratch}, *a = &own;
+    const row_chunks own = {p->depth, p->n_columns, p->scale, n, p->scratch}, *a = &own;
     weft_arguments arguments = {.n = 0};
     add_inputs(&arguments, p);
     add_entries(&arguments, &p->entries);
-    ADD_LISTED(&arguments, ATTENTION_PIECES_PARAMETERS(LISTED, COMMA));
-    return weft_launch_kernel(p->launch, p->s->pieces, arguments.n, arguments.list, grid.global,
+    ADD_LISTED(&arguments, ATTENTION_ROW_CHUNKS_PARAMETERS(LISTED, COMMA));
+    return weft_launch_kernel(p->launch, p->s->row_chunks, arguments.n, arguments.list, grid.global,
                               grid.local);
 }
 
@@ -307,7 +307,7 @@ static weft_status run(weft_launch *launch, const void *state, const weft_call *
     TRY(enqueue_rows(&p));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(enqueue_pieces(&p));
+    TRY(enqueue_row_chunks(&p));
     return enqueue_combine(&p);
 }
 
@@ -319,7 +319,7 @@ static int print(const void *state, const weft_call *call, char *text, size_t si
     weft_sparse_attention_tiling_print(&s->tiling, tiling, sizeof(tiling));
     if (s->tiling.in_steps)
         return snprintf(text, size, "%s", tiling);
-    return snprintf(text, size, "%s; up to %" PRId64 " pieces of long rows", tiling, s->cut.n);
+    return snprintf(text, size, "%s; up to %" PRId64 " row chunks of long rows", tiling, s->cut.n);
 }
 
 // ---- calls

@@ -5,7 +5,7 @@
 
 #include <weft/sparse_attention.h>
 
-#include "sparse/pieces.h"
+#include "sparse/row_chunks.h"
 #include "sparse/sddmm_call.h"
 #include "sparse/sparse_attention_plan.h"
 #include "sparse/sparse_softmax_call.h"
@@ -33,9 +33,9 @@ typedef struct weft_attention_state {
     weft_sparse_attention_problem problem;
     weft_sparse_attention_tiling tiling; // from the check where the caller forces it
     int64_t n_heads, n_outer;            // whose product is problem.n_batches
-    weft_pieces cut;
-    int64_t n_slices; // of the columns of V
-    weft_kernel *rows, *pieces, *combine;
+    weft_row_chunks cut;
+    int64_t n_tiles; // of the columns of V
+    weft_kernel *rows, *row_chunks, *combine;
     size_t own_bytes; // of steps
     weft_sddmm_state products;
     weft_sparse_softmax_state softmax;
@@ -57,7 +57,7 @@ weft_status weft_attention_numbers_check(const void *state, const weft_call *cal
 
 // The three steps for one batch of heads, which point into their operands.
 typedef struct weft_attention_steps {
-    weft_tensor Q, K_turned, V, O, products;
+    weft_tensor Q, K_transposed, V, O, products;
     weft_csr weights; // M with the products as its values
     weft_sddmm_numbers numbers;
     weft_call products_call, softmax_call, sums_call;

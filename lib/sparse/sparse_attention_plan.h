@@ -23,15 +23,16 @@ typedef struct weft_sparse_attention_problem {
 
 // How the work is cut: rows_per_group rows of M make a group, and lanes items share each of them.
 typedef struct weft_sparse_attention_tiling {
-    int fold;           // elements in one OpenCL vector: 1, 2, 4, 8 or 16
+    int vector_width;   // elements in one OpenCL vector: 1, 2, 4, 8 or 16
     int vectors;        // such vectors of a row of Q that one item keeps in registers, 1 to 8
     int outputs;        // and of a row of O that it sums there, 1 to 8
     int lanes;          // items that share a row: a power of two up to 64
     int rows_per_group; // rows that share a group
     int rows_per_item;  // that an item goes through one after the other
-    int64_t piece;      // rows longer than two pieces are cut into pieces, which are weighed apart
-                        // and joined in order
-    bool aligned;       // Q, K, V and O are read and written by aligned vectors
+    int64_t
+        row_chunk; // rows longer than two row chunks are cut into row chunks, which are weighed apart
+                   // and joined in order
+    bool aligned;  // Q, K, V and O are read and written by aligned vectors
     bool in_steps; // products, softmax and sums one after the other, through scratch memory, as
                    // the three calls would; nothing above is looked at. Not for f16 and bf16,
                    // whose products would be rounded on the way

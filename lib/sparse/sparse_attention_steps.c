@@ -2,8 +2,8 @@
 // Sparse attention as three operations, one after the other: products at the entries of M, softmax
 // of them in place, and sums of V. For each of a batch of heads; all heads at a time.
 //
-// It stands above the operations, with one piece of scratch memory for the products and for what
-// each of them wants.
+// It stands above the operations, with one row chunk of scratch memory for the products and for
+// what each of them wants.
 #include "base/arithmetic.h"
 #include "base/dtype.h"
 #include "operand/view.h"
@@ -42,7 +42,7 @@ static void find_operands(weft_attention_steps *o, const weft_attention_state *s
     for (int i = 0; i < WEFT_ATTENTION_N; ++i)
         views[i] = heads_view(s, weft_call_tensor(call, i), batches[i]);
     o->Q = views[WEFT_ATTENTION_Q];
-    o->K_turned = weft_tensor_transposed(&views[WEFT_ATTENTION_K]);
+    o->K_transposed = weft_tensor_transposed(&views[WEFT_ATTENTION_K]);
     o->V = views[WEFT_ATTENTION_V];
     o->O = views[WEFT_ATTENTION_O];
     o->weights = *weft_call_csr(call, WEFT_ATTENTION_M);
@@ -63,7 +63,7 @@ static void find_steps(weft_attention_steps *o, const weft_call *call)
     o->products_call = (weft_call){
         .op = &weft_sddmm_op,
         .ctx = call->ctx,
-        .operands = {&o->Q, &o->K_turned, &o->weights, &o->products},
+        .operands = {&o->Q, &o->K_transposed, &o->weights, &o->products},
         .unread = 1u << WEFT_SDDMM_C,
         .own = &o->numbers,
     };

@@ -121,7 +121,8 @@ static weft_status by_input_check(void *state, const weft_call *call)
     return weft_spmm_check(state, call);
 }
 
-// What dW is of SDDMM, and the operands as they were given: SDDMM has them as matrices, X turned.
+// What dW is of SDDMM, and the operands as they were given: SDDMM has them as matrices, X
+// transposed.
 typedef struct {
     weft_sddmm_numbers numbers;
     const weft_tensor *X, *dY;

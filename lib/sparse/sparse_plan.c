@@ -6,10 +6,10 @@
 
 #include "base/arithmetic.h"
 
-int weft_vectors_for(int64_t n, int64_t fold, int64_t most)
+int weft_vectors_for(int64_t n, int64_t vector_width, int64_t most)
 {
     static const int steps[] = {1, 2, 3, 4, 6, 8};
-    const int64_t needed = ceil_div(n, fold);
+    const int64_t needed = ceil_div(n, vector_width);
     const int64_t each = ceil_div(needed, ceil_div(needed, most));
     int chosen = 1;
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && chosen < each; ++i)

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-// Vectors of `fold` for an item, of n elements, in steps that keep the programs few and waste
-// little of the last item's.
-int weft_vectors_for(int64_t n, int64_t fold, int64_t most);
+// Vectors of `vector width` for an item, of n elements, in steps that keep the programs few and
+// waste little of the last item's.
+int weft_vectors_for(int64_t n, int64_t vector_width, int64_t most);
 
 #endif

@@ -84,12 +84,12 @@ static weft_status numbers_check(const void *memory, const weft_call *call)
 
 // ---- plan
 
-// Nobody has seen the rows. Only one longer than the matrix is wide has a column twice. A piece
+// Nobody has seen the rows. Only one longer than the matrix is wide has a column twice. A row chunk
 // comes to a top and a sum.
-static weft_status plan_pieces(weft_sparse_softmax_state *s, const weft_call *call)
+static weft_status plan_row_chunks(weft_sparse_softmax_state *s, const weft_call *call)
 {
     const weft_sparse_softmax_problem *p = &s->problem;
-    const weft_pieces_problem rows = {
+    const weft_row_chunks_problem rows = {
         .nnz = p->nnz,
         .longest = min_i64(weft_call_csr(call, MATRIX)->n_cols, p->nnz),
         .n_sums = 2,
@@ -97,10 +97,10 @@ static weft_status plan_pieces(weft_sparse_softmax_state *s, const weft_call *ca
         .sum_bytes = weft_sum_bytes(p->dtype),
         .why = p->why,
     };
-    if (!weft_pieces_for(&s->cut, &rows, s->tiling.piece, s->head.is_forced,
-                         weft_workspace_most(call->ctx)))
-        return weft_pieces_too_many(&s->cut, &rows, weft_call_name(call));
-    s->tiling.piece = s->cut.length;
+    if (!weft_row_chunks_for(&s->cut, &rows, s->tiling.row_chunk, s->head.is_forced,
+                             weft_workspace_most(call->ctx)))
+        return weft_row_chunks_too_many(&s->cut, &rows, weft_call_name(call));
+    s->tiling.row_chunk = s->cut.length;
     s->head.scratch_bytes = s->cut.sums_bytes;
     return WEFT_OK;
 }
@@ -115,7 +115,7 @@ static weft_status plan(void *memory, const weft_call *call, const weft_limits *
     if (s->tiling.keep == 0)
         s->tiling.keep = s->tiling.lanes;
     s->head.group_items = (size_t)s->tiling.lanes * (size_t)s->tiling.rows_per_group;
-    return plan_pieces(s, call);
+    return plan_row_chunks(s, call);
 }
 
 // ---- defines
@@ -126,12 +126,12 @@ static weft_defines defines_of(const weft_sparse_softmax_state *s, const weft_ca
     const weft_dtype offsets = weft_call_csr(call, MATRIX)->offset_dtype;
     weft_defines defines = {.length = 0};
     weft_defines_add_dtype(&defines, "DTYPE", s->problem.dtype);
-    weft_defines_add(&defines, "FOLD", tiling->fold);
+    weft_defines_add(&defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(&defines, "LANES", tiling->lanes);
     weft_defines_add(&defines, "ROWS_PER_GROUP", tiling->rows_per_group);
     weft_defines_add(&defines, "KEEP", tiling->keep);
     weft_defines_add(&defines, "BACKWARD", s->problem.is_backward);
-    if (tiling->fold == 1) {
+    if (tiling->vector_width == 1) {
         const int items = tiling->lanes < WEFT_WIDE_SUB_GROUP ? tiling->lanes : WEFT_WIDE_SUB_GROUP;
         weft_defines_add_sub_group(&defines, call->ctx->least_subgroup, items);
         weft_defines_add_shuffles(&defines, call->ctx, tiling->lanes > 1);
@@ -153,7 +153,7 @@ static weft_status build(void *memory, const weft_call *call, size_t *most)
     TRY(kernel_for(&s->rows, most, call, &defines, "sparse_softmax_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&s->pieces, most, call, &defines, "sparse_softmax_pieces"));
+    TRY(kernel_for(&s->row_chunks, most, call, &defines, "sparse_softmax_row_chunks"));
     TRY(kernel_for(&s->combine, most, call, &defines, "sparse_softmax_combine"));
     return kernel_for(&s->apply, most, call, &defines, "sparse_softmax_apply");
 }
@@ -163,7 +163,7 @@ static weft_status build(void *memory, const weft_call *call, size_t *most)
 typedef struct {
     VALUES_PARAMETERS(FIELD, )
     ROWS_PARAMETERS(FIELD, )
-    PIECES_PARAMETERS(FIELD, )
+    ROW_CHUNKS_PARAMETERS(FIELD, )
     CHUNK_PARAMETERS(FIELD, )
 } arguments;
 
@@ -207,10 +207,10 @@ static arguments arguments_of(const weft_sparse_softmax_state *s, const weft_cal
     arguments a = {
         .scale = weft_number_of(s->problem.dtype, given->scale),
         .n_rows = (cl_int)csr->n_rows,
-        .piece = s->cut.piece,
+        .row_chunk = s->cut.row_chunk,
         .offsets = csr->offsets,
         .offsets_start = csr->offsets_start,
-        .n_pieces = s->cut.n,
+        .n_row_chunks = s->cut.n,
         .scratch = scratch,
         .chunk = s->tiling.chunk,
     };
@@ -243,17 +243,17 @@ static weft_status enqueue_rows(weft_launch *launch, const weft_sparse_softmax_s
                               g.local);
 }
 
-static weft_status enqueue_pieces(weft_launch *launch, const weft_sparse_softmax_state *s,
-                                  const arguments *a)
+static weft_status enqueue_row_chunks(weft_launch *launch, const weft_sparse_softmax_state *s,
+                                      const arguments *a)
 {
     const weft_argument list[] = {VALUES_PARAMETERS(LISTED, COMMA), ROWS_PARAMETERS(LISTED, COMMA),
-                                  PIECES_PARAMETERS(LISTED, COMMA)};
+                                  ROW_CHUNKS_PARAMETERS(LISTED, COMMA)};
     const weft_argument states[] = {ROWS_PARAMETERS(LISTED, COMMA),
-                                    PIECES_PARAMETERS(LISTED, COMMA)};
+                                    ROW_CHUNKS_PARAMETERS(LISTED, COMMA)};
     const size_t n_list = sizeof(list) / sizeof(list[0]);
     const size_t n_states = sizeof(states) / sizeof(states[0]);
     const grid g = grid_of(s, s->cut.n);
-    TRY(weft_launch_kernel(launch, s->pieces, n_list, list, g.global, g.local));
+    TRY(weft_launch_kernel(launch, s->row_chunks, n_list, list, g.global, g.local));
     TRY(weft_launch_kernel(launch, s->combine, n_states, states, g.global, g.local));
     return weft_launch_kernel(launch, s->apply, n_list, list, g.global, g.local);
 }
@@ -264,7 +264,7 @@ static weft_status run(weft_launch *launch, const void *memory, const weft_call 
     const weft_sparse_softmax_state *s = memory;
     const arguments a = arguments_of(s, call, scratch);
     TRY(enqueue_rows(launch, s, &a));
-    return s->cut.n > 0 ? enqueue_pieces(launch, s, &a) : WEFT_OK;
+    return s->cut.n > 0 ? enqueue_row_chunks(launch, s, &a) : WEFT_OK;
 }
 
 static int print(const void *memory, const weft_call *call, char *text, size_t size)
@@ -273,7 +273,7 @@ static int print(const void *memory, const weft_call *call, char *text, size_t s
     char tiling[256];
     (void)call;
     weft_sparse_softmax_tiling_print(&s->tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %" PRId64 " pieces of long rows", tiling, s->cut.n);
+    return snprintf(text, size, "%s; %" PRId64 " row chunks of long rows", tiling, s->cut.n);
 }
 
 // ---- the operations

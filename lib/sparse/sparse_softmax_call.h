@@ -6,7 +6,7 @@
 #include <weft/sparse_softmax.h>
 
 #include "op/op.h"
-#include "sparse/pieces.h"
+#include "sparse/row_chunks.h"
 #include "sparse/sparse_softmax_plan.h"
 
 // What a call says besides its operands.
@@ -18,8 +18,8 @@ typedef struct weft_sparse_softmax_state {
     weft_state head;
     weft_sparse_softmax_problem problem;
     weft_sparse_softmax_tiling tiling; // from the check where the caller forces it
-    weft_pieces cut;
-    weft_kernel *rows, *pieces, *combine, *apply; // the last three where there are pieces
+    weft_row_chunks cut;
+    weft_kernel *rows, *row_chunks, *combine, *apply; // the last three where there are row chunks
 } weft_sparse_softmax_state;
 
 // Forward. Operands: X, and Y, which may be X's values.

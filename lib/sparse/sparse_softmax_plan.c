@@ -13,18 +13,18 @@
 #include "operand/view.h"
 #include "sparse/sparse_limits.h"
 
-enum { MAX_FOLD = 16 };
+enum { MAX_VECTOR_WIDTH = 16 };
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_ERRANDS = 32,        // groups for each core, so that the last ones end together
-    FOLDED_CHUNK = 1 << 17,     // entries and rows of a group: what it costs to start one is lost
-    FOLDED_LEAST = 1 << 10,     // among them
-    FOLDED_PIECE = 1 << 14,     // entries that cost a core ten microseconds
-    FOLDED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
-                                // thin, while L1 holds them, their marks, and as many before;
-    FOLDED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
-    FOLDED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
+    VECTORIZED_TASKS = 32,      // groups for each core, so that the last ones end together
+    VECTORIZED_CHUNK = 1 << 17, // entries and rows of a group: what it costs to start one is lost
+    VECTORIZED_LEAST = 1 << 10, // among them
+    VECTORIZED_ROW_CHUNK = 1 << 14, // entries that cost a core ten microseconds
+    VECTORIZED_KEPT = 1 << 12,      // bytes of terms: rows enough that what they wait for is spread
+                                    // thin, while L1 holds them, their marks, and as many before;
+    VECTORIZED_MOST_KEPT = 1 << 11, // entries: a usual row has room up to that;
+    VECTORIZED_SPARE = 4,           // and a part of it more, for rows that are longer than usual
 };
 
 // Where lanes are items: GPUs.
@@ -35,7 +35,7 @@ enum {
     SPREAD_LANES = 4,       // of a row at least: neighbours read neighbours
     SPREAD_CHUNK = 2048,
     SPREAD_LEAST = 256,
-    SPREAD_PIECE = 4096, // entries that a group sweeps in the time of a few launches
+    SPREAD_ROW_CHUNK = 4096, // entries that a group sweeps in the time of a few launches
 };
 
 static int64_t clamp_i64(int64_t x, int64_t least, int64_t most)
@@ -62,27 +62,27 @@ static int64_t usual_row(const weft_sparse_softmax_problem *problem)
 }
 
 // Room for a usual row, and for many short ones. Backward two values of each entry are in L1, too.
-static int folded_keep(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
+static int vectorized_keep(const weft_sparse_softmax_problem *problem, int64_t term_bytes)
 {
-    const int64_t many = FOLDED_KEPT / term_bytes / (problem->is_backward ? 2 : 1);
-    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), many, FOLDED_MOST_KEPT);
-    return (int)(kept + kept / FOLDED_SPARE);
+    const int64_t many = VECTORIZED_KEPT / term_bytes / (problem->is_backward ? 2 : 1);
+    const int64_t kept = clamp_i64(pow2_up(usual_row(problem)), many, VECTORIZED_MOST_KEPT);
+    return (int)(kept + kept / VECTORIZED_SPARE);
 }
 
 // Lanes are elements of one item's vectors.
-static weft_sparse_softmax_tiling folded_tiling(const weft_limits *limits,
-                                                const weft_sparse_softmax_problem *problem)
+static weft_sparse_softmax_tiling vectorized_tiling(const weft_limits *limits,
+                                                    const weft_sparse_softmax_problem *problem)
 {
     const int64_t term_bytes = weft_sum_bytes(problem->dtype);
-    const int64_t fold = weft_limits_fold(limits, term_bytes, MAX_FOLD);
-    const int64_t share = share_of(problem, (int64_t)limits->compute_units * FOLDED_ERRANDS);
+    const int64_t vector_width = weft_limits_vector_width(limits, term_bytes, MAX_VECTOR_WIDTH);
+    const int64_t share = share_of(problem, (int64_t)limits->compute_units * VECTORIZED_TASKS);
     return (weft_sparse_softmax_tiling){
-        .fold = (int)fold,
+        .vector_width = (int)vector_width,
         .lanes = 1,
         .rows_per_group = 1,
-        .keep = fold > 1 ? folded_keep(problem, term_bytes) : 1,
-        .chunk = clamp_i64(share, FOLDED_LEAST, FOLDED_CHUNK),
-        .piece = FOLDED_PIECE,
+        .keep = vector_width > 1 ? vectorized_keep(problem, term_bytes) : 1,
+        .chunk = clamp_i64(share, VECTORIZED_LEAST, VECTORIZED_CHUNK),
+        .row_chunk = VECTORIZED_ROW_CHUNK,
     };
 }
 
@@ -100,20 +100,20 @@ static weft_sparse_softmax_tiling spread_tiling(const weft_limits *limits,
     const bool is_narrow = limits->least_subgroup > 0 && problem->is_backward;
     const int64_t each = is_narrow ? SPREAD_NARROW_EACH : WEFT_SPARSE_SOFTMAX_MOST_EACH;
     return (weft_sparse_softmax_tiling){
-        .fold = 1,
+        .vector_width = 1,
         .lanes = (int)lanes,
         .rows_per_group = (int)min_i64(items / lanes, weft_limits_items_along(limits, 1)),
         .keep = (int)(each * lanes),
         .chunk = clamp_i64(share_of(problem, limits->max_blocks), SPREAD_LEAST, SPREAD_CHUNK),
-        .piece = SPREAD_PIECE,
+        .row_chunk = SPREAD_ROW_CHUNK,
     };
 }
 
 weft_sparse_softmax_tiling weft_sparse_softmax_tiling_for(
     const weft_limits *limits, const weft_sparse_softmax_problem *problem)
 {
-    return weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, problem)
-                                                       : spread_tiling(limits, problem);
+    return weft_lanes_are_vectors(limits, problem->why) ? vectorized_tiling(limits, problem)
+                                                        : spread_tiling(limits, problem);
 }
 
 static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const weft_limits *limits)
@@ -141,25 +141,29 @@ static weft_status group_check(const weft_sparse_softmax_tiling *tiling, const w
 
 static weft_status vectors_check(const weft_sparse_softmax_tiling *tiling)
 {
-    if (!is_pow2_upto(tiling->fold, MAX_FOLD))
+    if (!is_pow2_upto(tiling->vector_width, MAX_VECTOR_WIDTH))
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.fold is %d: 1, 2, 4, 8 or 16 is wanted", tiling->fold);
+                    "sparse_softmax: tiling.vector_width is %d: 1, 2, 4, 8 or 16 is wanted",
+                    tiling->vector_width);
     const int64_t lanes = tiling->lanes, most = lanes * WEFT_SPARSE_SOFTMAX_MOST_EACH;
-    if (tiling->fold == 1 && (tiling->keep < 0 || tiling->keep > most || tiling->keep % lanes != 0))
+    if (tiling->vector_width == 1 &&
+        (tiling->keep < 0 || tiling->keep > most || tiling->keep % lanes != 0))
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.keep is %d: with fold 1 a multiple of %" PRId64
+                    "sparse_softmax: tiling.keep is %d: with vector_width 1 a multiple of %" PRId64
                     " lanes up to %" PRId64 " is wanted",
                     tiling->keep, lanes, most);
-    if (tiling->fold == 1)
+    if (tiling->vector_width == 1)
         return WEFT_OK;
     if (tiling->lanes != 1 || tiling->rows_per_group != 1)
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "sparse_softmax: tiling.lanes %d x rows_per_group %d: with vector_width %d one item is "
+            "wanted",
+            tiling->lanes, tiling->rows_per_group, tiling->vector_width);
+    if (tiling->keep < tiling->vector_width || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.lanes %d x rows_per_group %d: with fold %d one item is "
-                    "wanted",
-                    tiling->lanes, tiling->rows_per_group, tiling->fold);
-    if (tiling->keep < tiling->fold || tiling->keep > WEFT_SPARSE_SOFTMAX_MOST_KEEP)
-        return fail(WEFT_BAD_ARGUMENT, "sparse_softmax: tiling.keep is %d: fold %d to %d is wanted",
-                    tiling->keep, tiling->fold, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
+                    "sparse_softmax: tiling.keep is %d: vector_width %d to %d is wanted",
+                    tiling->keep, tiling->vector_width, WEFT_SPARSE_SOFTMAX_MOST_KEEP);
     return WEFT_OK;
 }
 
@@ -174,22 +178,22 @@ weft_status weft_sparse_softmax_tiling_check(const weft_sparse_softmax_tiling *t
         return fail(WEFT_BAD_ARGUMENT,
                     "sparse_softmax: tiling.chunk is %" PRId64 ": 1 to %" PRId64 " is wanted",
                     tiling->chunk, INT64_MAX / 4);
-    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
+    if (tiling->row_chunk < 1 || tiling->row_chunk > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "sparse_softmax: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted",
-                    tiling->piece, INT64_MAX / 4);
+                    "sparse_softmax: tiling.row_chunk is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->row_chunk, INT64_MAX / 4);
     return WEFT_OK;
 }
 
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_sparse_softmax_tiling, fold),
+    TILING_FIELD(weft_sparse_softmax_tiling, vector_width),
     TILING_FIELD(weft_sparse_softmax_tiling, lanes),
     TILING_FIELD(weft_sparse_softmax_tiling, rows_per_group),
     TILING_FIELD(weft_sparse_softmax_tiling, keep),
     TILING_FIELD(weft_sparse_softmax_tiling, chunk),
-    TILING_FIELD(weft_sparse_softmax_tiling, piece),
+    TILING_FIELD(weft_sparse_softmax_tiling, row_chunk),
 };
 
 const weft_tiling_table weft_sparse_softmax_tiling_table = TILING_TABLE(fields);

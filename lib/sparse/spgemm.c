@@ -64,7 +64,7 @@ static weft_status plan(void *state, const weft_call *call, const weft_limits *l
     else
         s->tiling = weft_spgemm_tiling_for(limits, &s->problem);
     s->head.group_items = (size_t)s->tiling.items;
-    s->n_bundles = ceil_div(s->problem.m, s->tiling.rows);
+    s->n_row_blocks = ceil_div(s->problem.m, s->tiling.rows);
     plan_long(s);
     if (step_of(call) == WEFT_SPGEMM_COUNT)
         s->scan = weft_scan_for(limits, s->tiling.items, s->c_offset, s->problem.m);
@@ -302,7 +302,7 @@ static weft_status enqueue_count(const product *p)
     add_offsets(&arguments, &p->offsets);
     add_marks(&arguments, p, own.words);
     return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
-                              (const int64_t[3]){s->n_bundles});
+                              (const int64_t[3]){s->n_row_blocks});
 }
 
 static weft_status enqueue_fill(product *p)
@@ -324,7 +324,7 @@ static weft_status enqueue_fill(product *p)
     add_offsets(&arguments, &p->offsets);
     add_entries(&arguments, p, own.words, own.columns);
     return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
-                              (const int64_t[3]){s->n_bundles});
+                              (const int64_t[3]){s->n_row_blocks});
 }
 
 static weft_status enqueue_dense(product *p)
@@ -344,7 +344,7 @@ static weft_status enqueue_dense(product *p)
     add_notes(&arguments, &p->notes);
     add_elements(&arguments, p, own.columns);
     return weft_items_enqueue(p->launch, s->rows, arguments.n, arguments.list, s->tiling.items,
-                              (const int64_t[3]){s->n_bundles});
+                              (const int64_t[3]){s->n_row_blocks});
 }
 
 static weft_status enqueue_start(const product *p)

@@ -34,7 +34,7 @@ typedef struct weft_spgemm_state {
     bool has_products;            // else alpha is 0
     bool is_scaling;              // C = beta C
     weft_spgemm_tiling tiling;    // from the check where the caller forces it, else from the plan
-    int64_t n_bundles;            // of rows
+    int64_t n_row_blocks;         // of rows
     bool has_long;                // rows, perhaps
     int64_t chunk, n_chunks;      // columns; of a row
     int64_t share;                // chunks of a group that counts

@@ -19,16 +19,16 @@ enum {
 };
 
 enum {
-    FOLDED_COLUMNS = 1 << 15,      // what a CPU keeps near
-    SPREAD_COLUMNS = 1024,         // what leaves room for other groups on a GPU
-    LONG_FOLDED_COLUMNS = 1 << 16, // the same for rows that groups share
+    VECTORIZED_COLUMNS = 1 << 15,      // what a CPU keeps near
+    SPREAD_COLUMNS = 1024,             // what leaves room for other groups on a GPU
+    LONG_VECTORIZED_COLUMNS = 1 << 16, // the same for rows that groups share
     LONG_SPREAD_COLUMNS = 2048,
     SPREAD_MARKS = 8,      // for each sum: with their ranks they are half as large as f32 sums
-    FOLDED_MARKS = 32,     // one item looks only at words that have any
+    VECTORIZED_MARKS = 32, // one item looks only at words that have any
     SPREAD_ITEMS = 32,     // of a group
     GROUP_PRODUCTS = 4096, // that pay for a group
     LONG_PRODUCTS = 4096,  // that pay for several
-    ERRANDS = 8,           // groups for each that can be resident
+    TASKS = 8,             // groups for each that can be resident
 };
 
 int weft_spgemm_word(int items)
@@ -38,7 +38,7 @@ int weft_spgemm_word(int items)
 
 int64_t weft_spgemm_words(int64_t sums, int items)
 {
-    const int64_t marks = sums * (items > 1 ? SPREAD_MARKS : FOLDED_MARKS);
+    const int64_t marks = sums * (items > 1 ? SPREAD_MARKS : VECTORIZED_MARKS);
     return ceil_div(marks, weft_spgemm_word(items));
 }
 
@@ -100,9 +100,10 @@ static int64_t columns_in(const weft_spgemm_problem *problem, int64_t bytes, int
 static void share_long_rows(weft_spgemm_tiling *tiling, const weft_limits *limits,
                             const weft_spgemm_problem *problem)
 {
-    const bool is_folded = limits->fold > 1;
+    const bool is_vectorized = limits->vector_width > 1;
     const int64_t room = columns_in(problem, local_bytes_of(limits), tiling->items);
-    const int64_t columns = min_i64(is_folded ? LONG_FOLDED_COLUMNS : LONG_SPREAD_COLUMNS, room);
+    const int64_t columns =
+        min_i64(is_vectorized ? LONG_VECTORIZED_COLUMNS : LONG_SPREAD_COLUMNS, room);
     const int64_t from = max_i64(tiling->columns, LONG_PRODUCTS);
     const int64_t groups = min_i64(ceil_div(problem->n, columns), limits->max_blocks);
     const bool can_be_long = (double)problem->a_nnz * (double)problem->b_nnz >= (double)from;
@@ -121,10 +122,11 @@ weft_spgemm_tiling weft_spgemm_tiling_for(const weft_limits *limits,
     const int64_t room = columns_in(problem, local_bytes_of(limits) / 2, items);
     // A long row has two sums for each column.
     const int64_t wanted =
-        limits->fold > 1 ? min_i64(pow2_up(max_i64(problem->n, 2)), FOLDED_COLUMNS)
-                         : min_i64(pow2_up(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST)),
-                                   SPREAD_COLUMNS);
-    const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * ERRANDS);
+        limits->vector_width > 1
+            ? min_i64(pow2_up(max_i64(problem->n, 2)), VECTORIZED_COLUMNS)
+            : min_i64(pow2_up(max_i64(WEFT_SPGEMM_ROOM * products, WEFT_SPGEMM_LEAST)),
+                      SPREAD_COLUMNS);
+    const int64_t share = ceil_div(problem->m, (int64_t)limits->max_blocks * TASKS);
     const int64_t rows = min_i64(ceil_div(GROUP_PRODUCTS, products), share);
     weft_spgemm_tiling tiling = {
         .items = items,

@@ -44,9 +44,9 @@ typedef struct {
     SCALARS_PARAMETERS(FIELD, )
     ARGUMENTS_PARAMETERS(FIELD, )
     START_QUEUES_PARAMETERS(FIELD, )
-    HELD_PARAMETERS(FIELD, )
-    WINDOWS_PARAMETERS(FIELD, )
-    PIECES_PARAMETERS(FIELD, , OUT)
+    STAGED_B_PARAMETERS(FIELD, )
+    K_BLOCKS_PARAMETERS(FIELD, )
+    ROW_CHUNKS_PARAMETERS(FIELD, , OUT)
     FOUND_PARAMETERS(FIELD, , OUT)
 } parameters;
 
@@ -77,19 +77,19 @@ static void set_matrix(product *p)
 {
     const weft_spmm_plan *plan = p->given->plan;
     const weft_csr *A = weft_call_csr(p->call, WEFT_SPMM_A);
-    const bool is_turned = p->given->transpose_a;
+    const bool is_transposed = p->given->transpose_a;
     parameters *v = &p->values;
     v->n_rows = (cl_int)p->s->problem.m;
     v->nnz = A->nnz;
-    v->piece = p->s->cut.piece;
-    v->offsets = is_turned ? plan->offsets : A->offsets;
-    v->offsets_start = is_turned ? 0 : A->offsets_start;
-    v->indices = is_turned ? plan->indices : A->indices;
-    v->indices_start = is_turned ? 0 : A->indices_start;
+    v->row_chunk = p->s->cut.row_chunk;
+    v->offsets = is_transposed ? plan->offsets : A->offsets;
+    v->offsets_start = is_transposed ? 0 : A->offsets_start;
+    v->indices = is_transposed ? plan->indices : A->indices;
+    v->indices_start = is_transposed ? 0 : A->indices_start;
     v->values = A->values;
     v->values_start = A->values_start;
     v->values_batch = A->values_batch_stride;
-    v->source = is_turned ? plan->source : v->offsets;
+    v->source = is_transposed ? plan->source : v->offsets;
 }
 
 // And what a plan object has of its rows.
@@ -102,14 +102,14 @@ static void set_rows(product *p)
     v->has_order = kept && kept->order;
     v->order = v->has_order ? kept->order : v->offsets;
     v->n_ordered = (cl_int)(kept ? kept->n_ordered : p->s->problem.m);
-    v->n_pieces = (cl_int)p->s->cut.n;
-    v->has_list = kept && kept->pieces;
-    v->list = v->has_list ? kept->pieces : v->offsets;
-    v->window_from = tiling->window_from;
+    v->n_row_chunks = (cl_int)p->s->cut.n;
+    v->has_list = kept && kept->row_chunks;
+    v->list = v->has_list ? kept->row_chunks : v->offsets;
+    v->k_block_from = tiling->k_block_from;
     v->k = v->depth = (cl_int)p->s->problem.k;
-    v->window = tiling->window;
+    v->k_block = tiling->k_block;
     if (p->s->has_segments)
-        p->segments = (segments){tiling->window_from, kept->segment_starts, kept->segment_entries,
+        p->segments = (segments){tiling->k_block_from, kept->segment_starts, kept->segment_entries,
                                  kept->segments};
 }
 
@@ -193,15 +193,15 @@ static void add_output(weft_arguments *arguments, const product *p)
         ADD_LISTED(arguments, STORED_PARAMETERS(LISTED, COMMA));
 }
 
-// How rows go through windows of B, if they do.
-static void add_windows(weft_arguments *arguments, const product *p)
+// How rows go through k-blocks of B, if they do.
+static void add_k_blocks(weft_arguments *arguments, const product *p)
 {
     if (p->s->has_segments) {
         const segments *a = &p->segments;
         ADD_LISTED(arguments, SEGMENTS_PARAMETERS(LISTED, COMMA));
-    } else if (p->s->tiling.window > 0) {
+    } else if (p->s->tiling.k_block > 0) {
         const parameters *a = &p->values;
-        ADD_LISTED(arguments, WINDOWS_PARAMETERS(LISTED, COMMA));
+        ADD_LISTED(arguments, K_BLOCKS_PARAMETERS(LISTED, COMMA));
     }
 }
 
@@ -213,20 +213,20 @@ static void add_rows(weft_arguments *arguments, const product *p)
     ADD_LISTED(arguments, SCALARS_PARAMETERS(LISTED, COMMA), ORDER_PARAMETERS(LISTED, COMMA));
     if (p->s->n_queues > 0)
         ADD_LISTED(arguments, QUEUE_PARAMETERS(LISTED, COMMA));
-    if (p->s->tiling.bundles_per_copy > 0)
-        ADD_LISTED(arguments, HELD_PARAMETERS(LISTED, COMMA));
-    if (weft_spmm_is_peaks(p->s->problem.reduction))
+    if (p->s->tiling.row_blocks_per_copy > 0)
+        ADD_LISTED(arguments, STAGED_B_PARAMETERS(LISTED, COMMA));
+    if (weft_spmm_is_max_min(p->s->problem.reduction))
         ADD_LISTED(arguments, ARGUMENTS_PARAMETERS(LISTED, COMMA));
     else
-        add_windows(arguments, p);
+        add_k_blocks(arguments, p);
 }
 
-static void add_pieces(weft_arguments *arguments, const product *p)
+static void add_row_chunks(weft_arguments *arguments, const product *p)
 {
     const parameters *a = &p->values;
     ADD_LISTED(arguments, PATTERN_PARAMETERS(LISTED, COMMA), B_PARAMETERS(LISTED, COMMA),
-               ARGUMENT(a->n), PIECES_PARAMETERS(LISTED, COMMA, SOLE_OUT));
-    if (weft_spmm_is_peaks(p->s->problem.reduction))
+               ARGUMENT(a->n), ROW_CHUNKS_PARAMETERS(LISTED, COMMA, SOLE_OUT));
+    if (weft_spmm_is_max_min(p->s->problem.reduction))
         ADD_LISTED(arguments, FOUND_PARAMETERS(LISTED, COMMA, SOLE_OUT));
 }
 
@@ -236,8 +236,8 @@ static void add_combine(weft_arguments *arguments, const product *p)
     ADD_LISTED(arguments, PATTERN_PARAMETERS(LISTED, COMMA));
     add_output(arguments, p);
     ADD_LISTED(arguments, SCALARS_PARAMETERS(LISTED, COMMA),
-               PIECES_PARAMETERS(LISTED, COMMA, SOLE_IN));
-    if (weft_spmm_is_peaks(p->s->problem.reduction))
+               ROW_CHUNKS_PARAMETERS(LISTED, COMMA, SOLE_IN));
+    if (weft_spmm_is_max_min(p->s->problem.reduction))
         ADD_LISTED(arguments, FOUND_PARAMETERS(LISTED, COMMA, SOLE_IN),
                    ARGUMENTS_PARAMETERS(LISTED, COMMA));
 }
@@ -268,7 +268,7 @@ static extents groups_of(const product *p, int64_t items, int64_t x, int64_t y)
     };
 }
 
-// Rows of a bundle.
+// Rows of a row block.
 static int64_t rows_of_group(const weft_spmm_state *s)
 {
     return (int64_t)s->tiling.rows_per_group * s->tiling.rows_per_item;
@@ -278,8 +278,8 @@ static int64_t rows_of_group(const weft_spmm_state *s)
 static weft_status enqueue_pack(product *p)
 {
     const weft_spmm_state *s = p->s;
-    const int64_t k = s->problem.k, columns = weft_spmm_slice_columns(&s->tiling);
-    const extents e = groups_of(p, s->tiling.lanes, ceil_div(k, rows_of_group(s)), s->n_slices);
+    const int64_t k = s->problem.k, columns = weft_spmm_n_tile_columns(&s->tiling);
+    const extents e = groups_of(p, s->tiling.lanes, ceil_div(k, rows_of_group(s)), s->n_tiles);
     parameters *v = &p->values;
     const pack own = {v->k, v->n, v->rows_per_item, v->scratch}, *a = &own;
     weft_arguments arguments = {.n = 0};
@@ -291,7 +291,7 @@ static weft_status enqueue_pack(product *p)
     v->b_start = 0;
     v->b_row = columns;
     v->b_column = k * columns;
-    v->b_batch = k * columns * s->n_slices;
+    v->b_batch = k * columns * s->n_tiles;
     return WEFT_OK;
 }
 
@@ -307,31 +307,32 @@ static weft_status enqueue_queues(const product *p)
                               e.global, e.local);
 }
 
-// A group for each bundle of rows; or as many as fit the device, which take them from queues.
-static weft_status enqueue_rows(const product *p, int64_t n_bundles)
+// A group for each row block of rows; or as many as fit the device, which take them from queues.
+static weft_status enqueue_rows(const product *p, int64_t n_row_blocks)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
     if (p->s->n_queues > 0)
-        n_bundles = min_i64(n_bundles, weft_spmm_held_groups(tiling, &p->call->ctx->limits, NULL));
-    const extents e = groups_of(p, weft_spmm_team_items(tiling), n_bundles, p->s->n_slices);
+        n_row_blocks =
+            min_i64(n_row_blocks, weft_spmm_staged_b_groups(tiling, &p->call->ctx->limits, NULL));
+    const extents e = groups_of(p, weft_spmm_row_items(tiling), n_row_blocks, p->s->n_tiles);
     weft_arguments arguments = {.n = 0};
     add_rows(&arguments, p);
     return weft_launch_kernel(p->launch, p->s->kernels.rows, arguments.n, arguments.list, e.global,
                               e.local);
 }
 
-// A group for each run of bundles and each slice of B, which it copies. A CPU has few and long
+// A group for each run of row blocks and each n-tile of B, which it copies. A CPU has few and long
 // ones.
-static weft_status enqueue_held(product *p, int64_t n_bundles)
+static weft_status enqueue_staged_b(product *p, int64_t n_row_blocks)
 {
     const weft_spmm_tiling *tiling = &p->s->tiling;
-    const int64_t n_groups = ceil_div(n_bundles, tiling->bundles_per_copy) * p->s->n_slices;
+    const int64_t n_groups = ceil_div(n_row_blocks, tiling->row_blocks_per_copy) * p->s->n_tiles;
     const bool is_few = tiling->lanes == 1 && n_groups <= MOST_LONG_GROUPS;
     parameters *v = &p->values;
-    v->bundles_per_copy = (cl_int)min_i64(tiling->bundles_per_copy, n_bundles);
+    v->row_blocks_per_copy = (cl_int)min_i64(tiling->row_blocks_per_copy, n_row_blocks);
     v->groups_per_copy = is_few ? WEFT_GROUPS_OF_A_LONG_ONE : 1;
-    v->held = (size_t)(p->s->problem.k * weft_spmm_slice_columns(tiling) *
-                       weft_sum_bytes(p->s->problem.dtype));
+    v->staged_b = (size_t)(p->s->problem.k * weft_spmm_n_tile_columns(tiling) *
+                           weft_sum_bytes(p->s->problem.dtype));
     const extents e = groups_of(p, tiling->lanes, n_groups * v->groups_per_copy, 1);
     weft_arguments arguments = {.n = 0};
     add_rows(&arguments, p);
@@ -340,17 +341,18 @@ static weft_status enqueue_held(product *p, int64_t n_bundles)
 }
 
 // Their sums; then those of each row, where each item has one vector.
-static weft_status enqueue_pieces(const product *p)
+static weft_status enqueue_row_chunks(const product *p)
 {
     const weft_spmm_state *s = p->s;
-    const int64_t bundles = ceil_div(s->cut.n, s->tiling.rows_per_group);
-    const int64_t vectors = ceil_div(s->problem.n, (int64_t)s->tiling.fold * s->tiling.lanes);
-    const extents e = groups_of(p, weft_spmm_team_items(&s->tiling), bundles, s->n_slices);
-    const extents last = groups_of(p, s->tiling.lanes, bundles, vectors);
+    const int64_t row_blocks = ceil_div(s->cut.n, s->tiling.rows_per_group);
+    const int64_t vectors =
+        ceil_div(s->problem.n, (int64_t)s->tiling.vector_width * s->tiling.lanes);
+    const extents e = groups_of(p, weft_spmm_row_items(&s->tiling), row_blocks, s->n_tiles);
+    const extents last = groups_of(p, s->tiling.lanes, row_blocks, vectors);
     weft_arguments sums = {.n = 0}, combine = {.n = 0};
-    add_pieces(&sums, p);
+    add_row_chunks(&sums, p);
     add_combine(&combine, p);
-    TRY(weft_launch_kernel(p->launch, s->kernels.pieces, sums.n, sums.list, e.global, e.local));
+    TRY(weft_launch_kernel(p->launch, s->kernels.row_chunks, sums.n, sums.list, e.global, e.local));
     return weft_launch_kernel(p->launch, s->kernels.combine, combine.n, combine.list, last.global,
                               last.local);
 }
@@ -368,9 +370,9 @@ static weft_status enqueue_scale(const product *p)
 {
     const weft_spmm_state *s = p->s;
     const int rows = s->tiling.rows_per_group;
-    const int64_t slices = s->n_rows * s->n_slices * s->problem.n_batches;
-    const int64_t run = weft_items_run(&p->call->ctx->limits, rows, slices);
-    const extents e = groups_of(p, s->tiling.lanes, ceil_div(s->n_rows, rows * run), s->n_slices);
+    const int64_t n_tiles = s->n_rows * s->n_tiles * s->problem.n_batches;
+    const int64_t run = weft_items_run(&p->call->ctx->limits, rows, n_tiles);
+    const extents e = groups_of(p, s->tiling.lanes, ceil_div(s->n_rows, rows * run), s->n_tiles);
     const scale own = {(cl_int)s->n_rows, p->values.n, (cl_int)run, p->values.beta}, *a = &own;
     weft_arguments scaled = {.n = 0}, none = {.n = 0};
     add_output(&scaled, p);
@@ -402,14 +404,14 @@ weft_status weft_spmm_enqueue(weft_launch *launch, const void *state, const weft
         TRY(enqueue_scale(&p));
     if (s->tiling.packed)
         TRY(enqueue_pack(&p));
-    const int64_t n_bundles = ceil_div(p.values.n_ordered, rows_of_group(s));
-    if (n_bundles > 0) { // else every row is long
+    const int64_t n_row_blocks = ceil_div(p.values.n_ordered, rows_of_group(s));
+    if (n_row_blocks > 0) { // else every row is long
         if (s->n_queues > 0)
             TRY(enqueue_queues(&p));
-        TRY(s->tiling.bundles_per_copy > 0 ? enqueue_held(&p, n_bundles)
-                                           : enqueue_rows(&p, n_bundles));
+        TRY(s->tiling.row_blocks_per_copy > 0 ? enqueue_staged_b(&p, n_row_blocks)
+                                              : enqueue_rows(&p, n_row_blocks));
     }
-    return s->cut.n > 0 ? enqueue_pieces(&p) : WEFT_OK;
+    return s->cut.n > 0 ? enqueue_row_chunks(&p) : WEFT_OK;
 }
 
 // ---- in words
@@ -453,8 +455,8 @@ static const char *order_words(const weft_spmm_state *s, const weft_spmm_plan *p
         weft_spmm_order_print(plan, s->unqueued, text, size);
     else if (plan)
         snprintf(text, size,
-                 "as they come: scratch memory has no room for %" PRId64 " pieces of %" PRId64,
-                 plan->n_pieces, plan->piece);
+                 "as they come: scratch memory has no room for %" PRId64 " row chunks of %" PRId64,
+                 plan->n_row_chunks, plan->row_chunk);
     else
         snprintf(text, size, "no plan");
     return text;
@@ -466,7 +468,7 @@ int weft_spmm_print(const void *state, const weft_call *call, char *text, size_t
     const weft_spmm_numbers *given = call->own;
     char tiling[256], order[192], rows[64], ends[64];
     weft_spmm_tiling_print(&s->tiling, tiling, sizeof(tiling));
-    return snprintf(text, size, "%s; %s%s, %" PRId64 " pieces of long rows%s%s%s", tiling,
+    return snprintf(text, size, "%s; %s%s, %" PRId64 " row chunks of long rows%s%s%s", tiling,
                     order_words(s, given->plan, order, sizeof(order)),
                     s->has_segments ? " in segments" : "", s->cut.n,
                     rows_words(s, call, rows, sizeof(rows)), result_words(s),

@@ -8,7 +8,7 @@
 
 #include "op/op.h"
 #include "operand/view.h"
-#include "sparse/pieces.h"
+#include "sparse/row_chunks.h"
 #include "sparse/spmm_pattern.h"
 #include "sparse/spmm_tiling.h"
 
@@ -35,11 +35,11 @@ typedef struct weft_spmm_numbers {
 
 // NULL where the call needs none.
 typedef struct weft_spmm_kernels {
-    weft_kernel *pack, *queues, *rows, *pieces, *combine, *scale, *none;
+    weft_kernel *pack, *queues, *rows, *row_chunks, *combine, *scale, *none;
 } weft_spmm_kernels;
 
-// Its scratch memory has B packed, then what pieces come to, then where that was found, then queues
-// of bundles. Where operands begin is the call's, not the state's.
+// Its scratch memory has B packed, then what row chunks come to, then where that was found, then
+// queues of row blocks. Where operands begin is the call's, not the state's.
 typedef struct weft_spmm_state {
     weft_state head;
     bool is_scale;             // alpha, k or nnz is 0: neither A nor B is read
@@ -50,11 +50,11 @@ typedef struct weft_spmm_state {
     weft_dtype result_dtype, argument_dtype;
     weft_dense B, C, arguments; // vectors as matrices of one column; steps alone
     weft_spmm_tiling tiling;    // from the check where the caller forces it, else from the plan
-    bool is_planned;   // rows in the plan object's order, cut as it says; else as they come
-    bool has_segments; // and its windows
-    weft_pieces cut;   // of long rows: those the plan object found, or all that there could be
-    int64_t n_slices;
-    int64_t n_queues;     // one for each slice and matrix; 0: bundles are not taken from queues
+    bool is_planned;     // rows in the plan object's order, cut as it says; else as they come
+    bool has_segments;   // and its k-blocks
+    weft_row_chunks cut; // of long rows: those the plan object found, or all that there could be
+    int64_t n_tiles;
+    int64_t n_queues;     // one for each n-tile and matrix; 0: row blocks are not taken from queues
     const char *unqueued; // why not, where the plan object's order is a queue; else NULL
     size_t packed_bytes, queues_bytes;
     weft_spmm_kernels kernels;
@@ -82,7 +82,7 @@ weft_status weft_spmm_plan_fits(const weft_context *ctx, const weft_spmm_plan *p
                                 bool transpose_a, const weft_csr *A, const weft_dcsr *stored,
                                 const char *op, const char *name);
 
-// Columns of one slice.
-int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling);
+// Columns of one n-tile.
+int64_t weft_spmm_n_tile_columns(const weft_spmm_tiling *tiling);
 
 #endif

@@ -16,7 +16,7 @@ static weft_status numbers_check(const weft_call *call)
     if (!weft_spmm_reduction_name(given->reduction))
         return fail(WEFT_BAD_ARGUMENT, "spmm: params.reduction is %d: no weft_spmm_reduction",
                     (int)given->reduction);
-    if (call->operands[WEFT_SPMM_ARGUMENTS] && !weft_spmm_is_peaks(given->reduction))
+    if (call->operands[WEFT_SPMM_ARGUMENTS] && !weft_spmm_is_max_min(given->reduction))
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: params.arguments with a %s: only max and min come from one entry",
                     weft_spmm_reduction_name(given->reduction));

@@ -38,25 +38,25 @@ bool weft_spmm_order_find(const char *name, weft_spmm_order *order)
 
 // The rows that are not long, longest first; equal ones as they come.
 static weft_status sort_rows(int32_t *sorted, int64_t *n_sorted, const weft_pattern *p,
-                             int64_t piece)
+                             int64_t row_chunk)
 {
     int64_t most = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece))
+        if (!weft_pattern_is_long(p, row, row_chunk))
             most = max_i64(most, weft_pattern_length(p, row));
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, most + 2, sizeof(int64_t)));
     int64_t *place = memory; // place[most - length]: where the next row of that length goes
     *n_sorted = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece)) {
+        if (!weft_pattern_is_long(p, row, row_chunk)) {
             place[most - weft_pattern_length(p, row) + 1]++;
             ++*n_sorted;
         }
     for (int64_t i = 0; i < most; ++i)
         place[i + 1] += place[i];
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (!weft_pattern_is_long(p, row, piece))
+        if (!weft_pattern_is_long(p, row, row_chunk))
             sorted[place[most - weft_pattern_length(p, row)]++] = (int32_t)row;
     free(memory);
     return WEFT_OK;
@@ -76,12 +76,13 @@ static int heavier_first(const void *a, const void *b)
 }
 
 static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_pattern *p,
-                       int64_t piece)
+                       int64_t row_chunk)
 {
     for (int64_t i = 0; i < n_runs; ++i) {
         runs[i] = (run){.first_row = i * run_rows};
         for (int64_t row = i * run_rows; row < min_i64((i + 1) * run_rows, p->n_rows); ++row)
-            runs[i].nnz += weft_pattern_is_long(p, row, piece) ? 0 : weft_pattern_length(p, row);
+            runs[i].nnz +=
+                weft_pattern_is_long(p, row, row_chunk) ? 0 : weft_pattern_length(p, row);
     }
 }
 
@@ -89,18 +90,18 @@ static void weigh_runs(run *runs, int64_t n_runs, int64_t run_rows, const weft_p
 // on follow each other, so that whatever share of the groups a core takes holds about its share of
 // the entries. -1 stands for long rows and past the last one.
 static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_rows,
-                                  const weft_pattern *p, int64_t piece)
+                                  const weft_pattern *p, int64_t row_chunk)
 {
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, n_runs, sizeof(run)));
     run *runs = memory;
-    weigh_runs(runs, n_runs, run_rows, p, piece);
+    weigh_runs(runs, n_runs, run_rows, p, row_chunk);
     qsort(runs, (size_t)n_runs, sizeof(run), heavier_first);
     for (int64_t i = 0; i < n_runs; ++i) {
         const run *next = i % 2 == 0 ? &runs[i / 2] : &runs[n_runs - 1 - i / 2];
         for (int64_t j = 0; j < run_rows; ++j) {
             const int64_t row = next->first_row + j;
-            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, piece);
+            const bool is_there = row < p->n_rows && !weft_pattern_is_long(p, row, row_chunk);
             order[i * run_rows + j] = is_there ? (int32_t)row : -1;
         }
     }
@@ -109,31 +110,31 @@ static weft_status alternate_runs(int32_t *order, int64_t n_runs, int64_t run_ro
 }
 
 // Bundles of rows change places: round after round one for each unit, forth and back, so that a
-// unit that had the longest of one round has the shortest of the next. The last bundle may be short
-// of rows: -1 stands for them.
-static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t bundle, int64_t units)
+// unit that had the longest of one round has the shortest of the next. The last row block may be
+// short of rows: -1 stands for them.
+static weft_status deal_snake(int32_t *order, int64_t *n_ordered, int64_t row_block, int64_t units)
 {
-    const int64_t n = *n_ordered, n_bundles = ceil_div(n, bundle);
+    const int64_t n = *n_ordered, n_row_blocks = ceil_div(n, row_block);
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, n, sizeof(int32_t)));
     int32_t *sorted = memory;
     for (int64_t i = 0; i < n; ++i)
         sorted[i] = order[i];
-    for (int64_t b = 0; b < n_bundles; ++b) {
+    for (int64_t b = 0; b < n_row_blocks; ++b) {
         const int64_t round = b / units, first = round * units;
-        const int64_t count = min_i64(units, n_bundles - first);
+        const int64_t count = min_i64(units, n_row_blocks - first);
         const int64_t place = round % 2 == 0 ? b : first + count - 1 - (b - first);
-        for (int64_t j = 0; j < bundle; ++j)
-            order[place * bundle + j] = b * bundle + j < n ? sorted[b * bundle + j] : -1;
+        for (int64_t j = 0; j < row_block; ++j)
+            order[place * row_block + j] = b * row_block + j < n ? sorted[b * row_block + j] : -1;
     }
-    *n_ordered = n_bundles * bundle;
+    *n_ordered = n_row_blocks * row_block;
     free(memory);
     return WEFT_OK;
 }
 
-static int64_t bundles_of(const weft_spmm_plan *plan)
+static int64_t row_blocks_of(const weft_spmm_plan *plan)
 {
-    return ceil_div(plan->rows.n_rows, plan->bundle_rows);
+    return ceil_div(plan->rows.n_rows, plan->row_block_rows);
 }
 
 // Whether neighbouring rows, as many for each unit, have about as many entries.
@@ -155,16 +156,18 @@ static weft_spmm_order_reason reason_for(const weft_spmm_plan *plan, const weft_
 {
     const weft_limits *limits = &plan->ctx->limits;
     const bool is_even = plan->rows.cov < EVEN_COV;
-    if (plan->n_pieces > 0)
+    if (plan->n_row_chunks > 0)
         return is_even ? WEFT_SPMM_ORDER_CUT : WEFT_SPMM_ORDER_UNEVEN;
     if (is_even)
         return WEFT_SPMM_ORDER_EVEN;
-    return limits->fold > 1 && is_balanced(p, limits->compute_units) ? WEFT_SPMM_ORDER_BALANCED
-                                                                     : WEFT_SPMM_ORDER_UNEVEN;
+    return limits->vector_width > 1 && is_balanced(p, limits->compute_units)
+               ? WEFT_SPMM_ORDER_BALANCED
+               : WEFT_SPMM_ORDER_UNEVEN;
 }
 
 // Where lanes wait for each other, rows of like length belong together; where a group is one core's
-// errand, runs of neighbouring rows, as they come if that is even enough: then A and C stream.
+// launch_state, runs of neighbouring rows, as they come if that is even enough: then A and C
+// stream.
 static weft_spmm_order order_for(const weft_spmm_plan *plan)
 {
     const weft_limits *limits = &plan->ctx->limits;
@@ -180,20 +183,21 @@ static weft_spmm_order order_for(const weft_spmm_plan *plan)
                limits->compute_units);
         return WEFT_SPMM_ORDER_GIVEN;
     }
-    refuse(why, "rows as they come", "lengths vary by %.2g of their mean, with %" PRId64 " pieces",
-           cov, plan->n_pieces);
-    if (limits->fold > 1)
+    refuse(why, "rows as they come",
+           "lengths vary by %.2g of their mean, with %" PRId64 " row chunks", cov,
+           plan->n_row_chunks);
+    if (limits->vector_width > 1)
         return WEFT_SPMM_ORDER_ALTERNATING;
-    if (bundles_of(plan) <= plan->held_bundles) {
-        refuse(why, "rows dealt or from a queue",
-               "all %" PRId64 " bundles of rows are resident at once", bundles_of(plan));
+    if (row_blocks_of(plan) <= plan->staged_b_row_blocks) {
+        refuse(why, "rows distributed or from a queue",
+               "all %" PRId64 " row blocks of rows are resident at once", row_blocks_of(plan));
         return WEFT_SPMM_ORDER_SORTED;
     }
     // Groups, longest first, start as others end: the device has a queue of its own.
     refuse(why, "rows from a queue", "only where it is asked for");
     if (cov < DEALT_COV)
         return WEFT_SPMM_ORDER_SNAKE;
-    refuse(why, "rows dealt in a snake",
+    refuse(why, "rows distributed in a snake",
            "lengths vary by %.2g of their mean: less than %g is wanted", cov, DEALT_COV);
     return WEFT_SPMM_ORDER_SORTED;
 }
@@ -207,16 +211,16 @@ weft_status weft_spmm_order_rows(void **out, weft_spmm_plan *plan, const weft_pa
     plan->n_ordered = p->n_rows;
     if (plan->order_kind == WEFT_SPMM_ORDER_GIVEN)
         return WEFT_OK;
-    const int64_t step = max_i64(plan->run_rows, plan->bundle_rows);
+    const int64_t step = max_i64(plan->run_rows, plan->row_block_rows);
     TRY(weft_plan_allocate(out, p->n_rows + step, sizeof(int32_t)));
     if (plan->order_kind == WEFT_SPMM_ORDER_ALTERNATING) {
         const int64_t n_runs = ceil_div(p->n_rows, plan->run_rows);
         plan->n_ordered = n_runs * plan->run_rows;
-        return alternate_runs(*out, n_runs, plan->run_rows, p, plan->piece);
+        return alternate_runs(*out, n_runs, plan->run_rows, p, plan->row_chunk);
     }
-    TRY(sort_rows(*out, &plan->n_ordered, p, plan->piece));
+    TRY(sort_rows(*out, &plan->n_ordered, p, plan->row_chunk));
     return plan->order_kind == WEFT_SPMM_ORDER_SNAKE
-               ? deal_snake(*out, &plan->n_ordered, plan->bundle_rows,
+               ? deal_snake(*out, &plan->n_ordered, plan->row_block_rows,
                             plan->ctx->limits.compute_units)
                : WEFT_OK;
 }
@@ -226,7 +230,7 @@ static const char *words_of(weft_spmm_order order)
     static const char *const words[] = {
         [WEFT_SPMM_ORDER_GIVEN] = "rows as they come",
         [WEFT_SPMM_ORDER_SORTED] = "rows sorted by length",
-        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and dealt in a snake",
+        [WEFT_SPMM_ORDER_SNAKE] = "rows sorted by length and distributed in a snake",
         [WEFT_SPMM_ORDER_ALTERNATING] = "runs of rows alternating",
         [WEFT_SPMM_ORDER_QUEUE] = "rows sorted by length and taken from a queue",
     };
@@ -250,18 +254,19 @@ static const char *reason_words(const weft_spmm_plan *plan, char *text, size_t s
     }
 }
 
-// An order of GPUs, which depends on how many bundles of rows are resident at once, says that too.
+// An order of GPUs, which depends on how many row blocks of rows are resident at once, says that
+// too.
 int weft_spmm_order_print(const weft_spmm_plan *plan, const char *unqueued, char *text, size_t size)
 {
     if (unqueued)
         return snprintf(text, size, "%s, as %s", words_of(WEFT_SPMM_ORDER_SORTED), unqueued);
-    const bool counts_bundles = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
-                                plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
-                                plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
-    char reason[96], bundles[64] = "";
-    if (counts_bundles)
-        snprintf(bundles, sizeof(bundles), " in %" PRId64 " bundles, %" PRId64 " at once",
-                 bundles_of(plan), plan->held_bundles);
-    return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), bundles,
+    const bool counts_row_blocks = plan->order_reason != WEFT_SPMM_ORDER_ASKED &&
+                                   plan->order_kind != WEFT_SPMM_ORDER_GIVEN &&
+                                   plan->order_kind != WEFT_SPMM_ORDER_ALTERNATING;
+    char reason[96], row_blocks[64] = "";
+    if (counts_row_blocks)
+        snprintf(row_blocks, sizeof(row_blocks), " in %" PRId64 " row blocks, %" PRId64 " at once",
+                 row_blocks_of(plan), plan->staged_b_row_blocks);
+    return snprintf(text, size, "%s%s, as %s", words_of(plan->order_kind), row_blocks,
                     reason_words(plan, reason, sizeof(reason)));
 }

@@ -23,23 +23,24 @@ struct weft_spmm_plan {
     weft_dtype offset_dtype, index_dtype;
 
     weft_row_stats rows; // of op(A)
-    int64_t piece;
-    bool piece_is_forced; // not chosen here
-    int64_t bundle_rows;  // that a group goes through, of a product with 128 columns
-    int64_t held_bundles; // and how many bundles the device then holds at once
+    int64_t row_chunk;
+    bool row_chunk_is_forced;    // not chosen here
+    int64_t row_block_rows;      // that a group goes through, of a product with 128 columns
+    int64_t staged_b_row_blocks; // and how many row blocks the device then holds at once
     weft_spmm_order order_kind;
     weft_spmm_order_reason order_reason;
     int64_t n_ordered; // places in the order, -1 among them where a group has a row less
     cl_mem order;      // i32; NULL: rows as they come
-    int64_t n_pieces;
-    cl_mem pieces; // i64: the p of each piece, which begins at entry p * piece; NULL: no long rows
+    int64_t n_row_chunks;
+    cl_mem
+        row_chunks; // i64: the p of each row chunk, which begins at entry p * row chunk; NULL: no long rows
 
-    // For rows side by side in windows of B: the entries of one row in one window. NULL: none.
-    int64_t run_rows, window; // rows of an item, rows of B in a window
-    int window_from;          // entries of a row that has segments
-    cl_mem segment_starts;    // of each item, in the two below; A's offset type
-    cl_mem segment_entries;   // where each begins; A's offset type
-    cl_mem segments;          // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item
+    // For rows side by side in k-blocks of B: the entries of one row in one k-block. NULL: none.
+    int64_t run_rows, k_block; // rows of an item, rows of B in a k-block
+    int k_block_from;          // entries of a row that has segments
+    cl_mem segment_starts;     // of each item, in the two below; A's offset type
+    cl_mem segment_entries;    // where each begins; A's offset type
+    cl_mem segments;           // i32: entries x WEFT_SPMM_MOST_ROWS + row within the item
 
     // A^T by rows, where it was asked for; offsets and source have A's offset type.
     cl_mem offsets;

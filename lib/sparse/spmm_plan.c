@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a sparse x dense product is cut into slices and groups: limits and a problem to a tiling.
+// How a sparse x dense product is cut into n-tiles and groups: limits and a problem to a tiling.
 #include "sparse/spmm_tiling.h"
 
 #include <inttypes.h>
@@ -17,19 +17,19 @@
 
 // Where an item carries whole vectors: CPUs.
 enum {
-    FOLDED_SUMS = 8,        // independent sums that hide the latency of a multiply-add
-    FOLDED_ERRANDS = 32,    // items for each core, so that the last ones end together
-    FOLDED_PIECE = 4096,    // entries that cost a core tens of microseconds
-    WINDOW_BYTES = 1 << 15, // of B at least, or rows have too few entries in a window
-    WINDOW_ROW_BYTES = 256, // of a row of B in a slice
-    FAR_L1S = 10,           // L1 caches that a slice of B is as large as: mostly out of it
-    OUT_OF_L1S = 4,         // the same, for rows that go through most of it
+    VECTORIZED_SUMS = 8,         // independent sums that hide the latency of a multiply-add
+    VECTORIZED_TASKS = 32,       // items for each core, so that the last ones end together
+    VECTORIZED_ROW_CHUNK = 4096, // entries that cost a core tens of microseconds
+    K_BLOCK_BYTES = 1 << 15,     // of B at least, or rows have too few entries in a k-block
+    K_BLOCK_ROW_BYTES = 256,     // of a row of B in a n-tile
+    FAR_L1S = 10,                // L1 caches that a n-tile of B is as large as: mostly out of it
+    OUT_OF_L1S = 4,              // the same, for rows that go through most of it
 };
-static const double WINDOW_DENSITY = 0.15; // of A or of a row of it, from which windows of B pay
-static const double FAR_DENSITY = 0.08;    // where the slice is far away
-static const double DENSE_ROWS = 0.03;     // of A, where some rows may be dense by themselves
-static const double UNEVEN_COV = 0.75;     // from which rows are of different lengths
-static const double PACKED_USES = 24;      // of each row of B, which is written and read once more
+static const double K_BLOCK_DENSITY = 0.15; // of A or of a row of it, from which k-blocks of B pay
+static const double FAR_DENSITY = 0.08;     // where the n-tile is far away
+static const double DENSE_ROWS = 0.03;      // of A, where some rows may be dense by themselves
+static const double UNEVEN_COV = 0.75;      // from which rows are of different lengths
+static const double PACKED_USES = 24;       // of each row of B, which is written and read once more
 
 // Slices narrower than usual, so that the rows of B that a core goes back to come nearer.
 enum {
@@ -38,44 +38,45 @@ enum {
 };
 static const double NARROW_USES = 40; // entries for each row of A and of B together
 
-// Narrow slices that groups copy to local memory.
+// Narrow n-tiles that groups copy to local memory.
 enum {
-    HELD_TRIES = 64,
-    HELD_ERRANDS = 2,  // copies for each core, at least
-    HELD_ROWS = 16,    // of a bundle: those that wait for windows come from several
-    HELD_ENTRIES = 16, // of a row, which ends in each of many slices
-    HELD_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
-    HELD_LEAST_BYTES = 2 * NARROW_BYTES, // of a row of B, above which it is wide
-    HELD_MOST_BYTES = 4 * NARROW_BYTES,  // and what a usual slice has of it
+    STAGED_B_TRIES = 64,
+    STAGED_B_TASKS = 2,    // copies for each core, at least
+    STAGED_B_ROWS = 16,    // of a row block: those that wait for k-blocks come from several
+    STAGED_B_ENTRIES = 16, // of a row, which ends in each of many n-tiles
+    STAGED_B_L1S = 2,      // L1 caches that a copy fills: near enough for rows of more entries
+    STAGED_B_LEAST_BYTES = 2 * NARROW_BYTES, // of a row of B, above which it is wide
+    STAGED_B_MOST_BYTES = 4 * NARROW_BYTES,  // and what a usual n-tile has of it
 };
-static const double HELD_USES = 256;      // of each row in a copy: making it is then hardly felt
-static const double EVEN_HELD_USES = 48;  // kept where cores are to have the same number of copies
-static const double LEAST_HELD_USES = 12; // else it is made for too little
-static const double HELD_IDLE = 0.1;      // part of the cores that may wait for the last copies
-static const double NEAR_DENSITY = 0.25;  // of A, from which windows are better than a near copy,
-                                          // and of a row of it, from which it has windows of a copy
+static const double STAGED_B_USES = 256; // of each row in a copy: making it is then hardly felt
+static const double EVEN_STAGED_B_USES =
+    48; // kept where cores are to have the same number of copies
+static const double LEAST_STAGED_B_USES = 12; // else it is made for too little
+static const double STAGED_B_IDLE = 0.1;      // part of the cores that may wait for the last copies
+static const double NEAR_DENSITY = 0.25; // of A, from which k-blocks are better than a near copy,
+                                         // and of a row of it, from which it has k-blocks of a copy
 
 // Where lanes are items: GPUs.
 enum {
     SPREAD_ITEMS = 256,       // of a group at most
     SPREAD_LEAST_ITEMS = 64,  // and at least: a compute unit has room for so many groups, too
-    SPREAD_FOLD = 4,          // widest vector that is loaded at once, in elements
+    SPREAD_VECTOR_WIDTH = 4,  // widest vector that is loaded at once, in elements
     SPREAD_UNROLL = 8,        // loads of B in flight for each item, half as many of 64 bits
     SPREAD_STAGE = 128,       // entries of a row in local memory,
-    SPREAD_LARGE_STAGE = 256, // and of a row for a team of so many or more:
-    SPREAD_LARGE_TEAM = 8,
-    SPREAD_PART = 16,         // entries of a row for each of a team, which pay for joining its sums
-    SPREAD_WAIT = 128,        // entries that take an item about as long as a launch: for so many of
-    SPREAD_LONG = 2,          // the longest row, and times as long as all others take, teams grow
-    SPREAD_PIECE = 1024,      // entries that cost a group about as much as a bundle of usual rows
-    SPREAD_SHORT_PIECE = 256, // the same where rows are cut, or may have to be,
-    SPREAD_SUMS_BYTES = 1 << 24, // if all such pieces have so many bytes of sums
+    SPREAD_LARGE_STAGE = 256, // and of a row for a row split of so many or more:
+    SPREAD_LARGE_ROW_SPLIT = 8,
+    SPREAD_PART = 16,  // entries of a row for each of a row split, which pay for joining its sums
+    SPREAD_WAIT = 128, // entries that take an item about as long as a launch: for so many of
+    SPREAD_LONG = 2,   // the longest row, and times as long as all others take, row splits grow
+    SPREAD_ROW_CHUNK = 1024, // entries that cost a group about as much as a row block of usual rows
+    SPREAD_SHORT_ROW_CHUNK = 256, // the same where rows are cut, or may have to be,
+    SPREAD_SUMS_BYTES = 1 << 24,  // if all such row chunks have so many bytes of sums
 };
 
 // What plans say that they do without.
-static const char WINDOWS[] = "windows of B", PACKED[] = "packed B", NARROW[] = "narrow slices";
-static const char HELD[] = "B in local memory", STAGED[] = "entries in local memory";
-static const char ALIGNED[] = "aligned vectors", TEAMS[] = "larger teams";
+static const char K_BLOCKS[] = "k-blocks of B", PACKED[] = "packed B", NARROW[] = "narrow n-tiles";
+static const char STAGED_B[] = "B in local memory", STAGED[] = "entries in local memory";
+static const char ALIGNED[] = "aligned vectors", ROW_SPLITS[] = "larger row splits";
 
 // An entry is staged and added, and a row has loops of its own, each with a part at its end.
 double weft_spmm_turns_of_all(const weft_spmm_problem *problem)
@@ -84,19 +85,20 @@ double weft_spmm_turns_of_all(const weft_spmm_problem *problem)
     return TURNS_OF_AN_ENTRY * (double)problem->nnz + TURNS_OF_A_ROW * (double)problem->m;
 }
 
-// Rows of an item: many enough to use a window of B well, few enough that the last items end
-// together. More of them in windows, and where many narrow slices make many items anyway.
-static int folded_rows(const weft_limits *limits, const weft_spmm_problem *problem, bool are_more)
+// Rows of an item: many enough to use a k-block of B well, few enough that the last items end
+// together. More of them in k-blocks, and where many narrow n-tiles make many items anyway.
+static int vectorized_rows(const weft_limits *limits, const weft_spmm_problem *problem,
+                           bool are_more)
 {
     const int64_t most = are_more ? WEFT_SPMM_MOST_ROWS : WEFT_SPMM_MOST_ROWS / 2;
-    const int64_t errands = are_more ? FOLDED_ERRANDS / 2 : FOLDED_ERRANDS;
+    const int64_t launch_states = are_more ? VECTORIZED_TASKS / 2 : VECTORIZED_TASKS;
     const int64_t all = problem->m * min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
-    const int64_t rows = pow2_down(max_i64(all / (errands * limits->compute_units), 1));
+    const int64_t rows = pow2_down(max_i64(all / (launch_states * limits->compute_units), 1));
     return (int)min_i64(max_i64(rows, 4), most);
 }
 
-// Whether rows are known to be of about the same length. Long ones go through a slice of B from end
-// to end, and leave nothing near.
+// Whether rows are known to be of about the same length. Long ones go through a n-tile of B from
+// end to end, and leave nothing near.
 static bool is_even(const weft_spmm_problem *problem)
 {
     return problem->rows != NULL && problem->rows->cov < UNEVEN_COV;
@@ -107,15 +109,15 @@ static bool is_half(const weft_spmm_problem *problem)
     return problem->dtype == WEFT_F16 || problem->dtype == WEFT_BF16;
 }
 
-// With a plan, which sorts what a window holds, it is enough that a slice of B is mostly out of L1;
-// without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
+// With a plan, which sorts what a k-block holds, it is enough that a n-tile of B is mostly out of
+// L1; without one it must also fill L2, where A and C want to pass. Types of 16 bits wait for their
 // conversion, not for B.
 static bool is_far(const weft_caches *near, const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
-    const int64_t slice_bytes = problem->k * row_bytes;
-    return !is_half(problem) && slice_bytes >= FAR_L1S * near->l1_bytes &&
-           (is_planned || slice_bytes > near->l2_bytes / 2);
+    const int64_t n_tile_bytes = problem->k * row_bytes;
+    return !is_half(problem) && n_tile_bytes >= FAR_L1S * near->l1_bytes &&
+           (is_planned || n_tile_bytes > near->l2_bytes / 2);
 }
 
 static double density_of(const weft_spmm_problem *problem)
@@ -123,110 +125,111 @@ static double density_of(const weft_spmm_problem *problem)
     return (double)problem->nnz / ((double)problem->m * (double)problem->k);
 }
 
-// Where A as a whole is too sparse: windows for rows of that density alone, of *from entries, if B
+// Where A as a whole is too sparse: k-blocks for rows of that density alone, of *from entries, if B
 // is out of L1, there may be several that share what they read, and they are not so long that they
-// are cut into pieces.
+// are cut into row chunks.
 static bool has_dense_rows(int *from, double density, const weft_caches *near,
                            const weft_spmm_problem *problem, int64_t row_bytes)
 {
     const double wanted = density * (double)problem->k + 1;
     if (is_half(problem) || problem->k * row_bytes < OUT_OF_L1S * near->l1_bytes ||
-        density_of(problem) < DENSE_ROWS || wanted > 2 * FOLDED_PIECE)
-        return refuse(problem->why, WINDOWS, "%.3g of A's elements are entries: %.3g are wanted",
+        density_of(problem) < DENSE_ROWS || wanted > 2 * VECTORIZED_ROW_CHUNK)
+        return refuse(problem->why, K_BLOCKS, "%.3g of A's elements are entries: %.3g are wanted",
                       density_of(problem), density);
     if (is_even(problem))
         return refuse(
-            problem->why, WINDOWS,
+            problem->why, K_BLOCKS,
             "%.3g of A's elements are entries, and rows vary by %.2g: %.3g are wanted, or "
             "rows that vary by %g",
             density_of(problem), problem->rows->cov, density, UNEVEN_COV);
     if (problem->rows && problem->rows->max < (int64_t)wanted)
-        return refuse(problem->why, WINDOWS,
+        return refuse(problem->why, K_BLOCKS,
                       "A's longest row has %" PRId64 " entries: %d are wanted", problem->rows->max,
                       (int)wanted);
     *from = (int)wanted;
     return true;
 }
 
-// A window pays where its rows of B are read several times while they are near, and each row of A
+// A k-block pays where its rows of B are read several times while they are near, and each row of A
 // has several entries in it: where the matrix is dense enough, and earlier where B is far away, or
 // for those rows alone that are. The sparser, the larger: what is near must make up for fetching a
 // row's sums and putting them back. 0: none pays.
-static int64_t window_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
-                            int64_t row_bytes)
+static int64_t k_block_bytes(int *from, const weft_caches *near, const weft_spmm_problem *problem,
+                             int64_t row_bytes)
 {
     const bool is_planned = problem->rows != NULL;
     const int64_t l1_bytes = near->l1_bytes;
     const double density = density_of(problem);
     if (density >= 0.4)
         return 2 * l1_bytes / 3;
-    if (density >= WINDOW_DENSITY)
+    if (density >= K_BLOCK_DENSITY)
         return is_planned ? 2 * l1_bytes / 3 : l1_bytes;
     const bool pays_far = density >= FAR_DENSITY && is_far(near, problem, row_bytes);
     if (pays_far && is_even(problem))
         return 2 * l1_bytes;
-    if (!has_dense_rows(from, pays_far ? FAR_DENSITY : WINDOW_DENSITY, near, problem, row_bytes))
+    if (!has_dense_rows(from, pays_far ? FAR_DENSITY : K_BLOCK_DENSITY, near, problem, row_bytes))
         return 0;
     return pays_far && !is_planned ? 7 * l1_bytes / 6 : l1_bytes;
 }
 
-// Rows of B in a window of a narrow slice, or of a copy of one, where sums weigh less and rows of B
-// are nearer: for rows of *from entries and more alone.
-static int narrow_window(int *from, const weft_caches *near, const weft_spmm_problem *problem,
-                         int64_t row_bytes)
+// Rows of B in a k-block of a narrow n-tile, or of a copy of one, where sums weigh less and rows of
+// B are nearer: for rows of *from entries and more alone.
+static int narrow_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
+                          int64_t row_bytes)
 {
-    const int64_t window = min_i64(near->l1_bytes / row_bytes, WEFT_SPARSE_MARGIN);
+    const int64_t k_block = min_i64(near->l1_bytes / row_bytes, WEFT_SPARSE_MARGIN);
     const double wanted = NEAR_DENSITY * (double)problem->k + 1;
-    if (problem->k <= window)
-        return refuse(problem->why, WINDOWS, "the %" PRId64 " rows of B in a slice fit L1",
+    if (problem->k <= k_block)
+        return refuse(problem->why, K_BLOCKS, "the %" PRId64 " rows of B in a n_tile fit L1",
                       problem->k);
-    if (wanted > 2 * FOLDED_PIECE)
-        return refuse(problem->why, WINDOWS, "rows of %.3g entries are cut into pieces", wanted);
+    if (wanted > 2 * VECTORIZED_ROW_CHUNK)
+        return refuse(problem->why, K_BLOCKS, "rows of %.3g entries are cut into row chunks",
+                      wanted);
     if (density_of(problem) < NEAR_DENSITY && is_even(problem))
-        return refuse(problem->why, WINDOWS,
+        return refuse(problem->why, K_BLOCKS,
                       "%.3g of A's elements are entries, and rows vary by %.2g",
                       density_of(problem), problem->rows->cov);
     if (problem->rows && problem->rows->max < (int64_t)wanted)
-        return refuse(problem->why, WINDOWS,
+        return refuse(problem->why, K_BLOCKS,
                       "A's longest row has %" PRId64 " entries: %d are wanted", problem->rows->max,
                       (int)wanted);
     *from = (int)wanted;
-    return (int)window;
+    return (int)k_block;
 }
 
-// Rows of B in a window; with *from above 0 for rows of so many entries alone.
-static int folded_window(int *from, const weft_caches *near, const weft_spmm_problem *problem,
-                         int64_t row_bytes)
+// Rows of B in a k-block; with *from above 0 for rows of so many entries alone.
+static int vectorized_k_block(int *from, const weft_caches *near, const weft_spmm_problem *problem,
+                              int64_t row_bytes)
 {
-    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return refuse(problem->why, WINDOWS, "rows are taken one after the other");
+    if (weft_spmm_is_max_min(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+        return refuse(problem->why, K_BLOCKS, "rows are taken one after the other");
     if (row_bytes < NARROW_BYTES)
-        return refuse(problem->why, WINDOWS,
-                      "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+        return refuse(problem->why, K_BLOCKS,
+                      "a n_tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
                       NARROW_BYTES);
-    if (row_bytes < WINDOW_ROW_BYTES && is_half(problem))
-        return refuse(problem->why, WINDOWS,
-                      "a slice has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
-                      WINDOW_ROW_BYTES);
-    if (row_bytes < WINDOW_ROW_BYTES)
-        return narrow_window(from, near, problem, row_bytes);
-    const int64_t bytes = window_bytes(from, near, problem, row_bytes);
+    if (row_bytes < K_BLOCK_ROW_BYTES && is_half(problem))
+        return refuse(problem->why, K_BLOCKS,
+                      "a n_tile has %" PRId64 " bytes of a row of B: %d are wanted", row_bytes,
+                      K_BLOCK_ROW_BYTES);
+    if (row_bytes < K_BLOCK_ROW_BYTES)
+        return narrow_k_block(from, near, problem, row_bytes);
+    const int64_t bytes = k_block_bytes(from, near, problem, row_bytes);
     if (bytes == 0)
         return 0;
-    const int64_t window = min_i64(max_i64(bytes, WINDOW_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
-    if (problem->k <= 2 * window)
-        return refuse(problem->why, WINDOWS,
-                      "B has %" PRId64 " rows, and a window %" PRId64 ": more than two are wanted",
-                      problem->k, window);
-    return (int)window;
+    const int64_t k_block = min_i64(max_i64(bytes, K_BLOCK_BYTES) / row_bytes, WEFT_SPARSE_MARGIN);
+    if (problem->k <= 2 * k_block)
+        return refuse(problem->why, K_BLOCKS,
+                      "B has %" PRId64 " rows, and a k_block %" PRId64 ": more than two are wanted",
+                      problem->k, k_block);
+    return (int)k_block;
 }
 
-// Copying B pays where each of its rows is used often, and columns stand apart or a slice of least
+// Copying B pays where each of its rows is used often, and columns stand apart or a n-tile of least
 // bytes is a part of rows so long that it would occupy few sets of a cache.
-static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns, int64_t bytes,
+static bool packing_pays(const weft_spmm_problem *problem, int64_t n_tile_columns, int64_t bytes,
                          int64_t least)
 {
-    if (weft_spmm_is_peaks(problem->reduction))
+    if (weft_spmm_is_max_min(problem->reduction))
         return refuse(problem->why, PACKED, "a %s goes without",
                       weft_spmm_reduction_name(problem->reduction));
     const double uses = (double)problem->nnz / (double)max_i64(problem->k, 1);
@@ -235,34 +238,35 @@ static bool packing_pays(const weft_spmm_problem *problem, int64_t slice_columns
                       PACKED_USES);
     if (!problem->columns_adjacent)
         return true;
-    if (problem->n <= slice_columns)
+    if (problem->n <= n_tile_columns)
         return refuse(problem->why, PACKED,
-                      "a slice has all %" PRId64 " columns, which lie together", problem->n);
-    const int64_t slice_bytes = problem->k * slice_columns * bytes;
-    return slice_bytes >= least ||
+                      "a n_tile has all %" PRId64 " columns, which lie together", problem->n);
+    const int64_t n_tile_bytes = problem->k * n_tile_columns * bytes;
+    return n_tile_bytes >= least ||
            refuse(problem->why, PACKED,
-                  "a slice of B has %" PRId64 " bytes: %" PRId64 " are wanted", slice_bytes, least);
+                  "a n_tile of B has %" PRId64 " bytes: %" PRId64 " are wanted", n_tile_bytes,
+                  least);
 }
 
-// Narrow slices pay where usual ones do not fit L2, and, for even rows, where they take more than
+// Narrow n-tiles pay where usual ones do not fit L2, and, for even rows, where they take more than
 // half of it: then their pages are more than the core has translations for. In return rows of A end
 // more often, and B is packed.
 static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *problem,
                         int64_t row_bytes)
 {
-    const int64_t slice_bytes = problem->k * row_bytes;
+    const int64_t n_tile_bytes = problem->k * row_bytes;
     const int64_t room = is_even(problem) ? near->l2_bytes / 2 : near->l2_bytes;
-    if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_peaks(problem->reduction))
+    if (!problem->columns_adjacent || is_half(problem) || weft_spmm_is_max_min(problem->reduction))
         return refuse(problem->why, NARROW,
                       "for sums of 32 or 64 bits whose columns lie side by side");
     if (row_bytes <= NARROW_BYTES)
         return refuse(problem->why, NARROW,
-                      "a slice has %" PRId64 " bytes of a row of B: more than %d are wanted",
+                      "a n_tile has %" PRId64 " bytes of a row of B: more than %d are wanted",
                       row_bytes, NARROW_BYTES);
-    if (slice_bytes <= room)
+    if (n_tile_bytes <= room)
         return refuse(problem->why, NARROW,
-                      "a slice of B has %" PRId64 " bytes: there is room for %" PRId64, slice_bytes,
-                      room);
+                      "a n_tile of B has %" PRId64 " bytes: there is room for %" PRId64,
+                      n_tile_bytes, room);
     const double rows = (double)problem->m + (double)problem->k;
     return (double)problem->nnz >= NARROW_USES * rows ||
            refuse(problem->why, NARROW,
@@ -270,32 +274,33 @@ static bool narrow_pays(const weft_caches *near, const weft_spmm_problem *proble
                   (double)problem->nnz / rows, NARROW_USES);
 }
 
-// What is known of a product whose narrow slices of B groups copy to local memory.
+// What is known of a product whose narrow n-tiles of B groups copy to local memory.
 typedef struct {
     int64_t row_bytes; // of a row of B in a copy
-    int64_t n_slices;  // of all matrices
+    int64_t n_tiles;   // of all matrices
     double density;
 } copies;
 
-// Vectors of a narrow slice.
-static int narrow_vectors(int64_t fold, const weft_spmm_facts *f)
+// Vectors of a narrow n-tile.
+static int narrow_vectors(int64_t vector_width, const weft_spmm_facts *f)
 {
-    const int64_t vectors = NARROW_BYTES / (fold * weft_sum_bytes(f->dtype));
+    const int64_t vectors = NARROW_BYTES / (vector_width * weft_sum_bytes(f->dtype));
     return (int)min_i64(max_i64(vectors, 1), WEFT_SPMM_MAX_VECTORS);
 }
 
-static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts *f, int64_t fold)
+static copies copies_of(const weft_spmm_problem *problem, const weft_spmm_facts *f,
+                        int64_t vector_width)
 {
-    const int64_t columns = fold * narrow_vectors(fold, f);
+    const int64_t columns = vector_width * narrow_vectors(vector_width, f);
     const int64_t n_batches = min_i64(max_i64(problem->n_batches, 1), WEFT_SPARSE_MARGIN);
     return (copies){
         .row_bytes = columns * weft_sum_bytes(f->dtype),
-        .n_slices = ceil_div(min_i64(f->n, WEFT_SPARSE_MAX_EXTENT), columns) * n_batches,
+        .n_tiles = ceil_div(min_i64(f->n, WEFT_SPARSE_MAX_EXTENT), columns) * n_batches,
         .density = density_of(problem),
     };
 }
 
-// The part of the cores' time that they wait for the last of n errands alike.
+// The part of the cores' time that they wait for the last of n launch_states alike.
 static double idle_part(int64_t n, int64_t cores)
 {
     return 1 - (double)n / ((double)ceil_div(n, cores) * (double)cores);
@@ -303,23 +308,24 @@ static double idle_part(int64_t n, int64_t cores)
 
 // Bundles of rows that share a copy: so many that they make up for it, if each core then still has
 // some, and about as many as others. 0: they do not.
-static int64_t held_bundles(const weft_limits *limits, const weft_spmm_problem *problem,
-                            const copies *of)
+static int64_t staged_b_row_blocks(const weft_limits *limits, const weft_spmm_problem *problem,
+                                   const copies *of)
 {
     const int64_t m = max_i64(problem->m, 1), cores = limits->compute_units;
-    const int64_t wanted = ceil_div(HELD_ERRANDS * cores, of->n_slices);
-    const double all_uses = (double)m * of->density; // of a row of B in a slice
-    int64_t parts = max_i64(max_i64((int64_t)(all_uses / HELD_USES + 0.5), wanted), 1);
-    for (int i = 0; i < HELD_TRIES && idle_part(parts * of->n_slices, cores) > HELD_IDLE &&
-                    all_uses / (double)(parts + 1) >= EVEN_HELD_USES;
+    const int64_t wanted = ceil_div(STAGED_B_TASKS * cores, of->n_tiles);
+    const double all_uses = (double)m * of->density; // of a row of B in a n-tile
+    int64_t parts = max_i64(max_i64((int64_t)(all_uses / STAGED_B_USES + 0.5), wanted), 1);
+    for (int i = 0; i < STAGED_B_TRIES && idle_part(parts * of->n_tiles, cores) > STAGED_B_IDLE &&
+                    all_uses / (double)(parts + 1) >= EVEN_STAGED_B_USES;
          ++i)
         ++parts;
-    const int64_t bundles = ceil_div(ceil_div(m, parts), HELD_ROWS);
-    const double uses = of->density * (double)min_i64(bundles * HELD_ROWS, m);
-    return uses >= LEAST_HELD_USES
-               ? min_i64(bundles, INT32_MAX)
-               : refuse(problem->why, HELD, "each row of a copy is used %.3g times: %g are wanted",
-                        uses, LEAST_HELD_USES);
+    const int64_t row_blocks = ceil_div(ceil_div(m, parts), STAGED_B_ROWS);
+    const double uses = of->density * (double)min_i64(row_blocks * STAGED_B_ROWS, m);
+    return uses >= LEAST_STAGED_B_USES
+               ? min_i64(row_blocks, INT32_MAX)
+               : refuse(problem->why, STAGED_B,
+                        "each row of a copy is used %.3g times: %g are wanted", uses,
+                        LEAST_STAGED_B_USES);
 }
 
 // Turns that the loops of one group may come to, all rows of A and of B at worst.
@@ -328,9 +334,9 @@ static double turns_of_copy(const weft_spmm_problem *problem)
     return (double)problem->k + weft_spmm_turns_of_all(problem);
 }
 
-// Whether rows of A go well through windows of B where it lies, as a slice is all of its columns.
-static bool windows_are_better(const weft_caches *near, const weft_spmm_problem *problem,
-                               const weft_spmm_facts *f, int64_t row_bytes)
+// Whether rows of A go well through k-blocks of B where it lies, as a n-tile is all of its columns.
+static bool k_blocks_are_better(const weft_caches *near, const weft_spmm_problem *problem,
+                                const weft_spmm_facts *f, int64_t row_bytes)
 {
     const bool is_beyond = problem->k * row_bytes > near->l2_bytes / 2;
     const bool are_uneven = problem->rows && !is_even(problem);
@@ -340,137 +346,143 @@ static bool windows_are_better(const weft_caches *near, const weft_spmm_problem 
     int from = 0;
     weft_spmm_problem unheard = *problem;
     unheard.why = NULL;
-    const int window = folded_window(&from, near, &unheard, row_bytes);
-    return window > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
+    const int k_block = vectorized_k_block(&from, near, &unheard, row_bytes);
+    return k_block > 0 && ((is_beyond && density_of(problem) >= FAR_DENSITY) || are_uneven);
 }
 
 // A copy is worth its cost where rows of B are wide, too far to be read where they lie, and wanted
-// often, but not so often that wider slices are better, which then go through windows.
-static int64_t held_pays(const weft_limits *limits, const weft_caches *near,
-                         const weft_spmm_problem *problem, const weft_spmm_facts *f, int64_t fold,
-                         int64_t row_bytes)
+// often, but not so often that wider n-tiles are better, which then go through k-blocks.
+static int64_t staged_b_pays(const weft_limits *limits, const weft_caches *near,
+                             const weft_spmm_problem *problem, const weft_spmm_facts *f,
+                             int64_t vector_width, int64_t row_bytes)
 {
-    const copies of = copies_of(problem, f, fold);
+    const copies of = copies_of(problem, f, vector_width);
     const int64_t k = min_i64(problem->k, WEFT_SPARSE_MAX_EXTENT), bytes = k * of.row_bytes;
     const double entries = (double)problem->nnz / (double)max_i64(problem->m, 1);
     const int64_t wide =
-        min_i64(min_i64(f->n, HELD_MOST_BYTES) * weft_sum_bytes(f->dtype), HELD_MOST_BYTES);
+        min_i64(min_i64(f->n, STAGED_B_MOST_BYTES) * weft_sum_bytes(f->dtype), STAGED_B_MOST_BYTES);
     const int64_t room = min_i64(near->l2_bytes / 2, clamped_i64(limits->local_bytes));
-    const double most = bytes <= HELD_L1S * near->l1_bytes ? NEAR_DENSITY : WINDOW_DENSITY;
-    if (weft_spmm_is_peaks(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
-        return refuse(problem->why, HELD, "for sums, and rows that are not taken from a queue");
-    if (wide <= HELD_LEAST_BYTES)
-        return refuse(problem->why, HELD,
+    const double most = bytes <= STAGED_B_L1S * near->l1_bytes ? NEAR_DENSITY : K_BLOCK_DENSITY;
+    if (weft_spmm_is_max_min(problem->reduction) || problem->order == WEFT_SPMM_ORDER_QUEUE)
+        return refuse(problem->why, STAGED_B, "for sums, and rows that are not taken from a queue");
+    if (wide <= STAGED_B_LEAST_BYTES)
+        return refuse(problem->why, STAGED_B,
                       "rows of B have %" PRId64 " bytes: more than %d are wanted", wide,
-                      HELD_LEAST_BYTES);
+                      STAGED_B_LEAST_BYTES);
     if (k * wide < 2 * near->l1_bytes)
-        return refuse(problem->why, HELD,
+        return refuse(problem->why, STAGED_B,
                       "%" PRId64 " bytes of each of %" PRId64 " rows of B are near enough", wide,
                       k);
     if (bytes > room)
-        return refuse(problem->why, HELD,
+        return refuse(problem->why, STAGED_B,
                       "a copy has %" PRId64 " bytes: there is room for %" PRId64, bytes, room);
-    if (entries < HELD_ENTRIES)
-        return refuse(problem->why, HELD, "rows have %.3g entries: %d are wanted", entries,
-                      HELD_ENTRIES);
+    if (entries < STAGED_B_ENTRIES)
+        return refuse(problem->why, STAGED_B, "rows have %.3g entries: %d are wanted", entries,
+                      STAGED_B_ENTRIES);
     if (of.density >= most)
-        return refuse(problem->why, HELD,
+        return refuse(problem->why, STAGED_B,
                       "%.3g of A's elements are entries: less than %g are wanted", of.density,
                       most);
     if (problem->dtype == WEFT_BF16 && problem->columns_adjacent)
-        return refuse(problem->why, HELD,
+        return refuse(problem->why, STAGED_B,
                       "bf16 is read by pairs where it lies, at half the bytes of a copy");
-    if (is_half(problem) && bytes > HELD_L1S * near->l1_bytes)
-        return refuse(problem->why, HELD,
+    if (is_half(problem) && bytes > STAGED_B_L1S * near->l1_bytes)
+        return refuse(problem->why, STAGED_B,
                       "a copy has %" PRId64 " bytes, twice those of B: at most %" PRId64
                       " are wanted",
-                      bytes, HELD_L1S * near->l1_bytes);
+                      bytes, STAGED_B_L1S * near->l1_bytes);
     if (limits->max_turns > 0 && turns_of_copy(problem) > limits->max_turns)
-        return refuse(problem->why, HELD,
+        return refuse(problem->why, STAGED_B,
                       "%.3g turns of one group's loops: the device ends them after %d",
                       turns_of_copy(problem), limits->max_turns);
-    if (windows_are_better(near, problem, f, row_bytes))
-        return refuse(problem->why, HELD,
-                      "a slice has all columns of B, and rows of A go through windows");
-    return held_bundles(limits, problem, &of);
+    if (k_blocks_are_better(near, problem, f, row_bytes))
+        return refuse(problem->why, STAGED_B,
+                      "a n_tile has all columns of B, and rows of A go through k-blocks");
+    return staged_b_row_blocks(limits, problem, &of);
 }
 
 // Entries of a turn, so that there are enough sums to hide the latency.
-static int folded_unroll(int64_t fold, int vectors, bool is_narrow)
+static int vectorized_unroll(int64_t vector_width, int vectors, bool is_narrow)
 {
-    const int sums = is_narrow && fold == WEFT_SPMM_MAX_FOLD ? NARROW_SUMS : FOLDED_SUMS;
+    const int sums =
+        is_narrow && vector_width == WEFT_SPMM_MAX_VECTOR_WIDTH ? NARROW_SUMS : VECTORIZED_SUMS;
     return (int)pow2_down(max_i64(sums / vectors, 1));
 }
 
-static weft_spmm_tiling held_tiling(const weft_caches *near, const weft_spmm_problem *problem,
-                                    const weft_spmm_facts *f, int64_t fold, int64_t bundles)
+static weft_spmm_tiling staged_b_tiling(const weft_caches *near, const weft_spmm_problem *problem,
+                                        const weft_spmm_facts *f, int64_t vector_width,
+                                        int64_t row_blocks)
 {
-    const int vectors = narrow_vectors(fold, f);
+    const int vectors = narrow_vectors(vector_width, f);
     int from = 0;
-    const int window =
-        narrow_window(&from, near, problem, fold * vectors * weft_sum_bytes(f->dtype));
+    const int k_block =
+        narrow_k_block(&from, near, problem, vector_width * vectors * weft_sum_bytes(f->dtype));
     return (weft_spmm_tiling){
-        .fold = (int)fold,
+        .vector_width = (int)vector_width,
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = HELD_ROWS,
-        .window = window,
-        .window_from = from,
+        .rows_per_item = STAGED_B_ROWS,
+        .k_block = k_block,
+        .k_block_from = from,
         .load = 1,
-        .unroll = folded_unroll(fold, vectors, false),
-        .piece = FOLDED_PIECE,
-        .bundles_per_copy = (int)bundles,
+        .unroll = vectorized_unroll(vector_width, vectors, false),
+        .row_chunk = VECTORIZED_ROW_CHUNK,
+        .row_blocks_per_copy = (int)row_blocks,
     };
 }
 
-// Lanes are elements of one item's vectors: a slice is one item's, and nothing is shared.
-static weft_spmm_tiling folded_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
-                                      const weft_spmm_facts *f)
+// Lanes are elements of one item's vectors: a n-tile is one item's, and nothing is shared.
+static weft_spmm_tiling vectorized_tiling(const weft_limits *limits,
+                                          const weft_spmm_problem *problem,
+                                          const weft_spmm_facts *f)
 {
     const int64_t sum_bytes = weft_sum_bytes(f->dtype);
-    const int64_t widest = weft_limits_fold(limits, sum_bytes, WEFT_SPMM_MAX_FOLD);
-    const int64_t fold = min_i64(widest, pow2_down(f->n));
+    const int64_t widest = weft_limits_vector_width(limits, sum_bytes, WEFT_SPMM_MAX_VECTOR_WIDTH);
+    const int64_t vector_width = min_i64(widest, pow2_down(f->n));
     const int64_t most = min_i64(limits->vectors, WEFT_SPMM_MAX_VECTORS);
-    const int usual = fold == widest ? weft_vectors_for(f->n, fold, most) : fold > 1 ? 2 : 1;
+    const int usual = vector_width == widest ? weft_vectors_for(f->n, vector_width, most)
+                      : vector_width > 1     ? 2
+                                             : 1;
     const weft_caches near = weft_caches_of(limits);
-    const int64_t bundles = held_pays(limits, &near, problem, f, fold, fold * usual * sum_bytes);
-    if (bundles > 0)
-        return held_tiling(&near, problem, f, fold, bundles);
+    const int64_t row_blocks =
+        staged_b_pays(limits, &near, problem, f, vector_width, vector_width * usual * sum_bytes);
+    if (row_blocks > 0)
+        return staged_b_tiling(&near, problem, f, vector_width, row_blocks);
     int from = 0;
-    int window = folded_window(&from, &near, problem, fold * usual * sum_bytes);
-    const bool is_narrow = window > 0 && from == 0
-                               ? refuse(problem->why, NARROW, "rows of A go through windows of B")
-                               : narrow_pays(&near, problem, fold * usual * sum_bytes);
-    if (is_narrow && window > 0)
-        window = refuse(problem->why, WINDOWS, "narrow slices bring B nearer");
-    const int vectors = is_narrow ? narrow_vectors(fold, f) : usual;
+    int k_block = vectorized_k_block(&from, &near, problem, vector_width * usual * sum_bytes);
+    const bool is_narrow = k_block > 0 && from == 0
+                               ? refuse(problem->why, NARROW, "rows of A go through k-blocks of B")
+                               : narrow_pays(&near, problem, vector_width * usual * sum_bytes);
+    if (is_narrow && k_block > 0)
+        k_block = refuse(problem->why, K_BLOCKS, "narrow n-tiles bring B nearer");
+    const int vectors = is_narrow ? narrow_vectors(vector_width, f) : usual;
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
     return (weft_spmm_tiling){
-        .fold = (int)fold,
+        .vector_width = (int)vector_width,
         .vectors = vectors,
         .lanes = 1,
         .rows_per_group = 1,
-        .rows_per_item = folded_rows(limits, problem, window > 0 || is_narrow),
-        .window = window,
-        .window_from = window > 0 ? from : 0,
+        .rows_per_item = vectorized_rows(limits, problem, k_block > 0 || is_narrow),
+        .k_block = k_block,
+        .k_block_from = k_block > 0 ? from : 0,
         .load = 1,
-        .unroll = folded_unroll(fold, vectors, is_narrow),
-        .piece = FOLDED_PIECE,
-        .packed = packing_pays(problem, fold * vectors, bytes, near.l2_bytes / 8),
+        .unroll = vectorized_unroll(vector_width, vectors, is_narrow),
+        .row_chunk = VECTORIZED_ROW_CHUNK,
+        .packed = packing_pays(problem, vector_width * vectors, bytes, near.l2_bytes / 8),
     };
 }
 
 // Entries of one row that fit in the group's local memory, index and value; half of it is left, so
 // that two groups can be resident.
 static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem, int64_t lanes,
-                     int64_t team, int64_t rows)
+                     int64_t row_split, int64_t rows)
 {
     const int64_t entry_bytes =
         4 + (int64_t)weft_dtype_size(weft_dtype_or(problem->dtype, WEFT_F32));
     if (lanes == 1)
         return refuse(problem->why, STAGED, "one lane has nobody to share them with");
-    int64_t stage = team < SPREAD_LARGE_TEAM ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
+    int64_t stage = row_split < SPREAD_LARGE_ROW_SPLIT ? SPREAD_STAGE : SPREAD_LARGE_STAGE;
     while (stage > 0 && rows * (stage * entry_bytes + 4) > (int64_t)(limits->local_bytes / 2)) {
         refuse(problem->why, stage > 1 ? "more entries in local memory" : STAGED,
                "%" PRId64 " of each of %" PRId64 " rows pass half of %zu bytes", stage, rows,
@@ -480,119 +492,124 @@ static int stage_for(const weft_limits *limits, const weft_spmm_problem *problem
     return (int)stage;
 }
 
-// Two more kernels cut rows: where they are wanted anyway, nothing is lost by shorter pieces.
+// Two more kernels cut rows: where they are wanted anyway, nothing is lost by shorter row chunks.
 // Without a plan all that there may be have scratch memory, of which little is taken for that.
-static int64_t spread_piece(const weft_spmm_problem *problem)
+static int64_t spread_row_chunk(const weft_spmm_problem *problem)
 {
     const int64_t longest = problem->rows ? problem->rows->max : min_i64(problem->k, problem->nnz);
-    const double bytes = (double)problem->nnz / SPREAD_SHORT_PIECE * (double)problem->n *
+    const double bytes = (double)problem->nnz / SPREAD_SHORT_ROW_CHUNK * (double)problem->n *
                          (double)weft_sum_bytes(weft_dtype_or(problem->dtype, WEFT_F32));
-    if (longest <= 2 * SPREAD_PIECE || (!problem->rows && bytes > SPREAD_SUMS_BYTES))
-        return SPREAD_PIECE;
-    return SPREAD_SHORT_PIECE;
+    if (longest <= 2 * SPREAD_ROW_CHUNK || (!problem->rows && bytes > SPREAD_SUMS_BYTES))
+        return SPREAD_ROW_CHUNK;
+    return SPREAD_SHORT_ROW_CHUNK;
 }
 
 // Rows side by side in a group, which wait for each other: as few as make a group.
-static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes, int64_t team)
+static int64_t spread_rows(const weft_limits *limits, int64_t items, int64_t lanes,
+                           int64_t row_split)
 {
-    const int64_t rows = min_i64(items, SPREAD_LEAST_ITEMS) / (lanes * team);
+    const int64_t rows = min_i64(items, SPREAD_LEAST_ITEMS) / (lanes * row_split);
     return min_i64(max_i64(rows, 1), weft_limits_items_along(limits, 1));
 }
 
 // Teams that there are: each is a program.
-static const int64_t spread_teams[] = {4, 8, 32};
+static const int64_t spread_row_splits[] = {4, 8, 32};
 
-// Rows are shared by teams where there are too few of them to occupy the device; and by these, then
-// by larger ones, where the longest row known would still go on when all others have ended. The
-// batch does not matter: another team has other bits.
-static int64_t team_for(const weft_limits *limits, const weft_spmm_problem *problem,
-                        const weft_spmm_facts *f, int64_t items, int64_t lanes, int64_t columns)
+// Rows are shared by row splits where there are too few of them to occupy the device; and by these,
+// then by larger ones, where the longest row known would still go on when all others have ended.
+// The batch does not matter: another row split has other bits.
+static int64_t row_split_for(const weft_limits *limits, const weft_spmm_problem *problem,
+                             const weft_spmm_facts *f, int64_t items, int64_t lanes,
+                             int64_t columns)
 {
     const double resident = (double)limits->max_blocks * limits->max_block;
-    const double rows = (double)max_i64(problem->m, 1), slices = (double)ceil_div(f->n, columns);
-    const double idle = resident / (rows * slices * (double)lanes);
+    const double rows = (double)max_i64(problem->m, 1), n_tiles = (double)ceil_div(f->n, columns);
+    const double idle = resident / (rows * n_tiles * (double)lanes);
     const double entries = (double)problem->nnz / rows; // of a row
     const int64_t longest =
-        problem->rows ? min_i64(problem->rows->max, 2 * spread_piece(problem)) : 0;
+        problem->rows ? min_i64(problem->rows->max, 2 * spread_row_chunk(problem)) : 0;
     const int64_t room = clamped_i64(limits->local_bytes) / 2;
-    if (weft_spmm_is_peaks(problem->reduction))
-        return 1 + refuse(problem->why, TEAMS, "a %s goes without",
+    if (weft_spmm_is_max_min(problem->reduction))
+        return 1 + refuse(problem->why, ROW_SPLITS, "a %s goes without",
                           weft_spmm_reduction_name(problem->reduction));
-    int64_t team = 1;
-    for (size_t i = 0; i < sizeof(spread_teams) / sizeof(spread_teams[0]); i++) {
-        const int64_t next = spread_teams[i];
+    int64_t row_split = 1;
+    for (size_t i = 0; i < sizeof(spread_row_splits) / sizeof(spread_row_splits[0]); i++) {
+        const int64_t next = spread_row_splits[i];
         if (next > items / lanes)
             break;
-        const double at_once = (double)team < idle ? (double)team : idle; // items for a row
-        const int64_t wait = longest / team; // entries of the longest one
+        const double at_once =
+            (double)row_split < idle ? (double)row_split : idle; // items for a row
+        const int64_t wait = longest / row_split;                // entries of the longest one
         const bool fills = i == 0 && (double)next <= idle && entries >= (double)next * SPREAD_PART;
         const bool evens = wait > SPREAD_WAIT && (double)wait > SPREAD_LONG * entries / at_once;
         const int64_t bytes = spread_rows(limits, items, lanes, next) * (next - 1) * columns *
                               weft_sum_bytes(f->dtype);
         if (!fills && !evens) {
-            refuse(problem->why, TEAMS,
+            refuse(problem->why, ROW_SPLITS,
                    "rows have %.3g entries, the longest that is known %" PRId64
                    ", and the device has room for %.3g times as many",
                    entries, longest, idle);
             break;
         }
         if (bytes > room) {
-            refuse(problem->why, TEAMS,
+            refuse(problem->why, ROW_SPLITS,
                    "their sums are %" PRId64 " bytes: there is room for %" PRId64, bytes, room);
             break;
         }
-        team = next;
+        row_split = next;
     }
-    return team;
+    return row_split;
 }
 
-// Lanes are items: they share a slice, and the entries of its row through local memory.
+// Lanes are items: they share a n-tile, and the entries of its row through local memory.
 static weft_spmm_tiling spread_tiling(const weft_limits *limits, const weft_spmm_problem *problem,
                                       const weft_spmm_facts *f)
 {
     const int64_t bytes = (int64_t)weft_dtype_size(f->dtype);
-    const int64_t widest = pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_FOLD), 1));
+    const int64_t widest =
+        pow2_down(max_i64(min_i64(limits->load_bytes / bytes, SPREAD_VECTOR_WIDTH), 1));
     const int64_t fits = min_i64(f->alignment, pow2_divisor(f->n));
-    const int64_t fold = fits >= widest ? widest : 1; // each is a program
-    const int64_t units = ceil_div(f->n, fold);
+    const int64_t vector_width = fits >= widest ? widest : 1; // each is a program
+    const int64_t units = ceil_div(f->n, vector_width);
     const int64_t items =
         min_i64(min_i64(limits->max_block, SPREAD_ITEMS), weft_limits_items_along(limits, 0));
     const int64_t warp = min_i64(limits->warp, items);
     const int64_t lanes = units <= warp / 4 ? warp / 4 : warp;
     const int vectors = units > lanes ? 2 : 1;
-    const int64_t team = team_for(limits, problem, f, items, lanes, lanes * vectors * fold);
-    const int64_t rows = spread_rows(limits, items, lanes, team);
-    const bool stages = !weft_spmm_is_peaks(problem->reduction) ||
+    const int64_t row_split =
+        row_split_for(limits, problem, f, items, lanes, lanes * vectors * vector_width);
+    const int64_t rows = spread_rows(limits, items, lanes, row_split);
+    const bool stages = !weft_spmm_is_max_min(problem->reduction) ||
                         refuse(problem->why, STAGED, "a %s goes without",
                                weft_spmm_reduction_name(problem->reduction));
-    const int stage = stages ? stage_for(limits, problem, lanes, team, rows) : 0;
-    if (fold < widest)
+    const int stage = stages ? stage_for(limits, problem, lanes, row_split, rows) : 0;
+    if (vector_width < widest)
         refuse(problem->why, ALIGNED,
                "of %" PRId64 ": n is %" PRId64 ", and rows begin at multiples of %" PRId64, widest,
                f->n, f->alignment);
     const int64_t load = min_i64(
         min_i64(limits->load_bytes / max_i64(bytes, 4), WEFT_SPMM_MAX_LOAD), f->entry_alignment);
     return (weft_spmm_tiling){
-        .fold = (int)fold,
+        .vector_width = (int)vector_width,
         .vectors = vectors,
         .lanes = (int)lanes,
-        .team = (int)team,
+        .row_split = (int)row_split,
         .rows_per_group = (int)rows,
         .rows_per_item = 1,
         .stage = stage,
         .load = (int)pow2_down(max_i64(min_i64(load, stage), 1)),
         .unroll = SPREAD_UNROLL / vectors / (weft_sum_bytes(f->dtype) > 4 ? 2 : 1),
-        .piece = spread_piece(problem),
+        .row_chunk = spread_row_chunk(problem),
         .packed = (!problem->columns_adjacent ||
                    refuse(problem->why, PACKED, "columns of B lie side by side")) &&
                   packing_pays(problem, f->n, bytes, 0),
-        .aligned = fold > 1,
+        .aligned = vector_width > 1,
     };
 }
 
 weft_spmm_tiling weft_spmm_tiling_for(const weft_limits *limits, const weft_spmm_problem *problem)
 {
     const weft_spmm_facts f = weft_spmm_facts_of(problem);
-    return weft_lanes_are_folded(limits, problem->why) ? folded_tiling(limits, problem, &f)
-                                                       : spread_tiling(limits, problem, &f);
+    return weft_lanes_are_vectors(limits, problem->why) ? vectorized_tiling(limits, problem, &f)
+                                                        : spread_tiling(limits, problem, &f);
 }

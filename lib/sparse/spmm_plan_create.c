@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plan objects: a sparsity pattern read once; its rows put in order, long ones cut, and turned for
-// A^T.
+// Plan objects: a sparsity pattern read once; its rows put in order, long ones cut, and transposed
+// for A^T.
 #include <weft/spmm_dcsr.h>
 
 #include <inttypes.h>
@@ -79,84 +79,86 @@ static weft_status read_pattern(weft_pattern *p, const weft_launch *launch, cons
 
 // Counts the entries of each column, and leaves in offsets[column] where the column's entries
 // begin.
-static void count_columns(weft_pattern *turned, const weft_pattern *p, int64_t n_cols)
+static void count_columns(weft_pattern *transposed, const weft_pattern *p, int64_t n_cols)
 {
-    const weft_dtype dtype = turned->offset_dtype;
+    const weft_dtype dtype = transposed->offset_dtype;
     for (int64_t e = 0; e < p->nnz; ++e) {
         const int64_t column = integer_at(p->indices, p->index_dtype, e);
-        integer_put(turned->offsets, dtype, column + 1,
-                    integer_at(turned->offsets, dtype, column + 1) + 1);
+        integer_put(transposed->offsets, dtype, column + 1,
+                    integer_at(transposed->offsets, dtype, column + 1) + 1);
     }
     for (int64_t column = 0; column < n_cols; ++column)
-        integer_put(turned->offsets, dtype, column + 1,
-                    weft_pattern_start(turned, column) +
-                        integer_at(turned->offsets, dtype, column + 1));
+        integer_put(transposed->offsets, dtype, column + 1,
+                    weft_pattern_start(transposed, column) +
+                        integer_at(transposed->offsets, dtype, column + 1));
 }
 
 // A^T by rows: entries of a column in the order of their rows, each with the place it came from.
 // numbers: of the rows, among n_rows; NULL: rows are numbered as they come.
-static weft_status turn_pattern(weft_pattern *turned, const weft_pattern *p, const int32_t *numbers,
-                                int64_t n_rows)
+static weft_status turn_pattern(weft_pattern *transposed, const weft_pattern *p,
+                                const int32_t *numbers, int64_t n_rows)
 {
     const int64_t n_cols = p->n_cols;
-    turned->n_rows = n_cols;
-    turned->n_cols = n_rows;
-    turned->nnz = p->nnz;
-    turned->offset_dtype = p->offset_dtype;
-    turned->index_dtype = WEFT_I32;
+    transposed->n_rows = n_cols;
+    transposed->n_cols = n_rows;
+    transposed->nnz = p->nnz;
+    transposed->offset_dtype = p->offset_dtype;
+    transposed->index_dtype = WEFT_I32;
     const size_t offset_size = weft_dtype_size(p->offset_dtype);
-    TRY(weft_plan_allocate(&turned->offsets, n_cols + 1, offset_size));
-    TRY(weft_plan_allocate(&turned->indices, p->nnz, sizeof(int32_t)));
-    TRY(weft_plan_allocate(&turned->source, p->nnz, offset_size));
-    count_columns(turned, p, n_cols);
+    TRY(weft_plan_allocate(&transposed->offsets, n_cols + 1, offset_size));
+    TRY(weft_plan_allocate(&transposed->indices, p->nnz, sizeof(int32_t)));
+    TRY(weft_plan_allocate(&transposed->source, p->nnz, offset_size));
+    count_columns(transposed, p, n_cols);
 
     void *next = NULL;
     TRY(weft_plan_allocate(&next, n_cols + 1, offset_size));
-    memcpy(next, turned->offsets, (size_t)(n_cols + 1) * offset_size);
-    int32_t *rows = turned->indices;
+    memcpy(next, transposed->offsets, (size_t)(n_cols + 1) * offset_size);
+    int32_t *rows = transposed->indices;
     for (int64_t row = 0; row < p->n_rows; ++row) {
         for (int64_t e = weft_pattern_start(p, row); e < weft_pattern_start(p, row + 1); ++e) {
             const int64_t column = integer_at(p->indices, p->index_dtype, e);
             const int64_t place = integer_at(next, p->offset_dtype, column);
             integer_put(next, p->offset_dtype, column, place + 1);
             rows[place] = numbers ? numbers[row] : (int32_t)row;
-            integer_put(turned->source, p->offset_dtype, place, e);
+            integer_put(transposed->source, p->offset_dtype, place, e);
         }
     }
     free(next);
     return WEFT_OK;
 }
 
-// The p of every piece: the multiples of `piece` among the entries of each long row.
-static weft_status list_pieces(weft_spmm_plan *plan, const weft_pattern *p)
+// The p of every row chunk: the multiples of `row chunk` among the entries of each long row.
+static weft_status list_row_chunks(weft_spmm_plan *plan, const weft_pattern *p)
 {
     int64_t n = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (weft_pattern_is_long(p, row, plan->piece))
-            n += ceil_div(weft_pattern_start(p, row + 1), plan->piece) -
-                 ceil_div(weft_pattern_start(p, row), plan->piece);
+        if (weft_pattern_is_long(p, row, plan->row_chunk))
+            n += ceil_div(weft_pattern_start(p, row + 1), plan->row_chunk) -
+                 ceil_div(weft_pattern_start(p, row), plan->row_chunk);
     void *memory = NULL;
     TRY(weft_plan_allocate(&memory, n, sizeof(int64_t)));
-    int64_t *pieces = memory;
-    plan->n_pieces = 0;
+    int64_t *row_chunks = memory;
+    plan->n_row_chunks = 0;
     for (int64_t row = 0; row < p->n_rows; ++row)
-        if (weft_pattern_is_long(p, row, plan->piece))
-            for (int64_t i = ceil_div(weft_pattern_start(p, row), plan->piece);
-                 i * plan->piece < weft_pattern_start(p, row + 1); ++i)
-                pieces[plan->n_pieces++] = i;
+        if (weft_pattern_is_long(p, row, plan->row_chunk))
+            for (int64_t i = ceil_div(weft_pattern_start(p, row), plan->row_chunk);
+                 i * plan->row_chunk < weft_pattern_start(p, row + 1); ++i)
+                row_chunks[plan->n_row_chunks++] = i;
     const weft_status status =
-        weft_plan_upload(&plan->pieces, plan->ctx, pieces, n, sizeof(int64_t));
-    free(pieces);
+        weft_plan_upload(&plan->row_chunks, plan->ctx, row_chunks, n, sizeof(int64_t));
+    free(row_chunks);
     return status;
 }
 
-static weft_status upload_turned(weft_spmm_plan *plan, const weft_pattern *turned)
+static weft_status upload_transposed(weft_spmm_plan *plan, const weft_pattern *transposed)
 {
-    const size_t offset_size = weft_dtype_size(turned->offset_dtype);
-    TRY(weft_plan_upload(&plan->offsets, plan->ctx, turned->offsets, turned->n_rows + 1,
+    const size_t offset_size = weft_dtype_size(transposed->offset_dtype);
+    TRY(weft_plan_upload(&plan->offsets, plan->ctx, transposed->offsets, transposed->n_rows + 1,
                          offset_size));
-    TRY(weft_plan_upload(&plan->indices, plan->ctx, turned->indices, turned->nnz, sizeof(int32_t)));
-    return weft_plan_upload(&plan->source, plan->ctx, turned->source, turned->nnz, offset_size);
+    TRY(weft_plan_upload(&plan->indices, plan->ctx, transposed->indices, transposed->nnz,
+                         sizeof(int32_t)));
+    return weft_plan_upload(&plan->source, plan->ctx, transposed->source, transposed->nnz,
+                            offset_size);
 }
 
 static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern *p,
@@ -175,25 +177,27 @@ static weft_spmm_tiling tiling_of(const weft_spmm_plan *plan, const weft_pattern
     return weft_spmm_tiling_for(&plan->ctx->limits, &typical);
 }
 
-// Rows in order, long ones cut, and windows where the products to come will want them.
+// Rows in order, long ones cut, and k-blocks where the products to come will want them.
 static weft_status analyse(weft_spmm_plan *plan, const weft_pattern *p, weft_dtype dtype)
 {
     plan->rows = weft_row_stats_of(p->offsets, p->offset_dtype, p->n_rows);
     const weft_spmm_tiling tiling = tiling_of(plan, p, dtype);
-    plan->piece = plan->piece > 0 ? plan->piece : tiling.piece;
+    plan->row_chunk = plan->row_chunk > 0 ? plan->row_chunk : tiling.row_chunk;
     plan->run_rows = tiling.rows_per_item;
-    plan->bundle_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
-    plan->held_bundles = weft_spmm_held_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
-    plan->window =
-        tiling.bundles_per_copy > 0 ? 0 : tiling.window; // those of held B are found as they come
-    plan->window_from = tiling.window_from;
-    TRY(list_pieces(plan, p));
+    plan->row_block_rows = (int64_t)tiling.rows_per_group * tiling.rows_per_item;
+    plan->staged_b_row_blocks =
+        weft_spmm_staged_b_groups(&tiling, &plan->ctx->limits, plan->ctx->why);
+    plan->k_block = tiling.row_blocks_per_copy > 0
+                        ? 0
+                        : tiling.k_block; // those of held B are found as they come
+    plan->k_block_from = tiling.k_block_from;
+    TRY(list_row_chunks(plan, p));
 
     void *order = NULL;
     weft_status status = weft_spmm_order_rows(&order, plan, p);
     if (status == WEFT_OK && order)
         status = weft_plan_upload(&plan->order, plan->ctx, order, plan->n_ordered, sizeof(int32_t));
-    if (status == WEFT_OK && plan->window > 0)
+    if (status == WEFT_OK && plan->k_block > 0)
         status = weft_spmm_segment(plan, p, order);
     free(order);
     return status;
@@ -210,19 +214,19 @@ static weft_status read_numbers(void **out, const weft_launch *launch, const wef
 static weft_status fill(weft_spmm_plan *plan, const weft_launch *launch, const weft_csr *A,
                         const weft_dcsr *stored)
 {
-    weft_pattern given = {0}, turned = {0};
+    weft_pattern given = {0}, transposed = {0};
     void *numbers = NULL;
     weft_status status = read_pattern(&given, launch, A);
     if (status == WEFT_OK && stored)
         status = read_numbers(&numbers, launch, stored);
     if (status == WEFT_OK && plan->transpose_a)
-        status = turn_pattern(&turned, &given, numbers, plan->n_rows);
+        status = turn_pattern(&transposed, &given, numbers, plan->n_rows);
     if (status == WEFT_OK && plan->transpose_a)
-        status = upload_turned(plan, &turned);
+        status = upload_transposed(plan, &transposed);
     if (status == WEFT_OK)
-        status = analyse(plan, plan->transpose_a ? &turned : &given, A->dtype);
+        status = analyse(plan, plan->transpose_a ? &transposed : &given, A->dtype);
     pattern_free(&given);
-    pattern_free(&turned);
+    pattern_free(&transposed);
     free(numbers);
     return status;
 }
@@ -232,10 +236,10 @@ static weft_status plan_check(weft_launch *launch, weft_context *ctx, cl_command
                               const weft_csr *A, const weft_dcsr *stored,
                               const weft_spmm_plan_params *params)
 {
-    if (params->piece < 0 || params->piece > INT64_MAX / 4)
+    if (params->row_chunk < 0 || params->row_chunk > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm_plan: piece is %" PRId64 ": 0 to %" PRId64 " is wanted", params->piece,
-                    INT64_MAX / 4);
+                    "spmm_plan: row_chunk is %" PRId64 ": 0 to %" PRId64 " is wanted",
+                    params->row_chunk, INT64_MAX / 4);
     if (!weft_spmm_order_name(params->order))
         return fail(WEFT_BAD_ARGUMENT, "spmm_plan: order is %d: no weft_spmm_order",
                     (int)params->order);
@@ -281,8 +285,8 @@ static weft_status plan_create(weft_spmm_plan **out, weft_context *ctx, cl_comma
         .nnz = A->nnz,
         .offset_dtype = weft_dtype_or(A->offset_dtype, WEFT_I32),
         .index_dtype = weft_dtype_or(A->index_dtype, WEFT_I32),
-        .piece = own.piece,
-        .piece_is_forced = own.piece > 0,
+        .row_chunk = own.row_chunk,
+        .row_chunk_is_forced = own.row_chunk > 0,
         .order_kind = own.order,
     };
     const weft_status status = fill(plan, &launch, A, stored);
@@ -318,9 +322,9 @@ void weft_spmm_plan_destroy(weft_spmm_plan **plan)
 {
     if (!plan || !*plan)
         return;
-    const cl_mem buffers[] = {(*plan)->order,           (*plan)->pieces,   (*plan)->segment_starts,
-                              (*plan)->segment_entries, (*plan)->segments, (*plan)->offsets,
-                              (*plan)->indices,         (*plan)->source};
+    const cl_mem buffers[] = {
+        (*plan)->order,    (*plan)->row_chunks, (*plan)->segment_starts, (*plan)->segment_entries,
+        (*plan)->segments, (*plan)->offsets,    (*plan)->indices,        (*plan)->source};
     for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); ++i)
         weft_buffer_release(buffers[i]);
     free(*plan);

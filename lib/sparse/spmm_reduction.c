@@ -25,7 +25,7 @@ bool weft_spmm_reduction_find(const char *name, weft_spmm_reduction *reduction)
     return found >= 0;
 }
 
-bool weft_spmm_is_peaks(weft_spmm_reduction reduction)
+bool weft_spmm_is_max_min(weft_spmm_reduction reduction)
 {
     return reduction == WEFT_SPMM_MAX || reduction == WEFT_SPMM_MIN;
 }

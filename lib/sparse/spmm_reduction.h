@@ -5,7 +5,7 @@
 
 #include <weft/spmm.h>
 
-// Largest or smallest products, which spmm_peaks.cl finds.
-bool weft_spmm_is_peaks(weft_spmm_reduction reduction);
+// Largest or smallest products, which spmm_max_min.cl finds.
+bool weft_spmm_is_max_min(weft_spmm_reduction reduction);
 
 #endif

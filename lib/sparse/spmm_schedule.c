@@ -18,9 +18,9 @@
 
 static const char QUEUES[] = "rows from a queue";
 
-int64_t weft_spmm_slice_columns(const weft_spmm_tiling *tiling)
+int64_t weft_spmm_n_tile_columns(const weft_spmm_tiling *tiling)
 {
-    return (int64_t)tiling->lanes * tiling->vectors * tiling->fold;
+    return (int64_t)tiling->lanes * tiling->vectors * tiling->vector_width;
 }
 
 static size_t bytes_of(const weft_spmm_state *s)
@@ -55,9 +55,9 @@ static weft_status find_alignment(weft_spmm_state *s, const weft_call *call)
 }
 
 // What is known of the rows of op(A). Only one longer than it is wide has a column twice.
-static weft_pieces_problem rows_of(const weft_spmm_state *s, const weft_call *call)
+static weft_row_chunks_problem rows_of(const weft_spmm_state *s, const weft_call *call)
 {
-    return (weft_pieces_problem){
+    return (weft_row_chunks_problem){
         .nnz = s->problem.nnz,
         .longest = min_i64(s->problem.k, s->problem.nnz),
         .n_sums = s->problem.n,
@@ -69,43 +69,43 @@ static weft_pieces_problem rows_of(const weft_spmm_state *s, const weft_call *ca
     };
 }
 
-// The plan object's pieces; where nobody asked for them, only if scratch memory has room.
+// The plan object's row chunks; where nobody asked for them, only if scratch memory has room.
 static bool take_planned(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
-                         const weft_pieces_problem *rows)
+                         const weft_row_chunks_problem *rows)
 {
     const uint64_t most = weft_workspace_most(call->ctx);
-    const bool counts = weft_pieces_of(&s->cut, rows, plan->n_pieces, plan->piece);
-    s->is_planned = plan->piece_is_forced || (counts && bytes_of(s) <= most) ||
+    const bool counts = weft_row_chunks_of(&s->cut, rows, plan->n_row_chunks, plan->row_chunk);
+    s->is_planned = plan->row_chunk_is_forced || (counts && bytes_of(s) <= most) ||
                     refuse(s->problem.why, "the plan's order",
-                           "its %" PRId64 " pieces of long rows have no room in %" PRIu64
+                           "its %" PRId64 " row chunks of long rows have no room in %" PRIu64
                            " bytes of scratch memory",
-                           plan->n_pieces, most);
-    if (s->is_planned && plan->n_pieces == 0)
-        refuse(s->problem.why, "pieces of long rows",
-               "no row has more than two pieces of %" PRId64 " entries", plan->piece);
+                           plan->n_row_chunks, most);
+    if (s->is_planned && plan->n_row_chunks == 0)
+        refuse(s->problem.why, "row chunks of long rows",
+               "no row has more than two row chunks of %" PRId64 " entries", plan->row_chunk);
     return counts;
 }
 
 // Longer ones in their place. The plan object's order leaves out its own long rows, and goes with
 // them.
 static bool take_longer(weft_spmm_state *s, const weft_call *call, const weft_spmm_plan *plan,
-                        weft_pieces_problem *rows)
+                        weft_row_chunks_problem *rows)
 {
     if (plan)
         rows->longest = plan->rows.max;
-    return weft_pieces_for(&s->cut, rows, plan ? plan->piece : s->tiling.piece,
-                           s->head.is_forced && !plan, weft_workspace_most(call->ctx));
+    return weft_row_chunks_for(&s->cut, rows, plan ? plan->row_chunk : s->tiling.row_chunk,
+                               s->head.is_forced && !plan, weft_workspace_most(call->ctx));
 }
 
-static weft_status schedule_pieces(weft_spmm_state *s, const weft_call *call,
-                                   const weft_spmm_plan *plan)
+static weft_status schedule_row_chunks(weft_spmm_state *s, const weft_call *call,
+                                       const weft_spmm_plan *plan)
 {
-    weft_pieces_problem rows = rows_of(s, call);
+    weft_row_chunks_problem rows = rows_of(s, call);
     bool counts = plan && take_planned(s, call, plan, &rows);
     if (!s->is_planned)
         counts = take_longer(s, call, plan, &rows);
-    s->tiling.piece = s->cut.length;
-    return counts ? WEFT_OK : weft_pieces_too_many(&s->cut, &rows, "spmm");
+    s->tiling.row_chunk = s->cut.length;
+    return counts ? WEFT_OK : weft_row_chunks_too_many(&s->cut, &rows, "spmm");
 }
 
 // Windows go without: the queue is for those who take rows one after the other. So does who has no
@@ -115,9 +115,9 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
     const int max_turns = ctx->limits.max_turns;
     if (!s->is_planned || s->problem.order != WEFT_SPMM_ORDER_QUEUE)
         return WEFT_OK;
-    if (s->tiling.window > 0 || s->tiling.bundles_per_copy > 0) {
-        s->unqueued = s->tiling.bundles_per_copy > 0 ? "B in local memory goes without a queue"
-                                                     : "windows go without a queue";
+    if (s->tiling.k_block > 0 || s->tiling.row_blocks_per_copy > 0) {
+        s->unqueued = s->tiling.row_blocks_per_copy > 0 ? "B in local memory goes without a queue"
+                                                        : "k-blocks go without a queue";
         refuse(s->problem.why, QUEUES, "%s", s->unqueued);
         return WEFT_OK;
     }
@@ -130,12 +130,12 @@ static weft_status schedule_queues(weft_spmm_state *s, const weft_context *ctx)
         return WEFT_OK;
     }
     const int64_t n_batches = s->problem.n_batches;
-    if (!weft_scratch_for(&s->queues_bytes, s->n_slices, n_batches, sizeof(uint32_t), 1))
+    if (!weft_scratch_for(&s->queues_bytes, s->n_tiles, n_batches, sizeof(uint32_t), 1))
         return fail(WEFT_NO_MEMORY,
-                    "spmm: queues for %" PRId64 " slices of %" PRId64 " matrices are too many",
-                    s->n_slices, n_batches);
+                    "spmm: queues for %" PRId64 " n-tiles of %" PRId64 " matrices are too many",
+                    s->n_tiles, n_batches);
     if (bytes_of(s) <= weft_workspace_most(ctx)) {
-        s->n_queues = s->n_slices * n_batches;
+        s->n_queues = s->n_tiles * n_batches;
         return WEFT_OK;
     }
     refuse(s->problem.why, QUEUES, "scratch memory has room for %" PRIu64 " bytes",
@@ -151,7 +151,7 @@ static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
     if (!s->tiling.packed)
         return WEFT_OK;
     const int64_t size = (int64_t)weft_dtype_size(s->problem.dtype);
-    const int64_t columns = s->n_slices * weft_spmm_slice_columns(&s->tiling);
+    const int64_t columns = s->n_tiles * weft_spmm_n_tile_columns(&s->tiling);
     const bool counts =
         weft_scratch_for(&s->packed_bytes, columns, s->problem.k, s->problem.n_batches, size);
     if (counts && (s->head.is_forced || bytes_of(s) <= weft_workspace_most(ctx)))
@@ -172,21 +172,21 @@ static weft_status schedule_packing(weft_spmm_state *s, const weft_context *ctx)
 // the rows that it has cut.
 static void schedule_segments(weft_spmm_state *s, const weft_spmm_plan *plan)
 {
-    s->has_segments = s->is_planned && plan->segments && s->tiling.bundles_per_copy == 0 &&
-                      s->tiling.window == plan->window;
+    s->has_segments = s->is_planned && plan->segments && s->tiling.row_blocks_per_copy == 0 &&
+                      s->tiling.k_block == plan->k_block;
     if (!s->has_segments)
         return;
     if (!s->head.is_forced)
-        s->tiling.window_from = plan->window_from;
+        s->tiling.k_block_from = plan->k_block_from;
     s->has_segments =
-        s->tiling.window_from == plan->window_from && s->tiling.rows_per_item == plan->run_rows;
+        s->tiling.k_block_from == plan->k_block_from && s->tiling.rows_per_item == plan->run_rows;
 }
 
 // The state has this from the plan before, which wanted groups that are too large.
 static void clear_schedule(weft_spmm_state *s)
 {
     s->is_planned = s->has_segments = false;
-    s->cut = (weft_pieces){0};
+    s->cut = (weft_row_chunks){0};
     s->n_queues = 0;
     s->unqueued = NULL;
     s->packed_bytes = s->queues_bytes = 0;
@@ -203,8 +203,8 @@ static weft_status choose_tiling(weft_spmm_state *s, const weft_call *call,
     else
         s->tiling = weft_spmm_tiling_for(limits, &problem);
     s->tiling.rows_per_item = (int)max_i64(s->tiling.rows_per_item, 1);
-    s->tiling.team = (int)max_i64(s->tiling.team, 1);
-    s->n_slices = ceil_div(s->problem.n, weft_spmm_slice_columns(&s->tiling));
+    s->tiling.row_split = (int)max_i64(s->tiling.row_split, 1);
+    s->n_tiles = ceil_div(s->problem.n, weft_spmm_n_tile_columns(&s->tiling));
     return WEFT_OK;
 }
 
@@ -214,12 +214,12 @@ weft_status weft_spmm_schedule(void *state, const weft_call *call, const weft_li
     const weft_spmm_plan *plan = ((const weft_spmm_numbers *)call->own)->plan;
     clear_schedule(s);
     TRY(choose_tiling(s, call, limits, plan));
-    TRY(schedule_pieces(s, call, plan));
+    TRY(schedule_row_chunks(s, call, plan));
     schedule_segments(s, plan);
     TRY(schedule_queues(s, call->ctx));
     TRY(schedule_packing(s, call->ctx));
     s->head.group_items =
-        (size_t)weft_spmm_team_items(&s->tiling) * (size_t)s->tiling.rows_per_group;
+        (size_t)weft_spmm_row_items(&s->tiling) * (size_t)s->tiling.rows_per_group;
     s->head.scratch_bytes = s->is_scale ? 0 : bytes_of(s);
     return WEFT_OK;
 }
@@ -239,13 +239,13 @@ static void add_common(weft_defines *defines, const weft_spmm_state *s, const we
     weft_defines_add_dtype(defines, "DTYPE", s->problem.dtype);
     if (weft_widens(s->problem.dtype, s->result_dtype))
         weft_defines_add(defines, "WIDE", 1);
-    weft_defines_add(defines, "FOLD", tiling->fold);
+    weft_defines_add(defines, "VECTOR_WIDTH", tiling->vector_width);
     weft_defines_add(defines, "ALIGNED", tiling->aligned);
     weft_defines_add(defines, "LANES", tiling->lanes);
     weft_defines_add(defines, "VECTORS", tiling->vectors);
     weft_defines_add(defines, "ROWS_PER_GROUP", tiling->rows_per_group);
-    if (tiling->team > 1)
-        weft_defines_add(defines, "TEAM", tiling->team);
+    if (tiling->row_split > 1)
+        weft_defines_add(defines, "ROW_SPLIT", tiling->row_split);
     weft_defines_add_sub_group(defines, call->ctx->least_subgroup, 0);
     weft_defines_add(defines, "UNROLL", tiling->unroll);
     weft_defines_add(defines, "COLUMNS_ADJACENT", s->problem.columns_adjacent);
@@ -262,11 +262,11 @@ static void add_common(weft_defines *defines, const weft_spmm_state *s, const we
 }
 
 static void sums_program(program *out, const weft_spmm_state *s, const weft_call *call,
-                         bool is_held)
+                         bool is_staged_b)
 {
     *out = (program){.source = &weft_source_spmm};
     add_common(&out->defines, s, call);
-    weft_defines_add(&out->defines, "HELD", is_held);
+    weft_defines_add(&out->defines, "STAGED_B", is_staged_b);
     weft_defines_add(&out->defines, "MOST_ROWS", WEFT_SPMM_MOST_ROWS);
     weft_defines_add(&out->defines, "STAGE", s->tiling.stage);
     weft_defines_add(&out->defines, "LOAD", s->tiling.load);
@@ -274,10 +274,10 @@ static void sums_program(program *out, const weft_spmm_state *s, const weft_call
     weft_defines_add(&out->defines, "MEAN", s->problem.reduction == WEFT_SPMM_MEAN);
 }
 
-static void peaks_program(program *out, const weft_spmm_state *s, const weft_call *call)
+static void max_min_program(program *out, const weft_spmm_state *s, const weft_call *call)
 {
     const bool is_wide = s->argument_dtype == WEFT_I64;
-    *out = (program){.source = &weft_source_spmm_peaks};
+    *out = (program){.source = &weft_source_spmm_max_min};
     add_common(&out->defines, s, call);
     weft_defines_add(&out->defines, "LEAST", s->problem.reduction == WEFT_SPMM_MIN);
     weft_defines_add(&out->defines, "HAS_ARGUMENTS", call->operands[WEFT_SPMM_ARGUMENTS] != NULL);
@@ -300,9 +300,9 @@ static weft_status rows_kernels(weft_spmm_state *s, size_t *most, const weft_cal
 
 static const char *rows_kernel(const weft_spmm_state *s)
 {
-    return s->has_segments        ? "spmm_csr_segments"
-           : s->tiling.window > 0 ? "spmm_csr_windows"
-                                  : "spmm_csr_rows";
+    return s->has_segments         ? "spmm_csr_segments"
+           : s->tiling.k_block > 0 ? "spmm_csr_k_blocks"
+                                   : "spmm_csr_rows";
 }
 
 // What writes rows of C to which A has nothing to add.
@@ -311,7 +311,7 @@ static weft_status scale_kernels(weft_spmm_state *s, size_t *most, const weft_ca
 {
     TRY(kernel_for(&s->kernels.scale, most, call, from, "spmm_scale"));
     return call->operands[WEFT_SPMM_ARGUMENTS]
-               ? kernel_for(&s->kernels.none, most, call, from, "spmm_peaks_none")
+               ? kernel_for(&s->kernels.none, most, call, from, "spmm_max_min_none")
                : WEFT_OK;
 }
 
@@ -323,36 +323,36 @@ static weft_status sums_kernels(weft_spmm_state *s, size_t *most, const weft_cal
     TRY(rows_kernels(s, most, call, sums, rows_kernel(s)));
     if (s->cut.n == 0)
         return WEFT_OK;
-    program lying = *sums; // pieces find B where it lies
-    if (s->tiling.bundles_per_copy > 0)
+    program lying = *sums; // row chunks find B where it lies
+    if (s->tiling.row_blocks_per_copy > 0)
         sums_program(&lying, s, call, false);
-    TRY(kernel_for(&s->kernels.pieces, most, call, &lying, "spmm_csr_pieces"));
+    TRY(kernel_for(&s->kernels.row_chunks, most, call, &lying, "spmm_csr_row_chunks"));
     return kernel_for(&s->kernels.combine, most, call, &lying, "spmm_csr_combine");
 }
 
-static weft_status peaks_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
-                                 const program *peaks)
+static weft_status max_min_kernels(weft_spmm_state *s, size_t *most, const weft_call *call,
+                                   const program *max_min)
 {
-    TRY(rows_kernels(s, most, call, peaks, "spmm_peaks_csr_rows"));
+    TRY(rows_kernels(s, most, call, max_min, "spmm_max_min_csr_rows"));
     if (s->cut.n == 0)
         return WEFT_OK;
-    TRY(kernel_for(&s->kernels.pieces, most, call, peaks, "spmm_peaks_csr_pieces"));
-    return kernel_for(&s->kernels.combine, most, call, peaks, "spmm_peaks_csr_combine");
+    TRY(kernel_for(&s->kernels.row_chunks, most, call, max_min, "spmm_max_min_csr_row_chunks"));
+    return kernel_for(&s->kernels.combine, most, call, max_min, "spmm_max_min_csr_combine");
 }
 
 weft_status weft_spmm_build(void *state, const weft_call *call, size_t *most)
 {
     weft_spmm_state *s = state;
-    const bool is_peaks = weft_spmm_is_peaks(s->problem.reduction);
+    const bool is_max_min = weft_spmm_is_max_min(s->problem.reduction);
     program from;
     s->kernels = (weft_spmm_kernels){0};
-    if (is_peaks)
-        peaks_program(&from, s, call);
+    if (is_max_min)
+        max_min_program(&from, s, call);
     else
-        sums_program(&from, s, call, s->tiling.bundles_per_copy > 0);
+        sums_program(&from, s, call, s->tiling.row_blocks_per_copy > 0);
     if (s->is_scale || s->has_rows)
         TRY(scale_kernels(s, most, call, &from));
-    return s->is_scale ? WEFT_OK
-           : is_peaks  ? peaks_kernels(s, most, call, &from)
-                       : sums_kernels(s, most, call, &from);
+    return s->is_scale  ? WEFT_OK
+           : is_max_min ? max_min_kernels(s, most, call, &from)
+                        : sums_kernels(s, most, call, &from);
 }

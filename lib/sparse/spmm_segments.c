@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of a plan cut where windows of B end: the entries of one row in one window are a segment. An
-// item's stand window by window and by length within one, so that loops end where the last one did.
+// Rows of a plan cut where k-blocks of B end: the entries of one row in one k-block are a segment.
+// An item's stand k-block by k-block and by length within one, so that loops end where the last one
+// did.
 #include <stdlib.h>
 
 #include "base/arithmetic.h"
@@ -14,11 +15,11 @@ typedef struct {
     int row; // within the item
 } segment;
 
-// The segments of one item: where each of its rows has got to, and those of the window at hand.
+// The segments of one item: where each of its rows has got to, and those of the k-block at hand.
 typedef struct {
     const weft_pattern *p;
     int64_t next[WEFT_SPMM_MOST_ROWS], stop[WEFT_SPMM_MOST_ROWS];
-    segment window[WEFT_SPMM_MOST_ROWS];
+    segment k_block[WEFT_SPMM_MOST_ROWS];
     int n_rows, n_cut, n_window; // n_cut of the rows have segments
 } item;
 
@@ -41,16 +42,16 @@ static void begin_item(item *it, const weft_spmm_plan *plan, const weft_pattern 
         const int64_t row = place >= plan->n_ordered ? -1 : order ? order[place] : place;
         const int64_t start = row < 0 ? 0 : weft_pattern_start(p, row);
         const int64_t stop = row < 0 ? 0 : weft_pattern_start(p, row + 1);
-        const bool is_cut = row >= 0 && stop - start >= plan->window_from &&
-                            !weft_pattern_is_long(p, row, plan->piece);
+        const bool is_cut = row >= 0 && stop - start >= plan->k_block_from &&
+                            !weft_pattern_is_long(p, row, plan->row_chunk);
         it->n_cut += is_cut;
         it->next[r] = is_cut ? start : 0;
         it->stop[r] = is_cut ? stop : 0;
     }
 }
 
-// Sorted columns end a segment at the window's end, unsorted ones at the first column behind it.
-static void take_window(item *it, int64_t limit)
+// Sorted columns end a segment at the k-block's end, unsorted ones at the first column behind it.
+static void take_k_block(item *it, int64_t limit)
 {
     it->n_window = 0;
     for (int r = 0; r < it->n_rows; ++r) {
@@ -60,9 +61,9 @@ static void take_window(item *it, int64_t limit)
             ++e;
         it->next[r] = e;
         if (e > first)
-            it->window[it->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
+            it->k_block[it->n_window++] = (segment){.entry = first, .count = e - first, .row = r};
     }
-    qsort(it->window, (size_t)it->n_window, sizeof(segment), shorter_first);
+    qsort(it->k_block, (size_t)it->n_window, sizeof(segment), shorter_first);
 }
 
 // Writes the segments of every item, or with NULL arrays only counts them.
@@ -73,10 +74,10 @@ static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, cons
     for (int64_t i = 0; i * plan->run_rows < plan->n_ordered; ++i) {
         item it;
         begin_item(&it, plan, p, order, i);
-        for (int64_t from = 0; from < p->n_cols && it.n_cut > 0; from += plan->window) {
-            take_window(&it, from + plan->window);
+        for (int64_t from = 0; from < p->n_cols && it.n_cut > 0; from += plan->k_block) {
+            take_k_block(&it, from + plan->k_block);
             for (int j = 0; segments && j < it.n_window; ++j) {
-                const segment *s = &it.window[j];
+                const segment *s = &it.k_block[j];
                 integer_put(entries, p->offset_dtype, n + j, s->entry);
                 segments[n + j] = (int32_t)(s->count * WEFT_SPMM_MOST_ROWS + s->row);
             }
@@ -88,10 +89,10 @@ static int64_t cut_items(const weft_spmm_plan *plan, const weft_pattern *p, cons
     return n;
 }
 
-// A row that is not long has at most two pieces of entries: so has a segment.
+// A row that is not long has at most two row chunks of entries: so has a segment.
 static bool segments_fit(const weft_spmm_plan *plan)
 {
-    return plan->piece <= INT32_MAX / (2 * WEFT_SPMM_MOST_ROWS);
+    return plan->row_chunk <= INT32_MAX / (2 * WEFT_SPMM_MOST_ROWS);
 }
 
 weft_status weft_spmm_segment(weft_spmm_plan *plan, const weft_pattern *p, const int32_t *order)

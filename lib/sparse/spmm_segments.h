@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows side by side in windows of B: where the entries of each row in each window are.
+// Rows side by side in k-blocks of B: where the entries of each row in each k-block are.
 #ifndef WEFT_LIB_SPMM_SEGMENTS_H
 #define WEFT_LIB_SPMM_SEGMENTS_H
 

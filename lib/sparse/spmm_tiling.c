@@ -24,57 +24,64 @@ weft_spmm_facts weft_spmm_facts_of(const weft_spmm_problem *problem)
     };
 }
 
-int64_t weft_spmm_held_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
-                              const weft_why *why)
+int64_t weft_spmm_staged_b_groups(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                  const weft_why *why)
 {
-    const int64_t items = weft_spmm_team_items(tiling) * tiling->rows_per_group;
-    const int64_t held = (int64_t)limits->max_blocks * limits->max_block;
-    return weft_lanes_are_folded(limits, why) ? limits->max_blocks : max_i64(held / items, 1);
+    const int64_t items = weft_spmm_row_items(tiling) * tiling->rows_per_group;
+    const int64_t staged_b = (int64_t)limits->max_blocks * limits->max_block;
+    return weft_lanes_are_vectors(limits, why) ? limits->max_blocks : max_i64(staged_b / items, 1);
 }
 
 static weft_status columns_check(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
 {
-    if (!is_pow2_upto(tiling->fold, WEFT_SPMM_MAX_FOLD) || tiling->fold > f->n)
+    if (!is_pow2_upto(tiling->vector_width, WEFT_SPMM_MAX_VECTOR_WIDTH) ||
+        tiling->vector_width > f->n)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.fold is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
+                    "spmm: tiling.vector_width is %d: 1, 2, 4, 8 or 16 and at most n = %" PRId64
                     " is wanted",
-                    tiling->fold, f->n);
+                    tiling->vector_width, f->n);
     if (tiling->vectors < 1 || tiling->vectors > WEFT_SPMM_MAX_VECTORS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.vectors is %d: 1 to %d is wanted",
                     tiling->vectors, WEFT_SPMM_MAX_VECTORS);
-    const int64_t columns = (int64_t)tiling->fold * tiling->vectors * tiling->lanes;
+    const int64_t columns = (int64_t)tiling->vector_width * tiling->vectors * tiling->lanes;
     if (columns > WEFT_SPARSE_MARGIN)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.fold %d x vectors %d x lanes %d are %" PRId64
+                    "spmm: tiling.vector_width %d x vectors %d x lanes %d are %" PRId64
                     " columns: at most %d are wanted",
-                    tiling->fold, tiling->vectors, tiling->lanes, columns, WEFT_SPARSE_MARGIN);
-    if (tiling->aligned && (f->alignment % tiling->fold != 0 || f->n % tiling->fold != 0))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.aligned with fold %d: rows of B and C start on multiples of "
-                    "%" PRId64 ", n is %" PRId64,
-                    tiling->fold, f->alignment, f->n);
+                    tiling->vector_width, tiling->vectors, tiling->lanes, columns,
+                    WEFT_SPARSE_MARGIN);
+    if (tiling->aligned &&
+        (f->alignment % tiling->vector_width != 0 || f->n % tiling->vector_width != 0))
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "spmm: tiling.aligned with vector_width %d: rows of B and C start on multiples of "
+            "%" PRId64 ", n is %" PRId64,
+            tiling->vector_width, f->alignment, f->n);
     return WEFT_OK;
 }
 
-static weft_status team_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
+static weft_status row_split_check(const weft_spmm_tiling *tiling, const weft_limits *limits)
 {
-    const int64_t items = weft_spmm_team_items(tiling);
-    if (tiling->team < 0 || tiling->team > WEFT_SPMM_MAX_TEAM)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.team is %d: 0 to %d is wanted", tiling->team,
-                    WEFT_SPMM_MAX_TEAM);
+    const int64_t items = weft_spmm_row_items(tiling);
+    if (tiling->row_split < 0 || tiling->row_split > WEFT_SPMM_MAX_ROW_SPLIT)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.row_split is %d: 0 to %d is wanted",
+                    tiling->row_split, WEFT_SPMM_MAX_ROW_SPLIT);
     if ((uint64_t)items > limits->max_items_along[0])
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.lanes %d x team %d are %" PRId64 " items: at most %zu are wanted",
-                    tiling->lanes, tiling->team, items, limits->max_items_along[0]);
-    if (tiling->team > 1 && !is_pow2_upto(tiling->lanes, INT32_MAX))
+                    "spmm: tiling.lanes %d x row_split %d are %" PRId64
+                    " items: at most %zu are wanted",
+                    tiling->lanes, tiling->row_split, items, limits->max_items_along[0]);
+    if (tiling->row_split > 1 && !is_pow2_upto(tiling->lanes, INT32_MAX))
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "spmm: tiling.row_split is %d, lanes %d: with row splits a power of two is wanted",
+            tiling->row_split, tiling->lanes);
+    if (tiling->row_split > 1 && (tiling->k_block > 0 || tiling->row_blocks_per_copy > 0))
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.team is %d, lanes %d: with teams a power of two is wanted",
-                    tiling->team, tiling->lanes);
-    if (tiling->team > 1 && (tiling->window > 0 || tiling->bundles_per_copy > 0))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.team is %d, window %d, bundles_per_copy %d: windows and held B "
-                    "want a team of 1",
-                    tiling->team, tiling->window, tiling->bundles_per_copy);
+                    "spmm: tiling.row_split is %d, k_block %d, row_blocks_per_copy %d: k-blocks "
+                    "and staged B "
+                    "want a row_split of 1",
+                    tiling->row_split, tiling->k_block, tiling->row_blocks_per_copy);
     return WEFT_OK;
 }
 
@@ -89,45 +96,46 @@ static weft_status group_check(const weft_spmm_tiling *tiling, const weft_limits
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.rows_per_group is %" PRId64 ": 1 to %" PRId64 " is wanted", rows,
                     most_rows);
-    TRY(team_check(tiling, limits));
-    const int64_t items = weft_spmm_team_items(tiling);
+    TRY(row_split_check(tiling, limits));
+    const int64_t items = weft_spmm_row_items(tiling);
     if ((uint64_t)(items * rows) > limits->max_items)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.lanes %" PRId64 " x team %" PRId64 " x rows_per_group %" PRId64
-                    " are more than the %zu items of a group",
+                    "spmm: tiling.lanes %" PRId64 " x row_split %" PRId64
+                    " x rows_per_group %" PRId64 " are more than the %zu items of a group",
                     lanes, items / lanes, rows, limits->max_items);
     if (tiling->rows_per_item < 0 || tiling->rows_per_item > WEFT_SPMM_MOST_ROWS)
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.rows_per_item is %d: 0 to %d is wanted",
                     tiling->rows_per_item, WEFT_SPMM_MOST_ROWS);
-    if (tiling->window < 0 || tiling->window > WEFT_SPARSE_MARGIN)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window is %d: 0 to %d is wanted",
-                    tiling->window, WEFT_SPARSE_MARGIN);
-    if (tiling->window_from < 0)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.window_from is %d: 0 or more is wanted",
-                    tiling->window_from);
+    if (tiling->k_block < 0 || tiling->k_block > WEFT_SPARSE_MARGIN)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.k_block is %d: 0 to %d is wanted",
+                    tiling->k_block, WEFT_SPARSE_MARGIN);
+    if (tiling->k_block_from < 0)
+        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.k_block_from is %d: 0 or more is wanted",
+                    tiling->k_block_from);
     return WEFT_OK;
 }
 
-// What the rows of a group have in local memory: entries, and sums of a team's parts but the first.
-// The stage is not negative.
+// What the rows of a group have in local memory: entries, and sums of a row split's parts but the
+// first. The stage is not negative.
 static uint64_t staged_bytes(const weft_spmm_tiling *tiling, const weft_spmm_facts *f)
 {
     const uint64_t entry_bytes = 4 + weft_dtype_size(f->dtype);
     const uint64_t row_bytes = tiling->stage > 0 ? (uint64_t)tiling->stage * entry_bytes + 4 : 0;
-    const uint64_t slice = (uint64_t)tiling->fold * (uint64_t)tiling->vectors *
-                           (uint64_t)(weft_spmm_team_items(tiling) - tiling->lanes);
+    const uint64_t n_tile = (uint64_t)tiling->vector_width * (uint64_t)tiling->vectors *
+                            (uint64_t)(weft_spmm_row_items(tiling) - tiling->lanes);
     return (uint64_t)tiling->rows_per_group *
-           (row_bytes + slice * (uint64_t)weft_sum_bytes(f->dtype));
+           (row_bytes + n_tile * (uint64_t)weft_sum_bytes(f->dtype));
 }
 
 static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
                                  const weft_spmm_facts *f)
 {
     if (tiling->stage < 0 || staged_bytes(tiling, f) > limits->local_bytes)
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.stage is %d entries for each of %d rows, team %d; local memory "
-                    "has %zu bytes",
-                    tiling->stage, tiling->rows_per_group, tiling->team, limits->local_bytes);
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "spmm: tiling.stage is %d entries for each of %d rows, row_split %d; local memory "
+            "has %zu bytes",
+            tiling->stage, tiling->rows_per_group, tiling->row_split, limits->local_bytes);
     if (tiling->stage > 0 && tiling->lanes == 1)
         return fail(WEFT_BAD_ARGUMENT,
                     "spmm: tiling.stage is %d, but one lane has nobody to share entries with",
@@ -141,49 +149,51 @@ static weft_status entries_check(const weft_spmm_tiling *tiling, const weft_limi
     if (!is_pow2_upto(tiling->unroll, WEFT_SPMM_MAX_UNROLL))
         return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.unroll is %d: 1, 2, 4 or 8 is wanted",
                     tiling->unroll);
-    if (tiling->piece < 1 || tiling->piece > INT64_MAX / 4)
+    if (tiling->row_chunk < 1 || tiling->row_chunk > INT64_MAX / 4)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.piece is %" PRId64 ": 1 to %" PRId64 " is wanted", tiling->piece,
-                    INT64_MAX / 4);
+                    "spmm: tiling.row_chunk is %" PRId64 ": 1 to %" PRId64 " is wanted",
+                    tiling->row_chunk, INT64_MAX / 4);
     return WEFT_OK;
 }
 
-// Local memory has what the rows of a group stage, and the copy of a slice.
-static weft_status held_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
-                              const weft_spmm_problem *problem, const weft_spmm_facts *f)
+// Local memory has what the rows of a group stage, and the copy of a n-tile.
+static weft_status staged_b_check(const weft_spmm_tiling *tiling, const weft_limits *limits,
+                                  const weft_spmm_problem *problem, const weft_spmm_facts *f)
 {
-    if (tiling->bundles_per_copy < 0)
-        return fail(WEFT_BAD_ARGUMENT, "spmm: tiling.bundles_per_copy is %d: 0 or more is wanted",
-                    tiling->bundles_per_copy);
-    if (tiling->bundles_per_copy == 0)
+    if (tiling->row_blocks_per_copy < 0)
+        return fail(WEFT_BAD_ARGUMENT,
+                    "spmm: tiling.row_blocks_per_copy is %d: 0 or more is wanted",
+                    tiling->row_blocks_per_copy);
+    if (tiling->row_blocks_per_copy == 0)
         return WEFT_OK;
     if (tiling->packed)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.bundles_per_copy is %d: a packed B is not held",
-                    tiling->bundles_per_copy);
+                    "spmm: tiling.row_blocks_per_copy is %d: a packed B is not staged_b",
+                    tiling->row_blocks_per_copy);
     const uint64_t staged = staged_bytes(tiling, f);
     const uint64_t room = limits->local_bytes > staged ? limits->local_bytes - staged : 0;
-    const uint64_t slice = (uint64_t)tiling->fold * tiling->vectors * tiling->lanes;
-    const uint64_t row_bytes = slice * (uint64_t)weft_sum_bytes(f->dtype);
+    const uint64_t n_tile = (uint64_t)tiling->vector_width * tiling->vectors * tiling->lanes;
+    const uint64_t row_bytes = n_tile * (uint64_t)weft_sum_bytes(f->dtype);
     if ((uint64_t)max_i64(problem->k, 0) > room / row_bytes)
         return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.bundles_per_copy is %d: %" PRId64 " rows of %" PRIu64
+                    "spmm: tiling.row_blocks_per_copy is %d: %" PRId64 " rows of %" PRIu64
                     " bytes of B; local memory has %zu bytes, of which entries take %" PRIu64,
-                    tiling->bundles_per_copy, problem->k, row_bytes, limits->local_bytes, staged);
+                    tiling->row_blocks_per_copy, problem->k, row_bytes, limits->local_bytes,
+                    staged);
     return WEFT_OK;
 }
 
-static weft_status peaks_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
+static weft_status max_min_check(const weft_spmm_tiling *tiling, const weft_spmm_problem *problem)
 {
-    if (weft_spmm_is_peaks(problem->reduction) &&
-        (tiling->window > 0 || tiling->stage > 0 || tiling->packed ||
-         tiling->bundles_per_copy > 0 || tiling->team > 1))
-        return fail(WEFT_BAD_ARGUMENT,
-                    "spmm: tiling.window is %d, stage %d, bundles_per_copy %d, team %d, %s: a %s "
-                    "goes without all five",
-                    tiling->window, tiling->stage, tiling->bundles_per_copy, tiling->team,
-                    tiling->packed ? "packed" : "not packed",
-                    weft_spmm_reduction_name(problem->reduction));
+    if (weft_spmm_is_max_min(problem->reduction) &&
+        (tiling->k_block > 0 || tiling->stage > 0 || tiling->packed ||
+         tiling->row_blocks_per_copy > 0 || tiling->row_split > 1))
+        return fail(
+            WEFT_BAD_ARGUMENT,
+            "spmm: tiling.k_block is %d, stage %d, row_blocks_per_copy %d, row_split %d, %s: a %s "
+            "goes without all five",
+            tiling->k_block, tiling->stage, tiling->row_blocks_per_copy, tiling->row_split,
+            tiling->packed ? "packed" : "not packed", weft_spmm_reduction_name(problem->reduction));
     return WEFT_OK;
 }
 
@@ -195,27 +205,27 @@ weft_status weft_spmm_tiling_check(const weft_spmm_tiling *tiling, const weft_li
     TRY(group_check(tiling, limits));
     TRY(columns_check(tiling, &f));
     TRY(entries_check(tiling, limits, &f));
-    TRY(held_check(tiling, limits, problem, &f));
-    return peaks_check(tiling, problem);
+    TRY(staged_b_check(tiling, limits, problem, &f));
+    return max_min_check(tiling, problem);
 }
 
 // ---- a tiling as text
 
 static const weft_tiling_field fields[] = {
-    TILING_FIELD(weft_spmm_tiling, fold),
+    TILING_FIELD(weft_spmm_tiling, vector_width),
     TILING_FIELD(weft_spmm_tiling, vectors),
     TILING_FIELD(weft_spmm_tiling, lanes),
-    TILING_FIELD(weft_spmm_tiling, team),
+    TILING_FIELD(weft_spmm_tiling, row_split),
     TILING_FIELD(weft_spmm_tiling, rows_per_group),
     TILING_FIELD(weft_spmm_tiling, rows_per_item),
-    TILING_FIELD(weft_spmm_tiling, window),
-    TILING_FIELD(weft_spmm_tiling, window_from),
+    TILING_FIELD(weft_spmm_tiling, k_block),
+    TILING_FIELD(weft_spmm_tiling, k_block_from),
     TILING_FIELD(weft_spmm_tiling, stage),
     TILING_FIELD(weft_spmm_tiling, load),
     TILING_FIELD(weft_spmm_tiling, unroll),
-    TILING_FIELD(weft_spmm_tiling, piece),
+    TILING_FIELD(weft_spmm_tiling, row_chunk),
     TILING_FIELD(weft_spmm_tiling, packed),
-    TILING_FIELD(weft_spmm_tiling, bundles_per_copy),
+    TILING_FIELD(weft_spmm_tiling, row_blocks_per_copy),
     TILING_FIELD(weft_spmm_tiling, aligned),
 };
 

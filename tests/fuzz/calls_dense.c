@@ -8,10 +8,10 @@
 
 static weft_axis_tiling take_axis_tiling(call_input *in)
 {
-    weft_axis_tiling t = {.fold = take_int(in)};
+    weft_axis_tiling t = {.vector_width = take_int(in)};
     t.vectors = take_int(in);
     t.items = take_int(in);
-    t.team = take_int(in);
+    t.items_y = take_int(in);
     t.unroll = take_int(in);
     t.widen = take_number(in);
     t.run = take_number(in);
@@ -19,7 +19,7 @@ static weft_axis_tiling take_axis_tiling(call_input *in)
     t.grid_y = take_number(in);
     t.parts = take_number(in);
     t.keep = take_chance(in, 128);
-    t.teams = take_chance(in, 64) ? take_int(in) : 0;
+    t.items_z = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }
 
@@ -65,10 +65,10 @@ static formula_operands take_operands(call_input *in)
 call_result call_elementwise(call_input *in)
 {
     const formula_operands o = take_operands(in);
-    weft_elementwise_tiling tiling = {.fold = take_int(in)};
+    weft_elementwise_tiling tiling = {.vector_width = take_int(in)};
     tiling.vectors = take_int(in);
     tiling.items = take_int(in);
-    tiling.team = take_int(in);
+    tiling.items_y = take_int(in);
     tiling.tiled = take_chance(in, 128);
     tiling.aligned = take_chance(in, 128);
     tiling.columns = take_number(in);
@@ -115,16 +115,16 @@ call_result call_matmul(call_input *in)
     const weft_tensor *A = take_tensor(in), *B = take_tensor(in), *C = take_tensor(in);
     const formula_operands o = take_operands(in);
     weft_matmul_tiling tiling = {.method = (weft_matmul_method)(take_byte(in) % 5)};
-    tiling.turned = take_chance(in, 128);
-    tiling.fold = take_int(in);
+    tiling.transposed = take_chance(in, 128);
+    tiling.vector_width = take_int(in);
     tiling.vectors = take_int(in);
     tiling.rows = take_int(in);
     tiling.items = take_int(in);
-    tiling.team = take_int(in);
+    tiling.items_y = take_int(in);
     tiling.depth = take_int(in);
     tiling.block_rows = take_number(in);
     tiling.block_columns = take_number(in);
-    tiling.piece = take_number(in);
+    tiling.chunk = take_number(in);
     weft_matmul_params p = {.size = take_struct_size(in, sizeof(p))};
     if (take_chance(in, 64)) {
         p.epilogue = o.outputs[0].formula;

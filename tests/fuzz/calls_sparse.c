@@ -13,21 +13,21 @@
 
 static weft_spmm_tiling take_spmm_tiling(call_input *in)
 {
-    weft_spmm_tiling t = {.fold = take_int(in)};
+    weft_spmm_tiling t = {.vector_width = take_int(in)};
     t.vectors = take_int(in);
     t.lanes = take_int(in);
     t.rows_per_group = take_int(in);
     t.rows_per_item = take_int(in);
-    t.window = take_int(in);
+    t.k_block = take_int(in);
     t.stage = take_int(in);
     t.load = take_int(in);
     t.unroll = take_int(in);
-    t.piece = take_number(in);
+    t.row_chunk = take_number(in);
     t.packed = take_chance(in, 128);
     t.aligned = take_chance(in, 128);
-    t.window_from = take_int(in);
-    t.bundles_per_copy = take_chance(in, 64) ? take_int(in) : 0;
-    t.team = take_chance(in, 64) ? take_int(in) : 0;
+    t.k_block_from = take_int(in);
+    t.row_blocks_per_copy = take_chance(in, 64) ? take_int(in) : 0;
+    t.row_split = take_chance(in, 64) ? take_int(in) : 0;
     return t;
 }
 
@@ -36,7 +36,7 @@ static weft_spmm_plan *take_plan(call_input *in, const weft_csr *A)
     weft_spmm_plan *plan = NULL;
     weft_spmm_plan_params p = {.size = take_struct_size(in, sizeof(p))};
     p.transpose_a = take_chance(in, 128);
-    p.piece = take_chance(in, 64) ? take_number(in) : 0;
+    p.row_chunk = take_chance(in, 64) ? take_number(in) : 0;
     p.order = (weft_spmm_order)(take_byte(in) % 7);
     if (weft_spmm_plan_create(&plan, in->ctx, NULL, A, take_chance(in, 32) ? NULL : &p) == WEFT_OK)
         HOLDS(weft_spmm_plan_rows(plan)->nnz == A->nnz, "%lld entries\n", (long long)A->nnz);
@@ -120,17 +120,17 @@ call_result call_sddmm(call_input *in)
     const weft_tensor *A = take_tensor(in), *B = take_tensor(in);
     const weft_csr *C = take_csr(in);
     const weft_tensor *D = take_tensor(in);
-    weft_sddmm_tiling tiling = {.fold = take_int(in)};
+    weft_sddmm_tiling tiling = {.vector_width = take_int(in)};
     tiling.vectors = take_int(in);
     tiling.lanes = take_int(in);
-    tiling.slices_per_group = take_int(in);
+    tiling.chunks_per_group = take_int(in);
     tiling.entries = take_number(in);
     tiling.passes = take_chance(in, 128);
     tiling.packed = take_chance(in, 128);
     tiling.aligned = take_chance(in, 128);
     tiling.ahead = take_int(in);
-    tiling.turned = take_chance(in, 64);
-    tiling.window = take_chance(in, 64) ? take_number(in) : 0;
+    tiling.transposed = take_chance(in, 64);
+    tiling.column_block = take_chance(in, 64) ? take_number(in) : 0;
     weft_sddmm_params p = {.size = take_struct_size(in, sizeof(p))};
     p.indicator = take_chance(in, 128);
     p.tiling = TILING_TEXT(sddmm, take_chance(in, 64) ? &tiling : NULL);
@@ -182,12 +182,12 @@ call_result call_sparse_softmax(call_input *in)
     const weft_csr *X = take_csr(in);
     const weft_tensor *Y = take_tensor(in);
     const weft_tensor *dX = is_backward ? take_tensor(in) : NULL;
-    weft_sparse_softmax_tiling tiling = {.fold = take_int(in)};
+    weft_sparse_softmax_tiling tiling = {.vector_width = take_int(in)};
     tiling.lanes = take_int(in);
     tiling.rows_per_group = take_int(in);
     tiling.keep = take_int(in);
     tiling.chunk = take_number(in);
-    tiling.piece = take_number(in);
+    tiling.row_chunk = take_number(in);
     weft_sparse_softmax_params p = {.size = take_struct_size(in, sizeof(p))};
     p.tiling = TILING_TEXT(sparse_softmax, take_chance(in, 64) ? &tiling : NULL);
     p.workspace = take_workspace(in);
@@ -212,13 +212,13 @@ call_result call_sparse_attention(call_input *in)
     const weft_tensor *Q = take_tensor(in), *K = take_tensor(in), *V = take_tensor(in);
     const weft_csr *M = take_csr(in);
     const weft_tensor *O = take_tensor(in);
-    weft_sparse_attention_tiling tiling = {.fold = take_int(in)};
+    weft_sparse_attention_tiling tiling = {.vector_width = take_int(in)};
     tiling.vectors = take_int(in);
     tiling.outputs = take_int(in);
     tiling.lanes = take_int(in);
     tiling.rows_per_group = take_int(in);
     tiling.rows_per_item = take_int(in);
-    tiling.piece = take_number(in);
+    tiling.row_chunk = take_number(in);
     tiling.aligned = take_chance(in, 128);
     tiling.in_steps = take_chance(in, 128);
     weft_sparse_attention_params p = {.size = take_struct_size(in, sizeof(p))};

@@ -27,8 +27,8 @@ static bool take_limits(call_input *in)
     in->limits = *weft_profile_at(take_byte(in) % weft_profile_count());
     while (take_chance(in, 32)) {
         weft_limits *l = &in->limits;
-        int *const fields[] = {&l->warp,       &l->fold,          &l->vectors,
-                               &l->max_block,  &l->max_team,      &l->max_blocks,
+        int *const fields[] = {&l->warp,       &l->vector_width,  &l->vectors,
+                               &l->max_block,  &l->max_items_y,   &l->max_blocks,
                                &l->load_bytes, &l->compute_units, &l->cache_line_bytes};
         const uint8_t which = take_byte(in) % 16;
         if (which < 9)

@@ -25,7 +25,7 @@ static void *let_go(void *gate)
     return NULL;
 }
 
-static void settle(void)
+static void renormalize(void)
 {
     if (!late.gate)
         return;
@@ -62,7 +62,7 @@ static cl_int CL_API_CALL write_buffer(cl_command_queue queue, cl_mem buffer, cl
         return target->clEnqueueWriteBuffer(queue, buffer, blocks, at, size, data, n_wait, wait,
                                             event);
     pthread_mutex_lock(&lock);
-    settle();
+    renormalize();
     cl_int code = start(queue, buffer, at, size, data);
     if (code == CL_SUCCESS && event) {
         *event = late.done;

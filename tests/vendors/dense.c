@@ -219,7 +219,7 @@ static void formulas(weft_context *ctx, cl_command_queue queue)
 typedef struct product {
     int64_t n_batches, m, n, k;
     weft_dtype dtype;
-    bool a_turned, b_turned;
+    bool a_transposed, b_transposed;
     const char *epilogue;
 } product;
 
@@ -249,15 +249,15 @@ static void multiply(weft_context *ctx, cl_command_queue queue, const product *p
         return;
     problem_begin("matmul, %" PRId64 " of %" PRId64 " x %" PRId64 " x %" PRId64 ", %s%s%s",
                   p->n_batches, p->m, p->n, p->k, weft_dtype_name(p->dtype),
-                  p->a_turned ? ", A turned" : "", p->b_turned ? ", B turned" : "");
-    const int64_t a_rows = p->a_turned ? p->k : p->m, a_columns = p->a_turned ? p->m : p->k;
-    const int64_t b_rows = p->b_turned ? p->n : p->k, b_columns = p->b_turned ? p->k : p->n;
+                  p->a_transposed ? ", A transposed" : "", p->b_transposed ? ", B transposed" : "");
+    const int64_t a_rows = p->a_transposed ? p->k : p->m, a_columns = p->a_transposed ? p->m : p->k;
+    const int64_t b_rows = p->b_transposed ? p->n : p->k, b_columns = p->b_transposed ? p->k : p->n;
     weft_tensor A = ARRAY(ctx, p->dtype, p->n_batches, a_rows, a_columns);
     weft_tensor B = ARRAY(ctx, p->dtype, p->n_batches, b_rows, b_columns);
     const weft_dtype result = p->dtype == WEFT_I8 ? WEFT_I32 : p->dtype;
     const weft_tensor C = ARRAY(ctx, result, p->n_batches, p->m, p->n);
-    A = p->a_turned ? weft_tensor_transposed(&A) : A;
-    B = p->b_turned ? weft_tensor_transposed(&B) : B;
+    A = p->a_transposed ? weft_tensor_transposed(&A) : A;
+    B = p->b_transposed ? weft_tensor_transposed(&B) : B;
     CALL(weft_matmul(ctx, queue, 1, &A, &B, 0, &C, WEFT_MATMUL(.epilogue = p->epilogue)));
     problem_end();
 }

@@ -59,7 +59,7 @@ static void stored_rows(weft_context *ctx, cl_command_queue queue)
     problem_end();
 }
 
-// All that a product by stored rows may run: long rows in pieces, and arguments.
+// All that a product by stored rows may run: long rows in row chunks, and arguments.
 static void spmm_of_stored_rows(weft_context *ctx, cl_command_queue queue, weft_dtype dtype,
                                 weft_spmm_reduction reduction)
 {

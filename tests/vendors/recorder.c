@@ -161,7 +161,7 @@ cl_int clGetDeviceInfo(cl_device_id of, cl_device_info what, size_t room, void *
     case CL_DEVICE_SUB_GROUP_SIZES_INTEL:
         return ANSWER(size_t, (size_t)l->least_subgroup, 16, 32);
     case CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT:
-        return ANSWER(cl_uint, (cl_uint)l->fold);
+        return ANSWER(cl_uint, (cl_uint)l->vector_width);
     case CL_DEVICE_MAX_COMPUTE_UNITS:
         return ANSWER(cl_uint, (cl_uint)l->compute_units);
     case CL_DEVICE_MAX_WORK_GROUP_SIZE:

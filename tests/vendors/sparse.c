@@ -42,7 +42,7 @@ static void spmm(weft_context *ctx, cl_command_queue queue, const spmm_problem *
         "spmm, %s of %" PRId64 " x %" PRId64 " with rows of %" PRId64 "%s, n %" PRId64 ", %s%s%s",
         weft_spmm_reduction_name(p->reduction), p->m, p->k, p->row,
         p->rows == ROWS_ONE_FULL ? " and a full one" : "", p->n, weft_dtype_name(p->dtype),
-        p->with_plan ? ", a plan" : "", p->transpose_a ? ", A turned" : "");
+        p->with_plan ? ", a plan" : "", p->transpose_a ? ", A transposed" : "");
     const weft_csr A = problem_csr(ctx, p->dtype, p->m, p->k, p->row, p->rows);
     const weft_tensor B = ARRAY(ctx, p->dtype, p->transpose_a ? p->m : p->k, p->n);
     const weft_tensor C = ARRAY(ctx, p->dtype, p->transpose_a ? p->k : p->m, p->n);

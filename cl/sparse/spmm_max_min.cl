@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // C = f(alpha R + beta C + bias) with A sparse, by rows (CSR): R has the largest of the products
 // a_e b that the entries e of a row make, or the smallest, and `arguments` the e that made it.
-// Slices, groups and how C ends are those of slices.clh; each item reads the entries of its row
+// Slices, groups and how C ends are those of n-tiles.clh; each item reads the entries of its row
 // where they lie.
 //
-//   spmm_peaks_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
-//   spmm_peaks_csr_pieces   peaks of one slice over one piece of a long row, to scratch memory
-//   spmm_peaks_csr_combine  the best of a long row's pieces, in order
-//   spmm_start_queues       of queue.clh, before spmm_peaks_csr_rows
+//   spmm_max_min_csr_rows     rows_per_item rows, one after the other; leaves long rows alone
+//   spmm_max_min_csr_row_chunks   max/min of one n-tile over one row chunk of a long row, to scratch memory
+//   spmm_max_min_csr_combine  the best of a long row's row chunks, in order
+//   spmm_start_queues       of queue.clh, before spmm_max_min_csr_rows
 //   spmm_scale              of scale.clh: C = f(beta C + bias), where A has nothing to add
-//   spmm_peaks_none         arguments = -1, where no entry counts
+//   spmm_max_min_none         arguments = -1, where no entry counts
 //
 // NaN beats every number; of equals the first one stays.
 #include "base/types.clh"
@@ -27,7 +27,7 @@
 #define UNROLL 2
 #endif
 
-#include "sparse/slices.clh"
+#include "sparse/n_tiles.clh"
 
 #include "operand/csr.clh"
 
@@ -75,7 +75,7 @@ INLINE void fetch_row(const entries A, long e, const dense B)
 {
     for (int v = 0; v < VECTORS; ++v)
         FETCH_AHEAD((size_t)(B.first + A.indices[min(e + AHEAD, A.nnz - 1)] * B.row +
-                             v * LANES * FOLD * B.column),
+                             v * LANES * VECTOR_WIDTH * B.column),
                     1);
 }
 
@@ -114,8 +114,8 @@ INLINE void take_entries(ACCS best[VECTORS], PLACES place[VECTORS], const entrie
 }
 
 // Of the entries start .. stop - 1; without any 0, and no place.
-INLINE void find_peaks(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
-                       long stop, const dense B, const columns c)
+INLINE void find_max_min(ACCS best[VECTORS], PLACES place[VECTORS], const entries A, long start,
+                         long stop, const dense B, const columns c)
 {
     const bool is_empty = start >= stop;
 #pragma unroll
@@ -134,7 +134,8 @@ INLINE void find_peaks(ACCS best[VECTORS], PLACES place[VECTORS], const entries 
     }
 }
 
-// arguments = place in the columns owned .. column + FOLD - 1 of one row, as A counts its entries.
+// arguments = place in the columns owned .. column + VECTOR_WIDTH - 1 of one row, as A counts its
+// entries.
 INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUMENT *row,
                          long stride, int owned, int column)
 {
@@ -144,31 +145,31 @@ INLINE void write_places(PLACES place, global const OFFSET *source, global ARGUM
         return;
     }
 #endif
-    OFFSET lanes[FOLD];
+    OFFSET lanes[VECTOR_WIDTH];
     VSTORE(place, lanes);
-    EACH_LANE(i, owned - column, FOLD)
+    EACH_LANE(i, owned - column, VECTOR_WIDTH)
     {
         const bool is_entry = lanes[i] >= 0;
         row[(column + i) * stride] = PERMUTED && is_entry ? source[lanes[i]] : lanes[i];
     }
 }
 
-kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLES,
-                                      DENSE_ARGUMENTS)
+kernel GROUP void spmm_max_min_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, ROW_BLOCKS,
+                                        DENSE_ARGUMENTS)
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
     global RESULT_T *out = C + c_start + GROUP_ALONG_Z * c_batch;
-    EACH_BUNDLE(bundle)
+    EACH_ROW_BLOCK(row_block)
     {
         for (int i = 0; i < rows_per_item; ++i) {
-            const row_entries mine = ROW_AT(bundle, i);
+            const row_entries mine = ROW_AT(row_block, i);
             if (mine.row < 0)
                 continue;
             ACCS best[VECTORS];
             PLACES place[VECTORS];
-            find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
+            find_max_min(best, place, A, mine.start, mine.stop, matrix, c);
             const int row = OUT_ROW(mine.row);
             write_row(best, alpha, beta, BIAS_OF(row), out + row * c_row, C_STRIDE, c);
 #if HAS_ARGUMENTS
@@ -181,33 +182,34 @@ kernel GROUP void spmm_peaks_csr_rows(PATTERN, DENSE_B, DENSE_C, SCALARS, BUNDLE
     }
 }
 
-// Pieces are listed, and what they come to stands in scratch memory, as in spmm_csr_pieces. Places
-// go to found[batch][i][n].
-kernel GROUP void spmm_peaks_csr_pieces(PATTERN, DENSE_B, int n,
-                                        PIECES_PARAMETERS(DECLARE, COMMA, SOLE_OUT),
-                                        FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
+// Pieces are listed, and what they come to stands in scratch memory, as in spmm_csr_row_chunks.
+// Places go to found[batch][i][n].
+kernel GROUP void spmm_max_min_csr_row_chunks(PATTERN, DENSE_B, int n,
+                                              ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_OUT),
+                                              FOUND_PARAMETERS(DECLARE, COMMA, SOLE_OUT))
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    if (i >= n_pieces)
+    if (i >= n_row_chunks)
         return;
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     const entries A = ENTRIES;
     const dense matrix = MATRIX_B;
-    const row_piece mine = piece_at(offsets + offsets_start, n_rows, piece, has_list ? list[i] : i);
+    const row_row_chunk mine =
+        row_chunk_at(offsets + offsets_start, n_rows, row_chunk, has_list ? list[i] : i);
     if (mine.count == 0)
         return;
     ACCS best[VECTORS];
     PLACES place[VECTORS];
-    find_peaks(best, place, A, mine.start, mine.stop, matrix, c);
-    const long row = (GROUP_ALONG_Z * (long)n_pieces + i) * n;
+    find_max_min(best, place, A, mine.start, mine.stop, matrix, c);
+    const long row = (GROUP_ALONG_Z * (long)n_row_chunks + i) * n;
     keep_row(best, scratch + scratch_start + row, c);
 #if HAS_ARGUMENTS
 #pragma unroll
     for (int v = 0; v < VECTORS; ++v) {
-        OFFSET lanes[FOLD];
+        OFFSET lanes[VECTOR_WIDTH];
         VSTORE(place[v], lanes);
-        EACH_LANE(j, max(c.owned[v] - c.column[v], 0), FOLD)
-            found[found_start + row + c.column[v] + j] = lanes[j];
+        EACH_LANE(j, max(c.owned[v] - c.column[v], 0), VECTOR_WIDTH)
+        found[found_start + row + c.column[v] + j] = lanes[j];
     }
 #endif
 }
@@ -221,21 +223,22 @@ INLINE PLACES places_at(global const OFFSET *found)
 #endif
 }
 
-// Item (i, x): vector x of the long row whose first piece is the i-th.
-kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, SCALARS,
-                                         PIECES_PARAMETERS(DECLARE, COMMA, SOLE_IN),
-                                         FOUND_PARAMETERS(DECLARE, COMMA, SOLE_IN), DENSE_ARGUMENTS)
+// Item (i, x): vector x of the long row whose first row chunk is the i-th.
+kernel GROUP void spmm_max_min_csr_combine(PATTERN, DENSE_C, SCALARS,
+                                           ROW_CHUNKS_PARAMETERS(DECLARE, COMMA, SOLE_IN),
+                                           FOUND_PARAMETERS(DECLARE, COMMA, SOLE_IN),
+                                           DENSE_ARGUMENTS)
 {
     const int i = get_group_id(0) * ROWS_PER_GROUP + get_local_id(1);
-    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * FOLD;
-    if (i >= n_pieces || owned >= n)
+    const long owned = ((long)GROUP_ALONG_N * LANES + get_local_id(0)) * VECTOR_WIDTH;
+    if (i >= n_row_chunks || owned >= n)
         return;
     const long p = has_list ? list[i] : i;
-    const row_piece first = piece_at(offsets + offsets_start, n_rows, piece, p);
+    const row_row_chunk first = row_chunk_at(offsets + offsets_start, n_rows, row_chunk, p);
     if (first.count == 0 || first.first != p)
         return;
-    const int column = (int)min(owned, (long)n - FOLD);
-    const long at = (GROUP_ALONG_Z * (long)n_pieces + i) * n + column;
+    const int column = (int)min(owned, (long)n - VECTOR_WIDTH);
+    const long at = (GROUP_ALONG_Z * (long)n_row_chunks + i) * n + column;
     global const ACC *in = scratch + scratch_start + at;
     global const OFFSET *found_in = found + found_start + at;
     ACCS best = VLOAD(in);
@@ -251,7 +254,7 @@ kernel GROUP void spmm_peaks_csr_combine(PATTERN, DENSE_C, SCALARS,
 }
 
 // In the rows that spmm_scale writes.
-kernel GROUP void spmm_peaks_none(DENSE_ARGUMENTS STORED_ROWS, LEFT_PARAMETERS(DECLARE, COMMA))
+kernel GROUP void spmm_max_min_none(DENSE_ARGUMENTS STORED_ROWS, LEFT_PARAMETERS(DECLARE, COMMA))
 {
     const columns c = columns_of(GROUP_ALONG_N, get_local_id(0), n);
     EACH_ROW_LEFT(row, n_rows, rows_per_item)
