@@ -37,14 +37,14 @@ for name in sparse/spmm sparse/spmm_peaks; do
         check "cl/$name.cl by stored rows" \
             compile "$source_dir/cl/$name.cl" CL1.2 -DHAS_ROWS=1 -DBIASED=1
         [ $name = sparse/spmm ] && check "cl/$name.cl with B in local memory" \
-            compile "$source_dir/cl/$name.cl" CL1.2 -DHELD=1
+            compile "$source_dir/cl/$name.cl" CL1.2 -DSTAGED_B=1
     else
         skip "cl/$name.cl with queues, stored rows, a bias" "there is no clang"
     fi
 done
 
 # Reductions as CPUs have them: lines, and rows.
-for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; do
+for options in -DVECTOR_WIDTH=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
         check "cl/axis/reduce.cl with $options" compile "$source_dir/cl/axis/reduce.cl" CL1.2 $options
@@ -54,7 +54,7 @@ for options in -DFOLD=16 "-DFOLD=16 -DROWS=1 -DVECTORS=1 -Wno-unused-function"; 
 done
 
 # Sampled products where one factor is dense, where rows come in parts or hashed, and by vectors.
-for options in -DB_SPARSE=0 "-DA_SPARSE=0 -DPARTS=1" -DPARTS=1 "-DITEMS=1 -DLANES=1 -DFOLD=8"; do
+for options in -DB_SPARSE=0 "-DA_SPARSE=0 -DPARTS=1" -DPARTS=1 "-DITEMS=1 -DLANES=1 -DVECTOR_WIDTH=8"; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
         check "cl/sparse/sddmm_sparse.cl with $options" \
@@ -65,20 +65,20 @@ for options in -DB_SPARSE=0 "-DA_SPARSE=0 -DPARTS=1" -DPARTS=1 "-DITEMS=1 -DLANE
 done
 
 # Elementwise operations as CPUs have them, by tiles; and bf16 by pairs of vectors.
-for fold in 2 4 8 16; do
+for width in 2 4 8 16; do
     if command -v clang >/dev/null; then
         # shellcheck disable=SC2086 # a list of options
-        check "cl/elementwise/elementwise.cl by tiles of $fold" \
-            compile "$source_dir/cl/elementwise/elementwise.cl" CL1.2 -DFOLD=$fold -DTILED=1 -DINPUTS=2 \
+        check "cl/elementwise/elementwise.cl by tiles of $width" \
+            compile "$source_dir/cl/elementwise/elementwise.cl" CL1.2 -DVECTOR_WIDTH=$width -DTILED=1 -DINPUTS=2 \
             -DIN0=DTYPE_F32 -DIN_WAY0=ADJACENT -DIN1=DTYPE_F16 -DIN_WAY1=ACROSS -DOUT0=DTYPE_F32 \
             -DOUT_WAY0=ADJACENT "-DF0=ADD(x0,x1)"
         for name in sparse/spmm sparse/sddmm; do
-            check "cl/$name.cl by pairs of $fold" \
+            check "cl/$name.cl by pairs of $width" \
                 compile "$source_dir/cl/$name.cl" CL1.2 -DDTYPE=DTYPE_BF16 -DLANES=1 -DVECTORS=2 \
-                -DFOLD=$fold
+                -DVECTOR_WIDTH=$width
         done
     else
-        skip "elementwise.cl, spmm.cl and sddmm.cl by vectors of $fold" "there is no clang"
+        skip "elementwise.cl, spmm.cl and sddmm.cl by vectors of $width" "there is no clang"
     fi
 done
 
@@ -87,8 +87,8 @@ for name in axis/reduce axis/softmax axis/softmax_backward axis/norm axis/norm_b
     axis/norm_scaling sparse/sddmm; do
     file=$source_dir/cl/$name.cl
     set -- -target spir64 -cl-no-stdinc -Wno-ignored-pragmas -Dcl_khr_subgroups=1 \
-        -DFOLD=1 -DSHUFFLES=2
-    [ "$name" = sparse/sddmm ] || set -- "$@" -DITEMS=2 -DTEAM=64
+        -DVECTOR_WIDTH=1 -DSHUFFLES=2
+    [ "$name" = sparse/sddmm ] || set -- "$@" -DITEMS=2 -DITEMS_Y=64
     if command -v clang >/dev/null; then
         check "cl/$name.cl with Intel's sub-groups" compile "$file" CL1.2 "$@"
         check "cl/$name.cl with Khronos' sub-groups" compile "$file" CL1.2 "$@" \
