@@ -10,6 +10,7 @@
 #include "bench_chosen.h"
 #include "bench_elementwise.h"
 #include "bench_header.h"
+#include "bench_host.h"
 #include "bench_limits.h"
 #include "bench_matmul.h"
 #include "bench_sparse.h"
@@ -25,9 +26,10 @@ enum {
     SET_SPMM = BENCH_SET_LAYERS,
     SET_ELEMENTWISE = 16,
     SET_MATMUL = 128,
+    SET_HOST = 512,
     AXIS_SETS = BENCH_SET_REDUCE | BENCH_SET_SOFTMAX | BENCH_SET_NORM,
     SPARSE_SETS = BENCH_SET_LAYERS | BENCH_SET_SPGEMM | BENCH_SET_SDDMM | BENCH_SET_ATTENTION,
-    ALL_SETS = SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE,
+    ALL_SETS = SPARSE_SETS | SET_MATMUL | AXIS_SETS | SET_ELEMENTWISE | SET_HOST,
 };
 
 typedef struct bench_options {
@@ -45,6 +47,7 @@ typedef struct bench_job {
     bench_cases cases;
     bench_rows sparse, matmul, axis, elementwise;
     bench_sweep sweep;
+    bench_host host;
 } bench_job;
 
 void bench_note(const char *format, ...)
@@ -71,7 +74,8 @@ static bool list_cases(bench_job *job, complaint *why)
                                .sparse = sets & SPARSE_SETS,
                                .axis = sets & AXIS_SETS,
                                .has_matmul = sets & SET_MATMUL,
-                               .has_elementwise = sets & SET_ELEMENTWISE};
+                               .has_elementwise = sets & SET_ELEMENTWISE,
+                               .has_host = sets & SET_HOST};
     if ((sets & SET_SPMM) &&
         !bench_sets_list(&job->sets, options->choice.quick, options->folder, why))
         return false;
@@ -107,7 +111,8 @@ static bool measure_dense(bench_job *job, complaint *why)
     return bench_axis_run(&job->axis, job->ctx, job->limits, options->sets & AXIS_SETS, choice,
                           why) &&
            (!(options->sets & SET_ELEMENTWISE) ||
-            bench_elementwise_run(&job->elementwise, job->ctx, job->limits, choice, why));
+            bench_elementwise_run(&job->elementwise, job->ctx, job->limits, choice, why)) &&
+           (!(options->sets & SET_HOST) || bench_host_run(&job->host, job->ctx, choice, why));
 }
 
 static bool measure(bench_job *job, complaint *why)
@@ -116,7 +121,8 @@ static bool measure(bench_job *job, complaint *why)
         (job->options->sets != 0 && (!measure_sparse(job, why) || !measure_dense(job, why))))
         return false;
     const size_t n_cases = job->cases.count + job->sparse.count + job->matmul.count +
-                           job->sweep.count + job->axis.count + job->elementwise.count;
+                           job->sweep.count + job->axis.count + job->elementwise.count +
+                           job->host.count;
     const char *only = job->options->choice.only;
     return n_cases > 0 || only == NULL ||
            complain(why, "none of the cases measured has '%s' in its name", only);
@@ -160,6 +166,7 @@ static bool print_json(const bench_job *job, complaint *why)
     bench_rows_json(&job->matmul, cases);
     bench_rows_json(&job->axis, cases);
     bench_rows_json(&job->elementwise, cases);
+    bench_host_json(&job->host, cases);
     json_object_set_new(object, "header", bench_header_json(job->ctx));
     json_object_set_new(object, "op", json_string("bench"));
     json_object_set_new(object, "device", report_text(weft_context_limits(job->ctx)->name));
@@ -348,6 +355,7 @@ static void print_table(const bench_job *job)
     print_layers(job);
     bench_axis_print(&job->axis, stdout);
     bench_elementwise_print(&job->elementwise, stdout);
+    bench_host_print(&job->host, stdout);
 }
 
 static void clean_up(bench_job *job)
@@ -380,6 +388,7 @@ static error_t take_what(bench_options *bench, const char *what, struct argp_sta
         {"softmax", BENCH_SET_SOFTMAX},
         {"norm", BENCH_SET_NORM},
         {"elementwise", SET_ELEMENTWISE},
+        {"host", SET_HOST},
         {"all", ALL_SETS},
     };
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -448,12 +457,14 @@ static void parse(bench_options *out, int argc, char **argv)
         .options = options,
         .parser = parse_option,
         .args_doc = "[limits|spmm|spgemm|sddmm|attention|matmul|reduce|softmax|norm|elementwise|"
-                    "all ...]",
+                    "host|all ...]",
         .doc = "Measure the limits of the device (copy, read, multiply-add) and the share of a "
                "limit that each operation reaches. The limit is the rate of f32 multiply-adds for "
                "SpMM, sparse layers, SDDMM, attention and dense products (of reading or copying "
                "for thin ones), of reading for reductions, and of copying for softmax (also of "
-               "sparse rows), normalisation, SpGEMM and elementwise operations."
+               "sparse rows), normalisation, SpGEMM and elementwise operations. host is the CPU "
+               "time of a "
+               "repeated call, beside the bare OpenCL calls that it makes."
                "\vWithout "
                "arguments: all. The limit of a case (\"bound\" and \"limit\" in JSON) is measured "
                "alternately with the case, and the share is the median of the shares of "

@@ -4,6 +4,7 @@
 
 #include "bench_axis_cases.h"
 #include "bench_elementwise_cases.h"
+#include "bench_host.h"
 #include "bench_matmul_cases.h"
 #include "bench_operand.h"
 #include "bench_sparse.h"
@@ -72,7 +73,9 @@ bool bench_chooses_any(const bench_choice *choice, const bench_lists *lists,
     if (choice->only == NULL)
         return true;
     const uint64_t bytes = bench_array_bytes(device);
-    bool found = chooses_spmm(choice, lists->spmm) || (lists->has_matmul && chooses_matmul(choice));
+    bool found = chooses_spmm(choice, lists->spmm) ||
+                 (lists->has_matmul && chooses_matmul(choice)) ||
+                 (lists->has_host && bench_host_has(choice));
     if (!find_sparse(&found, choice, lists->sparse, bytes, why) ||
         !find_axis(&found, choice, lists->axis, bytes, why) ||
         (lists->has_elementwise && !find_elementwise(&found, choice, bytes, why)))

@@ -12,7 +12,7 @@
 typedef struct bench_lists {
     const bench_sets *spmm; // empty where it is left out
     unsigned sparse, axis;
-    bool has_matmul, has_elementwise;
+    bool has_matmul, has_elementwise, has_host;
 } bench_lists;
 
 // Complains if no case of them is chosen.

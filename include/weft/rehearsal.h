@@ -30,7 +30,8 @@ typedef struct weft_rehearsed_launch {
     const char *source, *kernel; // "spmm", "spmm_csr_rows"
     const char *options;         // "-D DTYPE=DTYPE_F32 ..."; the compiler gets -cl-std=CL1.2 too
     size_t global[3], local[3];  // in items
-    size_t local_bytes;          // local memory among the arguments
+    size_t n_arguments;
+    size_t local_bytes; // local memory among the arguments
     int64_t times;
     // What the compiled kernel says of itself, in a rehearsal on a device; else 0.
     size_t max_items;            // that a group may have

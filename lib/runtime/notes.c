@@ -95,6 +95,7 @@ weft_status weft_notes_launch(weft_notes *notes, const weft_context *ctx, const 
         .source = kernel->source_name,
         .kernel = kernel->name,
         .options = kernel->options,
+        .n_arguments = n_arguments,
         .local_bytes = local_bytes_of(n_arguments, arguments),
         .times = times,
     };
