@@ -19,7 +19,7 @@ typedef struct variant {
 // vector width, lanes, rows_per_group, cache, chunk, row chunk
 #define TILING(f, l, r, k, c, p)                                                                   \
     {                                                                                              \
-        .vector_width = f, .lanes = l, .rows_per_group = r, .cache = k, .chunk = c, .row_chunk = p  \
+        .vector_width = f, .lanes = l, .rows_per_group = r, .cache = k, .chunk = c, .row_chunk = p \
     }
 
 static const variant variants[] = {

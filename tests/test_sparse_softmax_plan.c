@@ -146,7 +146,8 @@ static void test_tilings_that_do_not_serve(void **state)
     REFUSE("tiling.lanes is 6", t.lanes = 6);
     REFUSE("tiling.rows_per_group is 3", t.rows_per_group = 3);
     REFUSE("lanes 64 x rows_per_group 64 are more", t.lanes = t.rows_per_group = 64);
-    REFUSE("tiling.cache is 16: with vector_width 1 a multiple of 32 lanes up to 512", t.cache = 16);
+    REFUSE("tiling.cache is 16: with vector_width 1 a multiple of 32 lanes up to 512",
+           t.cache = 16);
     REFUSE("tiling.cache is 544: with", t.cache = 544);
     REFUSE("tiling.cache is -32: with", t.cache = -32);
     REFUSE("with vector_width 2 one item is wanted", (t.vector_width = 2, t.cache = 16));
