@@ -88,7 +88,7 @@ typedef struct remembered_case {
     "row_chunk 4"
 
 // Kernels for long rows as well.
-#define IN_ROW_CHUNKS "vector_width 4, lanes 1, rows_per_group 1, keep 16, chunk 40, row_chunk 4"
+#define IN_ROW_CHUNKS "vector_width 4, lanes 1, rows_per_group 1, cache 16, chunk 40, row_chunk 4"
 #define LONG_ROWS     "items 1, rows 4, columns 16, long_from 3, long_columns 64, long_groups 2"
 
 // ---- operands

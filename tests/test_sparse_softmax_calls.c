@@ -14,7 +14,7 @@ static sparse_operands o; // of the running test: backward, a batch of 2
 
 // Every kernel of a call.
 static const weft_sparse_softmax_tiling cutting = {
-    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .keep = 16, .chunk = 40, .row_chunk = 9};
+    .vector_width = 4, .lanes = 1, .rows_per_group = 1, .cache = 16, .chunk = 40, .row_chunk = 9};
 
 // One call with everything that it is given: Y is the CSR's values.
 typedef struct call {
