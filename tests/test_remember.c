@@ -20,14 +20,15 @@ static operation_operands o;
 static int n_found; // calls that a context knew
 
 bool __real_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes);
+                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
 bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes);
+                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
 
 bool __wrap_weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                           size_t state_bytes)
+                           size_t state_bytes, const weft_memo_facts *facts, bool *is_known)
 {
-    const bool is_found = __real_weft_memo_find(memo, key, key_bytes, state, state_bytes);
+    const bool is_found =
+        __real_weft_memo_find(memo, key, key_bytes, state, state_bytes, facts, is_known);
     n_found += is_found;
     return is_found;
 }

@@ -24,14 +24,14 @@ typedef struct weft_view {
 
 // Two arguments each, for a list of arguments.
 #define WALK_ARGUMENTS(walk)                                                                       \
-    {16 * sizeof(cl_long), (walk).high_extents},                                                   \
+    {16 * sizeof(cl_long), (walk).high_extents, false},                                            \
     {                                                                                              \
-        16 * sizeof(cl_long), &(walk).high                                                         \
+        16 * sizeof(cl_long), &(walk).high, false                                                  \
     }
 #define VIEW_ARGUMENTS(view)                                                                       \
-    {16 * sizeof(cl_long), (view).high},                                                           \
+    {16 * sizeof(cl_long), (view).high, false},                                                    \
     {                                                                                              \
-        4 * sizeof(cl_long), &(view).start                                                         \
+        4 * sizeof(cl_long), &(view).start, false                                                  \
     }
 
 weft_walk weft_walk_of(const weft_axes *axes, const weft_axis_tiling *tiling);

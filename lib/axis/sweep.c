@@ -137,8 +137,8 @@ weft_status weft_sweep_enqueue(weft_launch *launch, const weft_sweep *sweep, cl_
     size_t global[3], local[3];
     weft_arguments_add_all(&list, n, arguments);
     if (sweep->tiling.cache)
-        weft_arguments_add(
-            &list, (size_t)weft_axis_tiling_cached_bytes(&sweep->tiling, &sweep->problem), NULL);
+        weft_arguments_add(&list, (weft_argument){.size = (size_t)weft_axis_tiling_cached_bytes(
+                                                      &sweep->tiling, &sweep->problem)});
     else if (scratch)
         ADD_ARGUMENT(&list, scratch);
     weft_walk_grid(&sweep->walk, &sweep->tiling, global, local);

@@ -72,18 +72,46 @@ static void key_of(weft_key *key, const weft_call *call)
         call->op->key(key, call);
 }
 
-static weft_status check_buffers(const weft_call *call, const any_state *state)
-{
-    TRY(weft_operands_check_buffers(call, &state->head));
-    return state->head.is_empty ? WEFT_OK : weft_operands_check_apart(call, &state->head);
-}
-
-// The state of a call, and its key.
+// The state of a call, its key, and the facts about its buffers.
 typedef struct finding {
     bool is_planned;
+    bool is_checked; // a call with this key passed the checks of buffers with these facts
     any_state state;
     weft_key key;
+    weft_buffers buffers;
 } finding;
+
+static weft_memo_facts facts_of(const finding *f)
+{
+    return (weft_memo_facts){f->buffers.n * sizeof(f->buffers.of[0]), f->buffers.of};
+}
+
+static bool is_remembered(finding *f, const weft_call *call)
+{
+    key_of(&f->key, call);
+    if (f->key.is_full)
+        return false;
+    weft_operands_buffers(&f->buffers, call);
+    const weft_memo_facts facts = facts_of(f);
+    return weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
+                          &facts, &f->is_checked);
+}
+
+// A query that failed is a failure, though the same one succeeds in the checks that follow.
+static weft_status check_buffers(finding *f, const weft_call *call)
+{
+    if (f->is_checked)
+        return WEFT_OK;
+    TRY(weft_operands_check_buffers(call, &f->state.head));
+    if (!f->state.head.is_empty)
+        TRY(weft_operands_check_apart(call, &f->state.head));
+    TRY(f->key.failed);
+    TRY(f->buffers.failed);
+    const weft_memo_facts facts = facts_of(f);
+    if (f->is_planned && facts.n > 0)
+        weft_memo_add_facts(call->ctx->memo, f->key.bytes, f->key.n, &facts);
+    return WEFT_OK;
+}
 
 // Everything but the plan, if the call is new.
 static weft_status look_up(finding *f, const weft_call *call)
@@ -91,18 +119,14 @@ static weft_status look_up(finding *f, const weft_call *call)
     const size_t bytes = call->op->state_bytes;
     assert(bytes <= sizeof(f->state));
     TRY(weft_context_check(call->ctx, weft_call_name(call)));
-    f->is_planned = call->state != NULL;
-    f->key.failed = WEFT_OK;
-    if (f->is_planned) {
+    f->is_checked = false;
+    f->key.failed = f->buffers.failed = WEFT_OK;
+    f->buffers.n = 0;
+    f->is_planned = call->state ? true : is_remembered(f, call);
+    if (call->state)
         memcpy(&f->state, call->state, bytes);
-    } else {
-        key_of(&f->key, call);
-        f->is_planned = !f->key.is_full &&
-                        weft_memo_find(call->ctx->memo, f->key.bytes, f->key.n, &f->state, bytes);
-    }
     TRY(f->is_planned ? numbers_check(&f->state, call) : check(&f->state, call));
-    TRY(check_buffers(call, &f->state));
-    return f->key.failed;
+    return check_buffers(f, call);
 }
 
 static weft_status finish(finding *f, const weft_call *call)
@@ -111,8 +135,10 @@ static weft_status finish(finding *f, const weft_call *call)
         return WEFT_OK;
     if (!f->state.head.is_empty)
         TRY(plan_and_build(&f->state, call));
+    const weft_memo_facts facts = facts_of(f);
     if (!f->key.is_full)
-        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes);
+        weft_memo_keep(call->ctx->memo, f->key.bytes, f->key.n, &f->state, call->op->state_bytes,
+                       &facts);
     return WEFT_OK;
 }
 

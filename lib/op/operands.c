@@ -371,6 +371,37 @@ weft_status weft_operands_check_content(const weft_launch *launch, const weft_ca
     return WEFT_OK;
 }
 
+// ---- facts about buffers
+
+static cl_mem buffer_of(const weft_call *call, int i, part p)
+{
+    return rule_of(call, i)->kind == WEFT_OPERAND_TENSOR ? weft_call_tensor(call, i)->buffer
+                                                         : array_of(call, i, p).buffer;
+}
+
+static void add_facts(weft_buffers *buffers, cl_mem handle)
+{
+    buffers->are_too_many =
+        buffers->are_too_many || buffers->n == sizeof(buffers->of) / sizeof(buffers->of[0]);
+    if (buffers->are_too_many)
+        return;
+    buffers->failed = weft_buffer_facts_of(&buffers->of[buffers->n++], handle);
+    buffers->are_too_many = buffers->failed != WEFT_OK;
+}
+
+void weft_operands_buffers(weft_buffers *out, const weft_call *call)
+{
+    out->n = 0;
+    out->failed = WEFT_OK;
+    out->are_too_many = call->ctx->notes != NULL;
+    for (int i = 0; i < count_of(call) && !out->are_too_many; ++i)
+        for (part p = OFFSETS; p < PARTS; ++p)
+            if (is_touched(call, i, p))
+                add_facts(out, buffer_of(call, i, p));
+    if (out->are_too_many)
+        out->n = 0;
+}
+
 // ---- keys
 
 // The first tensor in the same buffer, which may be itself.

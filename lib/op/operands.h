@@ -4,6 +4,7 @@
 #define WEFT_LIB_OPERANDS_H
 
 #include "op/call.h"
+#include "operand/view.h"
 
 // Checks that required operands are not NULL, and the form of each; no buffers.
 weft_status weft_operands_check_forms(const weft_call *call);
@@ -19,6 +20,17 @@ weft_status weft_operands_check_workspace(const weft_call *call, const weft_stat
 
 // Checks the contents of matrices.
 weft_status weft_operands_check_content(const weft_launch *launch, const weft_call *call);
+
+// Facts about the buffers that kernels access, array by array in the order of the table. With the
+// same key and the same facts the checks of buffers, and of outputs apart, pass again.
+typedef struct weft_buffers {
+    size_t n;
+    bool are_too_many;  // there are no facts
+    weft_status failed; // of an OpenCL query; then they are too many
+    weft_buffer_facts of[16];
+} weft_buffers;
+
+void weft_operands_buffers(weft_buffers *out, const weft_call *call);
 
 // Adds the operands to a key, without the buffers; but which tensors share one, and for operations
 // with sees_alignment the alignment of host memory.

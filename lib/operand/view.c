@@ -539,6 +539,25 @@ weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_me
     return named == WEFT_OK ? first : named;
 }
 
+weft_status weft_buffer_facts_of(weft_buffer_facts *out, cl_mem handle)
+{
+    cl_mem_object_type type = 0;
+    memset(out, 0, sizeof(*out)); // facts are compared byte by byte
+    out->handle = handle;
+    if (!handle)
+        return WEFT_OK;
+    TRY(buffer_info(handle, CL_MEM_TYPE, sizeof(type), &type, "", ""));
+    TRY(buffer_info(handle, CL_MEM_CONTEXT, sizeof(out->context), &out->context, "", ""));
+    TRY(buffer_info(handle, CL_MEM_SIZE, sizeof(out->bytes), &out->bytes, "", ""));
+    TRY(buffer_info(handle, CL_MEM_FLAGS, sizeof(out->flags), &out->flags, "", ""));
+    TRY(buffer_info(handle, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(out->parent), &out->parent, "",
+                    ""));
+    out->type = type;
+    return !out->parent
+               ? WEFT_OK
+               : buffer_info(handle, CL_MEM_OFFSET, sizeof(out->origin), &out->origin, "", "");
+}
+
 weft_status weft_buffer_shift(int64_t *shift, cl_mem buffer, weft_dtype dtype, const char *what,
                               const char *part)
 {

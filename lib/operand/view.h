@@ -150,6 +150,18 @@ weft_status weft_floating_check(const weft_context *ctx, const weft_tensor *tens
 weft_status weft_workspace_view(weft_tensor *out, const weft_context *ctx, cl_mem workspace,
                                 size_t bytes, const char *op);
 
+// All that checks ask OpenCL about a buffer, but for what a shift tells.
+typedef struct weft_buffer_facts {
+    cl_mem handle, parent; // NULL: not a part of another one
+    cl_context context;
+    cl_mem_flags flags;
+    size_t bytes, origin;
+    cl_ulong type; // cl_mem_object_type
+} weft_buffer_facts;
+
+// Of a handle that may be no buffer, which is a failure. NULL has no facts but itself.
+weft_status weft_buffer_facts_of(weft_buffer_facts *out, cl_mem handle);
+
 // Or-s into *shift the distance, in elements, of the buffer's first element from an address aligned
 // for every vector, modulo the widest: 0 for memory that OpenCL allocated. The caller's own
 // (CL_MEM_USE_HOST_PTR) may begin anywhere. `buffer` NULL adds nothing.

@@ -54,14 +54,14 @@ weft_indices weft_indices_of(bool is_wide, int n, const int64_t *numbers)
     return indices;
 }
 
-void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value)
+void weft_arguments_add(weft_arguments *arguments, weft_argument argument)
 {
     assert(arguments->n < sizeof(arguments->list) / sizeof(arguments->list[0]));
-    arguments->list[arguments->n++] = (weft_argument){size, value};
+    arguments->list[arguments->n++] = argument;
 }
 
 void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more)
 {
     for (size_t i = 0; i < n; ++i)
-        weft_arguments_add(arguments, more[i].size, more[i].value);
+        weft_arguments_add(arguments, more[i]);
 }

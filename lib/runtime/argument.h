@@ -9,14 +9,17 @@
 
 typedef struct weft_argument {
     size_t size;
-    const void *value;
+    const void *value; // NULL: local memory of that size
+    bool is_buffer;
 } weft_argument;
 
 #define ARGUMENT(x)                                                                                \
     (weft_argument)                                                                                \
     {                                                                                              \
-        sizeof(x), &(x)                                                                            \
+        sizeof(x), &(x), IS_BUFFER(x)                                                              \
     }
+
+#define IS_BUFFER(x) _Generic((x), cl_mem : true, default : false)
 
 // Arguments of one kernel, in order; what they point to must outlive its launch. Too many are an
 // assertion: weft makes the lists.
@@ -25,11 +28,11 @@ typedef struct weft_arguments {
     size_t n;
 } weft_arguments;
 
-void weft_arguments_add(weft_arguments *arguments, size_t size, const void *value);
+void weft_arguments_add(weft_arguments *arguments, weft_argument argument);
 
 void weft_arguments_add_all(weft_arguments *arguments, size_t n, const weft_argument *more);
 
-#define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, sizeof(x), &(x))
+#define ADD_ARGUMENT(arguments, x) weft_arguments_add(arguments, ARGUMENT(x))
 
 // A number in the type that kernels compute in.
 typedef union weft_scalar {

@@ -9,6 +9,8 @@
 
 typedef struct weft_kernel weft_kernel;
 
+enum { WEFT_SET_BYTES = 3072 };
+
 struct weft_kernel {
     weft_kernel *next; // of the same program
     char *name;
@@ -16,6 +18,10 @@ struct weft_kernel {
     cl_kernel cl;                      // NULL in a rehearsal on no device
     pthread_mutex_t lock;              // around setting arguments and enqueuing
     size_t max_items;
+
+    // The arguments as they were last set: size and value of each, one after the other.
+    size_t n_set; // 0: not known
+    unsigned char set[WEFT_SET_BYTES];
 };
 
 #endif

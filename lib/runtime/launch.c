@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/arithmetic.h"
 #include "base/groups.h"
@@ -84,14 +85,42 @@ static weft_status argument_refused(cl_int code, const weft_launch *launch, cl_u
     return weft_cl_check(code, launch->what, call);
 }
 
-static weft_status arguments_set(const weft_launch *launch, cl_kernel kernel, size_t n,
+// Compares an argument with the one at `at` of the kernel's record of what is set, and puts it
+// there. Buffers are not recorded: a handle may be another buffer than it was.
+static bool is_set(weft_kernel *kernel, bool *is_recorded, size_t at, const weft_argument *argument,
+                   size_t value_bytes)
+{
+    unsigned char *size = kernel->set + at, *value = size + sizeof(argument->size);
+    *is_recorded = *is_recorded && memcmp(size, &argument->size, sizeof(argument->size)) == 0;
+    if (*is_recorded && !argument->is_buffer &&
+        (value_bytes == 0 || memcmp(value, argument->value, value_bytes) == 0))
+        return true;
+    memcpy(size, &argument->size, sizeof(argument->size));
+    if (value_bytes > 0)
+        memcpy(value, argument->value, value_bytes);
+    return false;
+}
+
+// Sets the arguments that are not set so already.
+static weft_status arguments_set(const weft_launch *launch, weft_kernel *kernel, size_t n,
                                  const weft_argument *arguments)
 {
+    bool is_recorded = kernel->n_set == n; // as far as sizes are the same
+    size_t at = 0;
+    kernel->n_set = 0;
     for (cl_uint i = 0; i < n; i++) {
-        const cl_int code = clSetKernelArg(kernel, i, arguments[i].size, arguments[i].value);
-        if (code != CL_SUCCESS)
-            return argument_refused(code, launch, i, arguments[i].size);
+        const weft_argument *a = &arguments[i];
+        const size_t value_bytes = a->value && !a->is_buffer ? a->size : 0;
+        const size_t next = at + sizeof(a->size) + value_bytes;
+        const bool fits = next <= sizeof(kernel->set);
+        if (!fits || !is_set(kernel, &is_recorded, at, a, value_bytes)) {
+            const cl_int code = clSetKernelArg(kernel->cl, i, a->size, a->value);
+            if (code != CL_SUCCESS)
+                return argument_refused(code, launch, i, a->size);
+        }
+        at = next;
     }
+    kernel->n_set = at <= sizeof(kernel->set) ? n : 0;
     return WEFT_OK;
 }
 
@@ -173,7 +202,7 @@ weft_status weft_launch_kernel(weft_launch *launch, weft_kernel *kernel, size_t 
     const stretches y = stretches_of(global[1], local[1]), z = stretches_of(global[2], local[2]);
     size_t offset[3] = {0, 0, 0}, part[3] = {global[0], 0, 0};
     pthread_mutex_lock(&kernel->lock);
-    weft_status status = arguments_set(launch, kernel->cl, n_arguments, arguments);
+    weft_status status = arguments_set(launch, kernel, n_arguments, arguments);
     // Usually there is one. Others have an offset, for which PoCL compiles a kernel again.
     for (int64_t i = 0; status == WEFT_OK && i < y.n * z.n; i++) {
         stretch_at(&y, &z, i, offset, part);

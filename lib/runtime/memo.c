@@ -3,6 +3,7 @@
 #define XXH_INLINE_ALL
 #include "runtime/memo.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,15 @@
 
 enum { SETS = 256, PLACES = 4 }; // of each set; SETS is a power of two
 
+enum { SETS_OF_FACTS = 2 };
+
 // The key's bytes, then the state's.
 typedef struct entry {
     uint64_t hash;
     size_t key_bytes, state_bytes;
+    size_t n_facts[SETS_OF_FACTS]; // bytes; 0: none
+    int next_facts;                // the set that is replaced next
+    unsigned char facts[SETS_OF_FACTS][WEFT_MEMO_FACTS];
     unsigned char bytes[];
 } entry;
 
@@ -58,14 +64,34 @@ static int find_place(entry *const set[PLACES], uint64_t hash, const void *key, 
     return place;
 }
 
+static bool knows(const entry *e, const weft_memo_facts *facts)
+{
+    for (int i = 0; facts->n > 0 && i < SETS_OF_FACTS; ++i)
+        if (e->n_facts[i] == facts->n && memcmp(e->facts[i], facts->bytes, facts->n) == 0)
+            return true;
+    return false;
+}
+
+static void put_facts(entry *e, const weft_memo_facts *facts)
+{
+    assert(facts->n <= WEFT_MEMO_FACTS);
+    if (facts->n == 0 || knows(e, facts))
+        return;
+    const int i = e->next_facts;
+    memcpy(e->facts[i], facts->bytes, facts->n);
+    e->n_facts[i] = facts->n;
+    e->next_facts = (i + 1) % SETS_OF_FACTS;
+}
+
 bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes)
+                    size_t state_bytes, const weft_memo_facts *facts, bool *is_known)
 {
     const uint64_t hash = XXH3_64bits(key, key_bytes);
     pthread_mutex_lock(&memo->lock);
     entry **set = memo->entries[hash % SETS];
     const int place = find_place(set, hash, key, key_bytes);
     const bool found = place < PLACES && set[place]->state_bytes == state_bytes;
+    *is_known = found && knows(set[place], facts);
     if (found)
         memcpy(state, set[place]->bytes + key_bytes, state_bytes);
     pthread_mutex_unlock(&memo->lock);
@@ -73,7 +99,7 @@ bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *st
 }
 
 void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
-                    size_t state_bytes)
+                    size_t state_bytes, const weft_memo_facts *facts)
 {
     entry *e = malloc(sizeof(*e) + key_bytes + state_bytes);
     if (!e)
@@ -81,6 +107,9 @@ void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const vo
     e->hash = XXH3_64bits(key, key_bytes);
     e->key_bytes = key_bytes;
     e->state_bytes = state_bytes;
+    memset(e->n_facts, 0, sizeof(e->n_facts));
+    e->next_facts = 0;
+    put_facts(e, facts);
     memcpy(e->bytes, key, key_bytes);
     memcpy(e->bytes + key_bytes, state, state_bytes);
 
@@ -94,5 +123,17 @@ void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const vo
         place = memo->next[index]++ % PLACES;
     free(set[place]);
     set[place] = e;
+    pthread_mutex_unlock(&memo->lock);
+}
+
+void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
+                         const weft_memo_facts *facts)
+{
+    const uint64_t hash = XXH3_64bits(key, key_bytes);
+    pthread_mutex_lock(&memo->lock);
+    entry **set = memo->entries[hash % SETS];
+    const int place = find_place(set, hash, key, key_bytes);
+    if (place < PLACES)
+        put_facts(set[place], facts);
     pthread_mutex_unlock(&memo->lock);
 }

@@ -12,12 +12,25 @@ typedef struct weft_memo weft_memo;
 weft_status weft_memo_create(weft_memo **out);
 void weft_memo_destroy(weft_memo *memo);
 
-// Copies the state of the key to `state`; false if there is none. Allocates nothing.
-bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
-                    size_t state_bytes);
+// Facts about a call's buffers, with which its checks passed: bytes. An entry has those of its last
+// two calls that differ, as of a caller who alternates between two sets of buffers.
+enum { WEFT_MEMO_FACTS = 1024 };
+typedef struct weft_memo_facts {
+    size_t n; // at most WEFT_MEMO_FACTS; 0: unknown
+    const void *bytes;
+} weft_memo_facts;
 
-// Stores copies of both, if there is memory for them; may replace an older state.
+// Copies the state of the key to `state`; false if there is none. *is_known: the entry has these
+// facts. Allocates nothing.
+bool weft_memo_find(weft_memo *memo, const void *key, size_t key_bytes, void *state,
+                    size_t state_bytes, const weft_memo_facts *facts, bool *is_known);
+
+// Stores copies of all three, if there is memory for them; may replace an older state.
 void weft_memo_keep(weft_memo *memo, const void *key, size_t key_bytes, const void *state,
-                    size_t state_bytes);
+                    size_t state_bytes, const weft_memo_facts *facts);
+
+// Adds facts to the key's entry, if there is one. Allocates nothing.
+void weft_memo_add_facts(weft_memo *memo, const void *key, size_t key_bytes,
+                         const weft_memo_facts *facts);
 
 #endif

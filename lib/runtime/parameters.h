@@ -54,11 +54,11 @@
 
 #define NUMBER_ARGUMENT(x)                                                                         \
     {                                                                                              \
-        (x).size, &(x).value                                                                       \
+        (x).size, &(x).value, false                                                                \
     }
 #define LOCAL_ARGUMENT(x)                                                                          \
     {                                                                                              \
-        (x), NULL                                                                                  \
+        (x), NULL, false                                                                           \
     }
 
 #endif
