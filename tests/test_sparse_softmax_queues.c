@@ -33,13 +33,13 @@ static void *create(weft_context *ctx, cl_command_queue queue, queue_pick pick)
                             .tiling = variant->tiling};
     sparse_operands *o = malloc(sizeof(*o));
     assert_non_null(o);
-    sparse_create(o, ctx, queue, &of);
+    sparse_operands_create(o, ctx, queue, &of);
     return o;
 }
 
 static void destroy(void *operands)
 {
-    sparse_destroy(operands);
+    sparse_operands_destroy(operands);
     free(operands);
 }
 
