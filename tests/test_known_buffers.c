@@ -3,6 +3,7 @@
 // passed: of another size, with other flags, parts of one buffer, or another buffer behind a handle
 // that was in use before.
 #include "operation_case.h"
+#include "queues.h"
 #include "runtime/memo.h"
 
 static weft_context *ctx;
