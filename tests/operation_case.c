@@ -256,7 +256,7 @@ static weft_sparse_softmax_tiling softmax_in_chunks(const operation_operands *o,
         .n_rows = N, .nnz = o->A.nnz, .is_backward = is_backward};
     weft_sparse_softmax_tiling tiling =
         weft_sparse_softmax_tiling_for(weft_context_limits(ctx), &problem);
-    tiling.chunk = CHUNK;
+    tiling.row_chunk = CHUNK;
     return tiling;
 }
 
