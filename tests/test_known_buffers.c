@@ -68,10 +68,10 @@ static weft_status call(cl_mem x, cl_mem y)
 }
 
 // C = A X, written to `c`, which may be one of A's arrays.
-static weft_status product(cl_mem c)
+static weft_status product(const weft_csr *A, cl_mem c)
 {
     const weft_tensor C = weft_matrix(c, WEFT_F32, OPERATION_EXTENT, OPERATION_EXTENT);
-    return weft_spmm(ctx, o.queue, 1, &o.A, &o.X, 0, &C, NULL);
+    return weft_spmm(ctx, o.queue, 1, A, &o.X, 0, &C, NULL);
 }
 
 // How often a call was remembered, and its buffers known, since the last time.
@@ -88,10 +88,8 @@ static void test_the_same_buffers_are_known(void **state)
 {
     (void)state;
     const cl_mem x = buffer_of(BYTES, CL_MEM_READ_WRITE), y = buffer_of(BYTES, CL_MEM_READ_WRITE);
-    weft_softmax(ctx, o.queue, 1, &o.X, -1, &o.Y, NULL);
-    n_found = n_known = 0;
     assert_int_equal(call(x, y), WEFT_OK);
-    expect(1, 0);
+    n_found = n_known = 0;
     assert_int_equal(call(y, x), WEFT_OK);
     expect(1, 0);
     for (int i = 0; i < 4; i++) // by turns
@@ -138,12 +136,11 @@ static void test_an_output_in_a_matrix_is_refused(void **state)
     weft_csr A = o.A;
     const cl_mem values = buffer_of(4 * BYTES, CL_MEM_READ_WRITE);
     A.values = values;
-    o.A.values = values;
-    assert_int_equal(product(o.outputs[0]), WEFT_OK);
+    assert_int_equal(product(&A, o.outputs[0]), WEFT_OK);
     n_found = n_known = 0;
-    assert_int_equal(product(values), WEFT_BAD_BUFFER);
+    assert_int_equal(product(&A, values), WEFT_BAD_BUFFER);
     expect(1, 0);
-    assert_int_equal(product(o.outputs[0]), WEFT_OK);
+    assert_int_equal(product(&A, o.outputs[0]), WEFT_OK);
     expect(1, 1);
     queue_finish(o.queue);
     clReleaseMemObject(values);

@@ -158,7 +158,7 @@ static void test_print(void **state)
                                     none = {.method = (weft_matmul_method)7};
     assert_string_equal(
         TILING_TEXT(spmm, &spmm),
-        "vector_width 8, vectors 2, lanes 16, rows_per_group 4, chunk 4096, aligned");
+        "vector_width 8, vectors 2, lanes 16, rows_per_group 4, row_chunk 4096, aligned");
     assert_string_equal(TILING_TEXT(spmm, &nothing), "");
     assert_string_equal(TILING_TEXT(matmul, &dots), "method dots, transposed, vector_width 2");
     assert_string_equal(TILING_TEXT(matmul, &blocks), "method blocks, chunk -5");
