@@ -10,6 +10,7 @@
 typedef struct bench_choice {
     const char *only;     // what their names have in them; NULL: all
     bool quick;           // few cases and few runs
+    bool on_request;      // cases are timed as bench_request.h says; nothing else is measured
     const char *patterns; // the folder to write where non-zeros stand; NULL: nothing is written
 } bench_choice;
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_request.h"
+
 enum { MAX_RUNS = TIMING_MOST_RUNS, MIN_RUNS = 9, QUICK_MIN_RUNS = 5, SMALL_RUNS = 201 };
 
 static const double CASE_MS = 800; // that the runs of a case may take, about
@@ -94,7 +96,7 @@ static size_t runs_for(const bench_turn *turn, double ms)
 // whatever uses memory takes two or three times as long.
 static void rest(const bench_row *row, const bench_turn *turn)
 {
-    if (row->limit != BENCH_FMA && !turn->is_small && !turn->is_quick)
+    if (row->limit != BENCH_FMA && !turn->is_small && !turn->in_cache && !turn->is_quick)
         nanosleep(&REST, NULL);
 }
 
@@ -117,8 +119,24 @@ static bool run_all(turn_times *times, const bench_row *row, const bench_turn *t
     return true;
 }
 
+static weft_status call_of(const void *of, size_t which)
+{
+    const bench_turn *turn = of;
+    (void)which;
+    return turn->call(turn->of);
+}
+
+static bool serve(const bench_row *row, const bench_turn *turn, complaint *why)
+{
+    const bench_request request = {
+        .limits = turn->limits, .n_cases = 1, .call = call_of, .of = turn};
+    return bench_request_serve(&request, json_pack("[o]", report_json(&row->report)), why);
+}
+
 bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why)
 {
+    if (turn->on_request)
+        return serve(row, turn, why);
     turn_times times;
     timed_report *report = &row->report;
     if (!run_all(&times, row, turn, why))

@@ -33,11 +33,14 @@ typedef struct bench_turn {
     const void *of;
     double work; // bytes that must be moved; where the limit is BENCH_FMA operations
     bool is_small, is_quick;
-    size_t n_runs; // after the first; 0: as many as the time of a case allows
+    bool in_cache;   // does not wait until memory is at rest
+    bool on_request; // whoever writes to standard input says when it is run
+    size_t n_runs;   // after the first; 0: as many as the time of a case allows
 } bench_turn;
 
 // Runs the case, in turns with row->limit or, where it is small, with an empty launch. Needs the
-// row's name and limit; sets report's times, speed, limit and share, and launches.
+// row's name and limit; sets report's times, speed, limit and share, and launches. On
+// request: serves that (bench_request.h), and sets nothing.
 bool bench_row_measure(bench_row *row, const bench_turn *turn, complaint *why);
 
 // Appends an object for each row.
