@@ -108,6 +108,7 @@ class SciPy(OnCPU):
         A, is_transposed = self.stored(case)
         A = A.T if is_transposed else A
         B = self.random([case["k"], case["n"]], case["dtype"])
+        B = B[:, 0] if case["n"] == 1 else B
         return lambda: A @ B
 
     def spgemm(self, case):
@@ -155,44 +156,51 @@ class MKL(OnCPU):
 class PlannedMKL(MKL):
     """MKL is told once of the matrix and how it will be used, and may rearrange it."""
 
-    def address(self, array, its_type):
-        return array.ctypes.data_as(ctypes.POINTER(its_type))
+    def load(self):
+        super().load()
+        try:
+            from sparse_dot_mkl import _mkl_interface as inner
+            self.inner = inner
+            # Another handle of the same library, whose functions check no arguments.
+            self.library = ctypes.CDLL(inner._cfunctions._libmkl._name)
+            self.number = inner.MKL.MKL_INT
+        except (AttributeError, ImportError):
+            raise Missing(f"sparse_dot_mkl {self.its.__version__} has no handles of MKL") from None
 
     def prepare(self, A, operation, n):
-        """MKL's handle of the matrix."""
-        from sparse_dot_mkl import _mkl_interface as inner
-        library, how = inner._cfunctions._libmkl, inner.matrix_descr()
-        handle, _, _ = inner._create_mkl_sparse(A)
-        hints = [ctypes.c_int(EXPECTED_CALLS)]
+        """MKL's handle of the matrix, and what else it wants to know of it."""
+        handle, _, _ = self.inner._create_mkl_sparse(A)
+        how, calls = self.inner.matrix_descr(), self.number(EXPECTED_CALLS)
         if n == 1:
-            status = library.mkl_sparse_set_mv_hint(handle, operation, how, *hints)
+            status = self.library.mkl_sparse_set_mv_hint(handle, operation, how, calls)
         else:
-            status = library.mkl_sparse_set_mm_hint(handle, operation, how, MKL_ROW_MAJOR,
-                                                    ctypes.c_int(n), *hints)
-        if status != MKL_OK or library.mkl_sparse_optimize(handle) != MKL_OK:
+            status = self.library.mkl_sparse_set_mm_hint(handle, operation, how, MKL_ROW_MAJOR,
+                                                         self.number(n), calls)
+        if status != MKL_OK or self.library.mkl_sparse_optimize(handle) != MKL_OK:
             raise RuntimeError("MKL does not prepare this matrix")
-        return inner.MKL, handle, how
+        return handle, how
 
     def spmm(self, case):
         A, is_transposed = self.stored(case)
         operation = MKL_TRANSPOSED if is_transposed else MKL_PLAIN
-        n, is_f32 = case["n"], case["dtype"] == "f32"
+        n, letter = case["n"], "s" if case["dtype"] == "f32" else "d"
+        scalar = ctypes.c_float if letter == "s" else ctypes.c_double
         B = self.random([case["k"], n], case["dtype"])
         C = self.numpy.empty([case["m"], n], B.dtype)
-        library, handle, how = self.prepare(A, operation, n)
-        number = ctypes.c_float if is_f32 else ctypes.c_double
-        out = self.address(C, number)
+        b, c = ctypes.c_void_p(B.ctypes.data), ctypes.c_void_p(C.ctypes.data)
+        handle, how = self.prepare(A, operation, n)
         if n == 1:
-            multiply = library._mkl_sparse_s_mv if is_f32 else library._mkl_sparse_d_mv
-            b = B.reshape(-1)
-            arguments = operation, 1.0, handle, how, b, 0.0, out
+            multiply = self.library[f"mkl_sparse_{letter}_mv"]
+            arguments = operation, scalar(1), handle, how, b, scalar(0), c
         else:
-            multiply = library._mkl_sparse_s_mm if is_f32 else library._mkl_sparse_d_mm
-            arguments = operation, 1.0, handle, how, MKL_ROW_MAJOR, B, n, n, 0.0, out, n
+            multiply, columns = self.library[f"mkl_sparse_{letter}_mm"], self.number(n)
+            arguments = (operation, scalar(1), handle, how, MKL_ROW_MAJOR, b, columns, columns,
+                         scalar(0), c, columns)
 
-        def call(kept=(A, C)):  # MKL points into the arrays
+        def call(kept=(A, B)):  # MKL points into the arrays
             if multiply(*arguments) != MKL_OK:
                 raise RuntimeError("MKL does not multiply by this matrix")
+            return C
         return call
 
     calls = {"spmm": spmm}

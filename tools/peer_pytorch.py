@@ -59,7 +59,7 @@ class Bench:
 
 def spmm(bench, case, title):
     m, k, dtype = case["m"], case["k"], case["dtype"]
-    B = bench.random([k, case["n"]], dtype)
+    B = bench.random([k, case["n"]] if case["n"] > 1 else [k], dtype)
     if case["case"].endswith("-transposed"):
         A = bench.csr(case, k, m).t()
     else:
