@@ -83,7 +83,7 @@ static bench_axis_spec reduction_of(const reduced_shape *of, weft_reduction op, 
 {
     bench_axis_spec spec = {
         .op = op, .dtype = dtype, .ndim = of->ndim, .n_axes = of->n_axes, .is_goal = true};
-    memcpy(spec.shape, of->shape, sizeof(spec.shape));
+    memcpy(spec.shape, of->shape, sizeof(of->shape));
     memcpy(spec.axes, of->axes, sizeof(spec.axes));
     bench_fill_extent(of->ndim, spec.shape, weft_dtype_size(dtype), array_bytes);
     return spec;

@@ -227,24 +227,28 @@ def the_same_gpu(torch, name):
 
 
 def load():
-    """PyTorch, which multiplies f32 as f32 and sums f16 and bf16 in f32, as weft does."""
     try:
         import torch
     except ModuleNotFoundError:
         raise Missing("PyTorch is not installed") from None
     except (ImportError, OSError) as error:
         raise Missing(f"PyTorch cannot be loaded: {error}") from None
+    return torch
+
+
+def open_device(torch, device, patterns):
+    """f32 is multiplied as f32, f16 and bf16 are summed in f32, as weft does it."""
     torch.set_float32_matmul_precision("highest")
     torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
-    return torch
+    return Bench(torch, device, patterns)
 
 
 def open_cpu(torch, patterns):
     """A bench, its device in words, and whose sparse products it has."""
     sparse = "MKL" if torch.backends.mkl.is_available() else "PyTorch itself"
     name = f"the CPU, {torch.get_num_threads()} threads"
-    return Bench(torch, torch.device("cpu"), patterns), name, sparse
+    return open_device(torch, torch.device("cpu"), patterns), name, sparse
 
 
 def open_gpu(torch, patterns, wanted):
@@ -258,4 +262,4 @@ def open_gpu(torch, patterns, wanted):
     torch.cuda.set_device(device)
     name = torch.cuda.get_device_name(device) + (f", HIP {hip}" if hip else
                                                  f", CUDA {torch.version.cuda}")
-    return Bench(torch, device, patterns), name, "rocSPARSE" if hip else "cuSPARSE"
+    return open_device(torch, device, patterns), name, "rocSPARSE" if hip else "cuSPARSE"
