@@ -7,15 +7,19 @@ The first line of standard output is {"version": ...} or {"missing": why}. Then 
 standard input is a wish, and is answered: {"case": one of weft bench} by {} or {"why": ...};
 {"calls": 10, "each": false} by {"ms": ...}, the time of 10 calls together, waited for once or each.
 """
+import ctypes
 import gc
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 import warnings
 
 import peer_libraries
+
+PR_SET_PDEATHSIG = 1  # <sys/prctl.h>
 
 
 class Worker:
@@ -54,7 +58,14 @@ class Worker:
         return self.time(wish["calls"], wish["each"])
 
 
+def end_with_parent():
+    """A stopped process does not see that nobody reads its answers."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main(name, patterns, n_threads, gpu=None):
+    end_with_parent()
     # What libraries print is not an answer.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
